@@ -1,0 +1,1 @@
+"""MDPs, function classes, oracles, and the algorithms that run on them."""

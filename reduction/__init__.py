@@ -1,0 +1,1 @@
+"""From 3-SAT to OLIVE's program and back."""

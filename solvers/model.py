@@ -1,0 +1,164 @@
+"""A mixed-integer linear model in exact rationals, known to no engine.
+
+Rows keep `Fraction` coefficients as they were written. `integer_row` scales a
+row to coprime integers, which is how every engine and every file sees it: a
+1/3 written in decimals is another program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+Sense = Literal["<=", ">=", "=="]
+Number = Fraction | int
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A bounded variable; both bounds are finite (see TRAPS: bound everything)."""
+
+    name: str
+    lower: Fraction
+    upper: Fraction
+    integer: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A constraint ``sum(coefficients * x[indices]) sense rhs``."""
+
+    name: str
+    indices: tuple[int, ...]
+    coefficients: tuple[Fraction, ...]
+    sense: Sense
+    rhs: Fraction
+
+
+def integer_row(row: Row) -> tuple[tuple[int, ...], int]:
+    """Scale a row to coprime integers.
+
+    Returns
+    -------
+    coefficients, rhs
+        Integers; the scale is positive, so the sense stays.
+    """
+    scale = math.lcm(row.rhs.denominator, *(c.denominator for c in row.coefficients))
+    ints = [int(c * scale) for c in row.coefficients]
+    rhs = int(row.rhs * scale)
+    divisor = math.gcd(rhs, *ints) or 1
+    return tuple(c // divisor for c in ints), rhs // divisor
+
+
+@dataclass
+class LinearModel:
+    """Maximise or minimise a linear objective under linear constraints.
+
+    Names are free-form (any characters); engines and files get short
+    generated names and a map. Repeated indices in one row are added up and
+    zero coefficients dropped when the row is added.
+    """
+
+    name: str = "model"
+    maximise: bool = True
+    variables: list[Variable] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    objective: dict[int, Fraction] = field(default_factory=dict)
+    objective_constant: Fraction = Fraction(0)
+
+    def add_variable(
+        self, name: str, lower: Number, upper: Number, *, integer: bool = False
+    ) -> int:
+        """Add a variable and return its index.
+
+        Raises
+        ------
+        ValueError
+            If ``lower > upper``.
+        """
+        lo, hi = Fraction(lower), Fraction(upper)
+        if lo > hi:
+            raise ValueError(f"variable {name!r}: lower bound {lo} above upper {hi}")
+        self.variables.append(Variable(name, lo, hi, integer))
+        return len(self.variables) - 1
+
+    def add_row(
+        self,
+        indices: Sequence[int],
+        coefficients: Sequence[Number],
+        sense: Sense,
+        rhs: Number,
+        name: str = "",
+    ) -> int:
+        """Add a constraint and return its index.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, an index is unknown or the sense is none of
+            ``<=``, ``>=``, ``==``.
+        """
+        if sense not in ("<=", ">=", "=="):
+            raise ValueError(f"row {name!r}: unknown sense {sense!r}")
+        merged = self._merge(indices, coefficients, name)
+        label = name or f"row{len(self.rows)}"
+        self.rows.append(
+            Row(label, tuple(merged), tuple(merged.values()), sense, Fraction(rhs))
+        )
+        return len(self.rows) - 1
+
+    def set_objective(
+        self,
+        indices: Sequence[int],
+        coefficients: Sequence[Number],
+        *,
+        maximise: bool,
+        constant: Number = 0,
+    ) -> None:
+        """Set the objective, replacing any earlier one."""
+        self.objective = self._merge(indices, coefficients, "objective")
+        self.maximise = maximise
+        self.objective_constant = Fraction(constant)
+
+    def objective_value(self, values: Sequence[Number]) -> Fraction:
+        """Exact objective of a point (one exact value a variable)."""
+        terms = (c * values[i] for i, c in self.objective.items())
+        return sum(terms, self.objective_constant)
+
+    def violations(self, values: Sequence[Number]) -> Iterable[tuple[str, Fraction]]:
+        """Yield (name, amount) for every bound, integrality or row violated."""
+        for var, value in zip(self.variables, values, strict=True):
+            exact = Fraction(value)
+            excess = max(var.lower - exact, exact - var.upper)
+            if excess > 0:
+                yield var.name, excess
+            elif var.integer and exact.denominator != 1:
+                yield var.name, abs(exact - round(exact))
+        for row in self.rows:
+            pairs = zip(row.indices, row.coefficients, strict=True)
+            gap = sum((c * values[i] for i, c in pairs), -row.rhs)
+            if row.sense == "==":
+                amount = abs(gap)
+            else:
+                amount = gap if row.sense == "<=" else -gap
+            if amount > 0:
+                yield row.name, amount
+
+    def is_feasible(self, values: Sequence[Number]) -> bool:
+        """Whether a point meets bounds, integrality and every row exactly."""
+        return next(iter(self.violations(values)), None) is None
+
+    def _merge(
+        self, indices: Sequence[int], coefficients: Sequence[Number], name: str
+    ) -> dict[int, Fraction]:
+        if len(indices) != len(coefficients):
+            raise ValueError(f"row {name!r}: indices and coefficients differ in length")
+        merged: dict[int, Fraction] = {}
+        for i, c in zip(indices, coefficients, strict=True):
+            if not 0 <= i < len(self.variables):
+                raise ValueError(f"row {name!r}: no variable with index {i}")
+            merged[int(i)] = merged.get(int(i), Fraction(0)) + c
+        return {i: c for i, c in merged.items() if c}

@@ -1,0 +1,133 @@
+"""What an engine may answer, in one vocabulary for all engines.
+
+Engines differ in how they name their results and some mislabel them (a
+time-limited incumbent called optimal, an unbounded program called
+infeasible). Every engine of this package translates into the types here, and
+values are dropped whenever the status does not vouch for them.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Status(enum.Enum):
+    """Status of a linear or mixed-integer linear program."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    """A solution was found; its optimality was not proved."""
+    INFEASIBLE = "infeasible"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible-or-unbounded"
+    UNKNOWN = "unknown"
+    """A limit was reached, the engine died, or it gave no usable answer."""
+
+
+class SatStatus(enum.Enum):
+    """Status of a SAT or MaxSAT call."""
+
+    SATISFIABLE = "satisfiable"
+    UNSATISFIABLE = "unsatisfiable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class LinearOutcome:
+    """Result of a linear or mixed-integer linear program.
+
+    Attributes
+    ----------
+    status
+        What the engine vouches for.
+    objective
+        Objective value of `values`; None unless `status` is OPTIMAL or
+        FEASIBLE. A `Fraction` exactly when `exact` is true, else a float.
+    values
+        One value a variable in the order of the model, or None. Fractions
+        exactly when `exact` is true, else floats.
+    bound
+        The engine's proved bound on the optimum (a float), or None.
+    nodes
+        Branch-and-bound nodes, or None for a linear program.
+    seconds
+        Wall time of the engine, process start included.
+    engine
+        Name of the engine.
+    exact
+        Whether optimality and values were confirmed in exact arithmetic.
+    reason
+        For UNKNOWN: the limit reached or what went wrong; otherwise "".
+    """
+
+    status: Status
+    objective: Fraction | float | None
+    values: tuple[Fraction, ...] | tuple[float, ...] | None
+    seconds: float
+    engine: str
+    bound: float | None = None
+    nodes: int | None = None
+    exact: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SatOutcome:
+    """Result of a SAT call.
+
+    Attributes
+    ----------
+    status
+        SATISFIABLE, UNSATISFIABLE or UNKNOWN.
+    model
+        Boolean array of length n (entry i-1 is variable i) when SATISFIABLE,
+        else None. It has been checked against the clauses.
+    proof
+        Lines of a DRAT proof when one was asked for and the answer is
+        UNSATISFIABLE, else None. Not checked here; see `solvers.proof`.
+    seconds
+        Wall time, process start included.
+    engine
+        Name of the engine.
+    reason
+        For UNKNOWN: the limit reached or what went wrong; otherwise "".
+    """
+
+    status: SatStatus
+    model: NDArray[np.bool_] | None
+    seconds: float
+    engine: str
+    proof: tuple[str, ...] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class MaxSatOutcome:
+    """Result of a MaxSAT call in which every clause is soft.
+
+    Attributes
+    ----------
+    status
+        SATISFIABLE when the optimum was found (an all-soft formula always
+        has one), else UNKNOWN.
+    cost
+        Least total weight of falsified clauses (number, when unweighted), or
+        None. It has been recomputed from `model`.
+    model
+        Boolean array of length n that attains `cost`, or None.
+    seconds, engine, reason
+        As in `SatOutcome`.
+    """
+
+    status: SatStatus
+    cost: int | None
+    model: NDArray[np.bool_] | None
+    seconds: float
+    engine: str
+    reason: str = ""
