@@ -1,0 +1,560 @@
+"""Weighted empirical measures: what an algorithm keeps of the data it sampled.
+
+An empirical mean over n draws depends on the draws only through how often each
+tuple ``(x, a, r, x')`` occurred. A data set is therefore kept as its support
+and integer weights, so that 10^18 draws over finitely many observations cost
+as much as the support, and expectations are exact where somebody asks for it:
+weights are Python integers of any size, never rounded.
+
+>>> from fractions import Fraction
+>>> data = EmpiricalMeasure([0, 1, 1], actions=[0, 0, 1], rewards=[0, 1, 0.5],
+...                         weights=[2 * 10**30, 10**30, 10**30])
+>>> data.draws == 4 * 10**30
+True
+>>> data.expectation(data.rewards)
+0.375
+>>> data.expectation_exact(data.at([Fraction(1, 3), Fraction(0)]))
+Fraction(1, 6)
+
+Finite observations are integer codes. Continuous ones are feature vectors, a
+float array of shape (n, d); floats are never used as dictionary keys.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+END = -1
+"""Code of a next observation where the episode ended: every value is 0 there."""
+
+Field = Literal["observations", "next_observations"]
+
+_INT64_MAX = 2**63 - 1
+_EXACT_FLOAT = 2**53
+
+
+def _reject(name: str, bad: NDArray[np.bool_], what: str) -> None:
+    """Raise for the first row where ``bad`` is true."""
+    rows = bad if bad.ndim == 1 else bad.any(axis=tuple(range(1, bad.ndim)))
+    if rows.any():
+        raise ValueError(f"{name}, row {int(np.argmax(rows))}: {what}")
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def check_observations(
+    values: ArrayLike, name: str = "observations", *, allow_end: bool = False
+) -> NDArray[Any]:
+    """Bring observations into one of the two forms, or refuse them.
+
+    Parameters
+    ----------
+    values
+        Integers of shape (n,), or floats of shape (n, d).
+    name
+        The argument's name in messages.
+    allow_end
+        Whether the code `END` may occur.
+
+    Returns
+    -------
+    int64 array of shape (n,) or float64 array of shape (n, d).
+
+    Raises
+    ------
+    ValueError
+        For another shape or type, a negative code, NaN or infinity; the
+        message names the argument and the row.
+    """
+    array = np.asarray(values)
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.int64)
+    if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
+        if array.size and int(array.max()) > _INT64_MAX:
+            _reject(name, array > _INT64_MAX, "code beyond 64 bits")
+        codes = array.astype(np.int64, copy=False)
+        least = END if allow_end else 0
+        if codes.size and int(codes.min()) < least:
+            _reject(name, codes < least, "negative code")
+        return codes
+    if array.ndim == 2 and np.issubdtype(array.dtype, np.floating):
+        features = array.astype(np.float64, copy=False)
+        finite = np.isfinite(features)
+        if not finite.all():
+            _reject(name, ~finite, "NaN or infinite feature")
+        return features
+    raise ValueError(
+        f"{name}: expected integer codes of shape (n,) or float features of shape "
+        f"(n, d), got {array.dtype} of shape {array.shape}"
+    )
+
+
+def check_reals(values: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Float64 array of the given shape without NaN or infinity, or ValueError.
+
+    The message names the argument and the first bad row.
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name}: not real numbers ({error})") from None
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        _reject(name, ~finite, "NaN or infinite")
+    return array
+
+
+def exact_sum(values: NDArray[Any]) -> int:
+    """Sum of integers (int64 or object), never overflowing."""
+    if values.dtype == object:
+        return int(sum(values.tolist()))
+    high, low = values >> 32, values & 0xFFFFFFFF
+    return (int(high.sum()) << 32) + int(low.sum())
+
+
+def _integers(values: ArrayLike, name: str, size: int) -> NDArray[Any]:
+    """Non-negative integers as int64 if they fit, else as Python integers."""
+    array = np.asarray(values)
+    if array.shape != (size,):
+        raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
+    if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.integer):
+        for row, value in enumerate(array.tolist()):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ValueError(f"{name}, row {row}: {value!r} is no integer count")
+        array = array.astype(object)
+    _reject(name, np.asarray(array < 0, dtype=np.bool_), "negative weight")
+    if array.dtype == np.int64:
+        return array
+    fits = size == 0 or int(array.max()) <= _INT64_MAX
+    return array.astype(np.int64 if fits else object)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class EmpiricalMeasure:
+    """Draws of ``x``, ``(x, a, r)`` or ``(x, a, r, x')`` with their multiplicities.
+
+    Attributes
+    ----------
+    observations
+        int64 codes, shape (n,), or float64 features, shape (n, d). Read-only,
+        like every array here.
+    actions
+        int64, shape (n,), non-negative; or None.
+    rewards
+        float64, shape (n,); or None.
+    next_observations
+        As `observations`, where finite codes may also be `END`; or None.
+    weights
+        Non-negative integers, shape (n,): int64, or Python integers (object)
+        where one of them is beyond 64 bits.
+    total_weight
+        Sum of the weights, a Python integer, positive.
+    draws
+        Number of draws behind the measure, a Python integer. It equals
+        `total_weight` unless measures of different sizes were pooled.
+    """
+
+    observations: NDArray[Any]
+    actions: NDArray[np.int64] | None
+    rewards: NDArray[np.float64] | None
+    next_observations: NDArray[Any] | None
+    weights: NDArray[Any]
+    total_weight: int
+    draws: int
+    _rational_rewards: NDArray[Any] | None
+
+    def __init__(
+        self,
+        observations: ArrayLike,
+        *,
+        actions: ArrayLike | None = None,
+        rewards: ArrayLike | Sequence[Fraction] | None = None,
+        next_observations: ArrayLike | None = None,
+        weights: ArrayLike | Sequence[int] | None = None,
+        draws: int | None = None,
+    ) -> None:
+        """Check and freeze the columns.
+
+        Parameters
+        ----------
+        observations
+            Integer codes (n,) or float features (n, d); n at least 1.
+        actions
+            Integers from 0, shape (n,).
+        rewards
+            Finite reals, shape (n,); Fractions are kept exactly beside their
+            float64 values (see `exact_rewards`).
+        next_observations
+            As `observations`; `END` marks an episode that ended.
+        weights
+            Integer multiplicities, not negative and not all zero; default 1
+            each.
+        draws
+            Number of draws, default the total weight.
+
+        Raises
+        ------
+        ValueError
+            For empty data, columns of different lengths, NaN or infinity,
+            negative codes or weights, all-zero weights; the message names the
+            argument and the row.
+        """
+        x = check_observations(observations)
+        n = len(x)
+        if n == 0:
+            raise ValueError("observations: empty data")
+        put = object.__setattr__
+        put(self, "observations", _frozen(x))
+        put(self, "actions", None if actions is None else _frozen(_codes(actions, n)))
+        real, rational = _rewards(rewards, n)
+        put(self, "rewards", real)
+        put(self, "_rational_rewards", rational)
+        put(self, "next_observations", _next_observations(next_observations, x))
+        counts = np.ones(n, dtype=np.int64) if weights is None else weights
+        w = _integers(counts, "weights", n)
+        total = exact_sum(w)
+        if total == 0:
+            raise ValueError("weights: all are zero")
+        if draws is not None and draws < 1:
+            raise ValueError(f"draws: {draws} is not positive")
+        put(self, "weights", _frozen(w))
+        put(self, "total_weight", total)
+        put(self, "draws", total if draws is None else int(draws))
+
+    def __len__(self) -> int:
+        """Return the number of rows (of the support as kept, not of draws)."""
+        return len(self.observations)
+
+    def __repr__(self) -> str:
+        kind = "finite" if self.is_finite else "continuous"
+        return f"EmpiricalMeasure({len(self)} rows, {self.draws} draws, {kind})"
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether observations are integer codes."""
+        return self.observations.ndim == 1
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Normalised weights, float64, shape (n,), each correctly rounded."""
+        total = self.total_weight
+        if total < _EXACT_FLOAT:  # both operands are exact in float64
+            return _frozen(self.weights / np.float64(total))
+        # Python divides integers of any size with one rounding.
+        exact = [w / total for w in self.weights.tolist()]
+        return _frozen(np.array(exact, dtype=np.float64))
+
+    @property
+    def exact_rewards(self) -> NDArray[Any]:
+        """Rewards as Fractions (object array): as given, or the floats' own values.
+
+        Raises
+        ------
+        ValueError
+            If the measure has no rewards.
+        """
+        if self._rational_rewards is not None:
+            return self._rational_rewards
+        if self.rewards is None:
+            raise ValueError("rewards: this measure has none")
+        return _object_array([Fraction(r) for r in self.rewards.tolist()])
+
+    def codes(self, field: Field = "observations") -> NDArray[np.int64]:
+        """Integer codes of a column.
+
+        Raises
+        ------
+        ValueError
+            If the column is missing or continuous.
+        """
+        column = getattr(self, field)
+        if column is None:
+            raise ValueError(f"{field}: this measure has none")
+        if column.ndim != 1:
+            raise ValueError(f"{field}: continuous, there are no codes")
+        return np.asarray(column, dtype=np.int64)
+
+    def at(
+        self, table: ArrayLike | Sequence[Fraction], *, field: Field = "observations"
+    ) -> NDArray[Any]:
+        """Look a table over codes up, one entry a row.
+
+        Parameters
+        ----------
+        table
+            One entry a code, floats or Fractions, shape (number of codes, ...).
+        field
+            The column whose codes are looked up; `END` gives 0.
+
+        Returns
+        -------
+        Array of shape (n, ...), of the table's type.
+
+        Raises
+        ------
+        ValueError
+            If a code lies outside the table (the message names the row).
+        """
+        codes = self.codes(field)
+        values = np.asarray(table)
+        if int(codes.max()) >= len(values) or len(values) == 0:
+            _reject(field, codes >= len(values), f"no code below {len(values)}")
+        looked_up = values[codes]  # END reads the last entry, overwritten below
+        ended = codes == END
+        if ended.any():
+            looked_up[ended] = 0
+        return looked_up
+
+    def expectation(self, values: ArrayLike) -> float:
+        """Average of one float a row, weighted.
+
+        Raises
+        ------
+        ValueError
+            If the shape is not (n,) or a value is NaN or infinite.
+        """
+        reals = check_reals(values, "values", (len(self),))
+        return float(np.dot(self.probabilities, reals))
+
+    def expectation_exact(
+        self, values: Sequence[Fraction | int | float] | NDArray[Any]
+    ) -> Fraction:
+        """Average of one number a row in rationals; floats stand for themselves.
+
+        Raises
+        ------
+        ValueError
+            If the length is not n or a value is NaN or infinite.
+        """
+        if len(values) != len(self):
+            raise ValueError(f"values: expected {len(self)} rows, got {len(values)}")
+        total = Fraction(0)
+        numbers = values.tolist() if isinstance(values, np.ndarray) else values
+        for row, (w, v) in enumerate(zip(self.weights.tolist(), numbers, strict=True)):
+            try:
+                total += w * Fraction(v)
+            except (ValueError, OverflowError):
+                raise ValueError(f"values, row {row}: NaN or infinite") from None
+        return total / self.total_weight
+
+    def weights_by_code(
+        self, n_codes: int, *, field: Field = "observations"
+    ) -> NDArray[Any]:
+        """Exact weight of every code, shape (n_codes,), int64 or Python integers.
+
+        Rows whose code is `END` are left out.
+
+        Raises
+        ------
+        ValueError
+            If a code is ``n_codes`` or more.
+        """
+        codes = self.codes(field)
+        if int(codes.max()) >= n_codes:
+            _reject(field, codes >= n_codes, f"no code below {n_codes}")
+        kept = codes != END
+        return _group_sums(self.weights[kept], codes[kept], n_codes, self.total_weight)
+
+    def marginal(self, field: Field = "observations") -> EmpiricalMeasure:
+        """Keep one column of observations alone (rows that ended stay out).
+
+        Raises
+        ------
+        ValueError
+            If the column is missing, or every row ended.
+        """
+        column = getattr(self, field)
+        if column is None:
+            raise ValueError(f"{field}: this measure has none")
+        if column.ndim == 2 or field == "observations":
+            return EmpiricalMeasure(column, weights=self.weights, draws=self.draws)
+        kept = column != END
+        return EmpiricalMeasure(column[kept], weights=self.weights[kept])
+
+    def merged(self) -> EmpiricalMeasure:
+        """Merge equal rows; the measure is the same, rows in lexicographic order.
+
+        Raises
+        ------
+        ValueError
+            For continuous observations.
+        """
+        columns = [self.codes()]
+        if self.actions is not None:
+            columns.append(self.actions)
+        if self.rewards is not None:
+            columns.append(_ranks(self.exact_rewards))
+        if self.next_observations is not None:
+            columns.append(self.codes("next_observations"))
+        _, first, group = np.unique(
+            np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        weights = _group_sums(
+            self.weights, group.reshape(-1), len(first), self.total_weight
+        )
+        return self._rows(first, weights)
+
+    def _rows(self, index: NDArray[np.int64], weights: Any) -> EmpiricalMeasure:
+        rewards = self.rewards
+        if self._rational_rewards is not None:
+            rewards = self._rational_rewards
+        following = self.next_observations
+        return EmpiricalMeasure(
+            self.observations[index],
+            actions=None if self.actions is None else self.actions[index],
+            rewards=None if rewards is None else rewards[index],
+            next_observations=None if following is None else following[index],
+            weights=weights,
+            draws=self.draws,
+        )
+
+
+def pool(
+    measures: Sequence[EmpiricalMeasure],
+    *,
+    shares: Literal["equal", "draws"] | Sequence[int] = "equal",
+) -> EmpiricalMeasure:
+    """Mixture of measures, rows kept in order (measure by measure, none merged).
+
+    Parameters
+    ----------
+    measures
+        At least one, all with the same columns.
+    shares
+        ``"equal"``: each measure has the same weight, as in a sum over data
+        sets of expectations (the pooled expectation is that sum divided by
+        their number). ``"draws"``: each draw has the same weight. Or one
+        non-negative integer a measure, in proportion.
+
+    Returns
+    -------
+    A measure whose weights are exact (scaled to integers, coprime) and whose
+    `draws` is the total number of draws.
+
+    Raises
+    ------
+    ValueError
+        If there is none, columns differ, or shares are negative, all zero or
+        of the wrong number.
+    """
+    if not measures:
+        raise ValueError("measures: none to pool")
+    if isinstance(shares, str):
+        if shares not in ("equal", "draws"):
+            raise ValueError(f"shares: unknown {shares!r}")
+        parts = [m.draws if shares == "draws" else 1 for m in measures]
+    else:
+        parts = _integers(shares, "shares", len(measures)).tolist()
+    scale = math.lcm(*(m.total_weight for m in measures))
+    factors = [
+        s * (scale // m.total_weight) for s, m in zip(parts, measures, strict=True)
+    ]
+    common = math.gcd(*factors) or 1
+    weights = [_scaled(m, f // common) for m, f in zip(measures, factors, strict=True)]
+    return EmpiricalMeasure(
+        _stack([m.observations for m in measures], "observations"),
+        actions=_stack([m.actions for m in measures], "actions"),
+        rewards=_pooled_rewards(measures),
+        next_observations=_stack(
+            [m.next_observations for m in measures], "next_observations"
+        ),
+        weights=np.concatenate(weights),
+        draws=sum(m.draws for m in measures),
+    )
+
+
+def _scaled(measure: EmpiricalMeasure, factor: int) -> NDArray[Any]:
+    """Weights times a factor, exactly (Python integers where 64 bits are few)."""
+    if factor * measure.total_weight <= _INT64_MAX:
+        return measure.weights * np.int64(factor)
+    return measure.weights.astype(object) * factor
+
+
+def _stack(columns: Sequence[NDArray[Any] | None], name: str) -> Any:
+    present = [c for c in columns if c is not None]
+    if not present:
+        return None
+    for i, column in enumerate(columns):
+        if column is None or column.shape[1:] != present[0].shape[1:]:
+            raise ValueError(f"measures: {name} of measure {i} differ in kind")
+    return np.concatenate(present)
+
+
+def _pooled_rewards(measures: Sequence[EmpiricalMeasure]) -> Any:
+    if all(m._rational_rewards is None for m in measures):
+        return _stack([m.rewards for m in measures], "rewards")
+    exact = [None if m.rewards is None else m.exact_rewards for m in measures]
+    return _stack(exact, "rewards")
+
+
+def _codes(actions: ArrayLike, n: int) -> NDArray[np.int64]:
+    array = np.asarray(actions)
+    if array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(
+            f"actions: expected integers of shape ({n},), got {array.dtype} of "
+            f"shape {array.shape}"
+        )
+    _reject("actions", array < 0, "negative action")
+    return array.astype(np.int64, copy=False)
+
+
+def _rewards(
+    rewards: Any, n: int
+) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
+    """Rewards as float64 and, if any is a Fraction, as Fractions."""
+    if rewards is None:
+        return None, None
+    array = np.asarray(rewards)
+    real = check_reals(rewards, "rewards", (n,))
+    if array.dtype != object:
+        return _frozen(real), None
+    return _frozen(real), _frozen(_object_array([Fraction(r) for r in array.tolist()]))
+
+
+def _next_observations(values: ArrayLike | None, x: NDArray[Any]) -> Any:
+    if values is None:
+        return None
+    following = check_observations(values, "next_observations", allow_end=True)
+    if len(following) != len(x) or following.ndim != x.ndim:
+        raise ValueError(
+            f"next_observations: shape {following.shape} does not go with "
+            f"observations of shape {x.shape}"
+        )
+    return _frozen(following)
+
+
+def _group_sums(weights: Any, groups: Any, n_groups: int, total: int) -> NDArray[Any]:
+    """Exact sums of integer weights by group."""
+    if total > _INT64_MAX:
+        sums: NDArray[Any] = np.zeros(n_groups, dtype=object)
+        np.add.at(sums, groups, weights.astype(object))
+        return sums
+    sums = np.zeros(n_groups, dtype=np.int64)
+    np.add.at(sums, groups, weights.astype(np.int64))
+    return sums
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Rank of each Fraction among the distinct ones."""
+    order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
+    return np.array([order[value] for value in values.tolist()], dtype=np.int64)
+
+
+def _object_array(values: Sequence[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
