@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.data import END, EmpiricalMeasure, exact_sum, pool
+from algorithms.columns import exact_sum
+from algorithms.data import END, EmpiricalMeasure, pool
 
 counts = st.one_of(
     st.just(0), st.integers(0, 5), st.integers(0, 10**40), st.just(2**63 - 1)
@@ -142,8 +143,8 @@ def test_sums_beyond_64_bits():
         ({"observations": np.array([2**63], dtype=np.uint64)}, "row 0: code beyond"),
         ({"observations": [0, 1], "weights": [1, -2]}, "weights, row 1: negative"),
         ({"observations": [0, 1], "weights": [0, 0]}, "weights: all are zero"),
-        ({"observations": [0, 1], "weights": [1, 0.5]}, "weights, row 0: 1.0 is no"),
-        ({"observations": [0, 1], "weights": [1, np.nan]}, "weights, row 0"),
+        ({"observations": [0, 1], "weights": [1, 0.5]}, "weights, row 1: 0.5 is no"),
+        ({"observations": [0, 1], "weights": [1, np.nan]}, "weights, row 1"),
         ({"observations": [0, 1], "weights": [1]}, "weights: expected shape"),
         ({"observations": [0, 1], "draws": 0}, "draws"),
         ({"observations": [0, 1], "actions": [0]}, "actions: expected"),
