@@ -1,0 +1,1 @@
+"""Tests of the four floors, and what they share in `tests.support`."""

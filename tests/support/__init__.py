@@ -1,0 +1,1 @@
+"""Strategies, references and cases that several tests share."""
