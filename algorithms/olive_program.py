@@ -1,0 +1,215 @@
+"""The optimisation problem inside OLIVE, for any finite MDP, in exact rationals.
+
+Given distributions D_1, …, D_N over states, collected in earlier rounds, OLIVE
+asks for (paper, "OLIVE is not Oracle-Efficient"; Jiang et al. 2017)
+
+    max g(s0) over g ∈ (X → [lower, upper]) and π ∈ (X → A)
+    subject to |E_{x∼D_i}[g(x) − E[r + g(x′) | x, π(x)]]| ≤ φ for every i,
+
+with g = 0 once the episode has ended. The paper prints this with an
+importance weight, E[K·1{a = π(x)}(g(x) − r − g(x′))] under a uniform action a
+out of K, which is the conditional expectation above. Its form for Q-functions
+leaves the factor K out, so φ means a K-th there (erratum 6); here φ bounds the
+conditional expectation in both forms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.bellman import as_fractions, average_errors, common_denominator
+from algorithms.distribution import Distribution, Distributions
+from algorithms.mdp import TabularMDP
+from algorithms.pair import Pair
+from algorithms.planning import state_distributions
+from algorithms.ragged import IntArray, fits_int64, gather, integers, magnitude
+
+if TYPE_CHECKING:
+    from algorithms.olive_model import ProgramModel
+
+__all__ = [
+    "Distribution",
+    "Distributions",
+    "OliveProgram",
+    "Pair",
+    "Violation",
+    "average_bellman_errors",
+]
+
+Form = Literal["value-policy", "q-function"]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken requirement of the program.
+
+    Attributes
+    ----------
+    kind
+        ``"value"``: g(state `index`) lies outside the range;
+        ``"constraint"``: the average Bellman error under distribution `index`
+        exceeds the tolerance.
+    index
+        State or distribution, 0-based.
+    amount
+        Signed excess: of the value over the nearer bound, or the whole error.
+    """
+
+    kind: Literal["value", "constraint"]
+    index: int
+    amount: Fraction
+
+
+class OliveProgram:
+    """OLIVE's program over all tabular (g, π) of an MDP.
+
+    Parameters
+    ----------
+    mdp
+        Any finite acyclic MDP. Its rewards and transitions enter the
+        constraints only at states of the distributions.
+    distributions
+        The collected distributions; any iterable, kept flat.
+    tolerance
+        φ ≥ 0, on the absolute value of every average Bellman error.
+    lower, upper
+        Range of g.
+
+    Raises
+    ------
+    ValueError
+        If the tolerance is negative, the range empty, a parameter no exact
+        rational, or a distribution names an unknown state.
+    """
+
+    def __init__(
+        self,
+        mdp: TabularMDP,
+        distributions: Iterable[Distribution],
+        tolerance: Fraction | int = 0,
+        lower: Fraction | int = 0,
+        upper: Fraction | int = 1,
+    ) -> None:
+        self.mdp = mdp
+        self.distributions = Distributions.from_iterable(distributions)
+        self.tolerance = _exact("tolerance", tolerance)
+        self.lower = _exact("lower", lower)
+        self.upper = _exact("upper", upper)
+        if self.tolerance < 0:
+            raise ValueError(f"tolerance {self.tolerance} is negative")
+        if self.lower > self.upper:
+            raise ValueError(f"empty range [{self.lower}, {self.upper}]")
+        last = int(self.distributions.states.max(initial=-1))
+        if last >= mdp.n_states:
+            raise ValueError(
+                f"a distribution names state {last}, but the MDP has {mdp.n_states}"
+            )
+
+    @cached_property
+    def _scale(self) -> int:
+        """Common denominator of all actions in the distributions' states."""
+        states = np.unique(self.distributions.states)
+        return common_denominator(self.mdp, gather(self.mdp.action_offset, states)[0])
+
+    def objective(self, pair: Pair) -> Fraction:
+        """Value of the start state."""
+        return pair.value(self.mdp.start)
+
+    def errors(self, pair: Pair) -> list[Fraction]:
+        """Average Bellman error of a pair under each distribution, signed."""
+        return as_fractions(*self._errors(pair), self.distributions)
+
+    def violations(self, pair: Pair) -> list[Violation]:
+        """List every broken requirement: the range of g first, then constraints."""
+        found = []
+        for state in np.flatnonzero(self._outside(pair)):
+            value = pair.value(int(state))
+            bound = self.lower if value < self.lower else self.upper
+            found.append(Violation("value", int(state), value - bound))
+        numerators, denominator = self._errors(pair)
+        for i in np.flatnonzero(self._exceeding(numerators, denominator)):
+            whole = denominator * int(self.distributions.denominators[i])
+            error = Fraction(int(numerators[i]), whole)
+            found.append(Violation("constraint", int(i), error))
+        return found
+
+    def is_feasible(self, pair: Pair) -> bool:
+        """Whether a pair meets every constraint and the range, exactly."""
+        if self._outside(pair).any():
+            return False
+        return not self._exceeding(*self._errors(pair)).any()
+
+    def to_model(self, form: Form = "value-policy") -> ProgramModel:
+        """Write the program as a mixed-integer linear model.
+
+        See `algorithms.olive_model` for the two forms and why their optimum is
+        the program's.
+
+        Raises
+        ------
+        ValueError
+            If the form is unknown.
+        """
+        from algorithms.olive_model import program_model
+
+        return program_model(self, form)
+
+    def _errors(self, pair: Pair) -> tuple[IntArray, int]:
+        self.mdp.global_actions(pair.policy)  # the policy is one of the MDP
+        return average_errors(self.mdp, self.distributions, pair, self._scale)
+
+    def _outside(self, pair: Pair) -> NDArray[np.bool_]:
+        """Which states have values outside the range."""
+        lowest = math.ceil(self.lower * pair.denominator)
+        highest = math.floor(self.upper * pair.denominator)
+        outside: NDArray[np.bool_] = (pair.numerators < lowest) | (
+            pair.numerators > highest
+        )
+        return outside.astype(bool)
+
+    def _exceeding(self, numerators: IntArray, denominator: int) -> NDArray[np.bool_]:
+        """Which errors, as `average_errors` gives them, exceed the tolerance."""
+        if not self.tolerance:
+            return (numerators != 0).astype(bool)
+        limit = self.tolerance * denominator
+        wholes = self.distributions.denominators
+        exact = not fits_int64(
+            max(
+                limit.numerator * magnitude(wholes),
+                limit.denominator * magnitude(numerators),
+            )
+        )
+        left = integers(abs(numerators), exact=exact) * limit.denominator
+        exceeding = left > limit.numerator * integers(wholes, exact=exact)
+        result: NDArray[np.bool_] = exceeding.astype(bool)
+        return result
+
+
+def _exact(name: str, value: Fraction | int) -> Fraction:
+    if not isinstance(value, Fraction | int):
+        raise ValueError(f"{name} {value!r} is neither Fraction nor integer")
+    return Fraction(value)
+
+
+def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
+    """Average Bellman errors along the pair's own policy, one a time step.
+
+    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at time step h
+    under π, for h = 1..horizon; OLIVE compares these (and their sum) with its
+    thresholds. Their sum is g(s0) − V^π(s0).
+
+    Raises
+    ------
+    ValueError
+        If the policy does not belong to the MDP.
+    """
+    met = Distributions.from_iterable(state_distributions(mdp, pair.policy))
+    return as_fractions(*average_errors(mdp, met, pair), met)
