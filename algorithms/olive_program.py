@@ -170,15 +170,13 @@ class OliveProgram:
         """Which states have values outside the range."""
         lowest = math.ceil(self.lower * pair.denominator)
         highest = math.floor(self.upper * pair.denominator)
-        outside: NDArray[np.bool_] = (pair.numerators < lowest) | (
-            pair.numerators > highest
-        )
-        return outside.astype(bool)
+        low, high = pair.numerators < lowest, pair.numerators > highest
+        return np.asarray(low | high, dtype=bool)
 
     def _exceeding(self, numerators: IntArray, denominator: int) -> NDArray[np.bool_]:
         """Which errors, as `average_errors` gives them, exceed the tolerance."""
         if not self.tolerance:
-            return (numerators != 0).astype(bool)
+            return np.asarray(numerators != 0, dtype=bool)
         limit = self.tolerance * denominator
         wholes = self.distributions.denominators
         exact = not fits_int64(
@@ -189,8 +187,7 @@ class OliveProgram:
         )
         left = integers(abs(numerators), exact=exact) * limit.denominator
         exceeding = left > limit.numerator * integers(wholes, exact=exact)
-        result: NDArray[np.bool_] = exceeding.astype(bool)
-        return result
+        return np.asarray(exceeding, dtype=bool)
 
 
 def _exact(name: str, value: Fraction | int) -> Fraction:

@@ -1,0 +1,302 @@
+"""OLIVE's program as a mixed-integer linear model, in two forms.
+
+Both are exact reformulations: the optimum is the program's, and every optimal
+point of the model is read back as an optimal pair.
+
+Only some states have variables: the start state, the states of the
+distributions (the *support*), and the successors of the support's actions.
+No other value and no other state's action occurs in the program, so any value
+in the range and any action will do there.
+
+``value-policy``
+    Variables g(x) ∈ [lower, upper]. A support state with more than one distinct
+    action has a binary π(x,a) for each of them, adding up to 1, and a variable
+    b(x) for the backup, which the rows
+
+        b(x) − E[r + g(x′) | x, a] ≤ M⁺ (1 − π(x,a)),
+        E[r + g(x′) | x, a] − b(x) ≤ M⁻ (1 − π(x,a))
+
+    make equal to the backup of the action taken. M⁺ and M⁻ are the least
+    constants that never cut: the differences between the end points of the
+    ranges of b(x) and of the action's backup, in rationals. A constraint is
+    |Σ_x D(x)(g(x) − b(x))| ≤ φ, the program's own. So the points of the model
+    are exactly the feasible pairs (with their backups), and g(s0) is its
+    objective.
+
+``q-function``
+    Variables f(x,a) ∈ [lower, upper] for the support and the start state, and
+    v(x) = f(x, π_f(x)) = max_a f(x,a), by v ≥ f(x,a) and v ≤ f(x,a) + (upper −
+    lower)(1 − π(x,a)): π may be any maximiser, as ties are OLIVE's to break.
+    The constraints are those above with v for g. The optimum is the same: a
+    pair (g, π) gives f(x, π(x)) = g(x) and f(x,a) = lower elsewhere, whose
+    greedy policy is π (or tied with it); and f gives (v, π_f). Of the other
+    states only v(x) occurs; it stands for a function constant in a.
+    φ bounds the conditional expectation, as in the other form: the paper's
+    Q-function form has no factor K and there φ means a K-th (erratum 6).
+
+Actions of a state with equal reward and transitions share one binary; the
+policy read back takes the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.olive_terms import (
+    Backup,
+    backup_range,
+    distinct_actions,
+    first_equal,
+    needed_states,
+    single_state_constraints,
+    support_states,
+)
+from algorithms.pair import Pair
+from solvers.model import LinearModel
+
+if TYPE_CHECKING:
+    from algorithms.olive_program import Form, OliveProgram
+
+
+@dataclass
+class ProgramModel:
+    """A linear model of OLIVE's program, with the way back to pairs.
+
+    Attributes
+    ----------
+    program, form
+        What was modelled, and how.
+    model
+        The mixed-integer linear model; its objective is g(start), maximised.
+    value_index
+        Variable of g(x), or of max_a f(x,a), of each state that has one.
+    policy_index
+        For each support state with several distinct actions, the binary of
+        each of them by local index. (``q-function``: the start state, too.)
+    backup_index
+        Variable b(x) of each support state with several distinct actions.
+    q_index
+        ``q-function`` only: variable of f(x,a) by (state, local action).
+    """
+
+    program: OliveProgram
+    form: Form
+    model: LinearModel
+    value_index: dict[int, int] = field(default_factory=dict)
+    policy_index: dict[int, dict[int, int]] = field(default_factory=dict)
+    backup_index: dict[int, int] = field(default_factory=dict)
+    q_index: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def policy(self, values: Sequence[Fraction] | Sequence[float]) -> NDArray[np.int32]:
+        """Read the policy off the binaries; floats are welcome.
+
+        Each state takes the action of its largest binary; states without
+        binaries take action 0.
+        """
+        policy = np.zeros(self.program.mdp.n_states, dtype=np.int32)
+        for state, binaries in self.policy_index.items():
+            policy[state] = max(binaries, key=lambda local: values[binaries[local]])
+        return policy
+
+    def pair(self, values: Sequence[Fraction | int]) -> Pair:
+        """Read an exactly feasible pair off an exact point of the model.
+
+        States without a variable get the value of the range nearest to 0.
+
+        Raises
+        ------
+        ValueError
+            If a value is no exact rational, or the pair breaks the program
+            (then the point breaks the model).
+        """
+        if len(values) != len(self.model.variables):
+            raise ValueError(
+                f"{len(values)} values for {len(self.model.variables)} variables"
+            )
+        for variable in self.value_index.values():
+            if not isinstance(values[variable], Fraction | int):
+                raise ValueError(
+                    f"value {values[variable]!r} of "
+                    f"{self.model.variables[variable].name!r} is not exact"
+                )
+        idle = min(max(Fraction(0), self.program.lower), self.program.upper)
+        g = [idle] * self.program.mdp.n_states
+        for state, variable in self.value_index.items():
+            g[state] = Fraction(values[variable])
+        exact = [Fraction(v) for v in values]
+        pair = Pair.from_fractions(g, self.policy(exact))
+        broken = self.program.violations(pair)
+        if broken:
+            raise ValueError(f"the point does not satisfy the program: {broken[0]}")
+        return pair
+
+    def point(self, pair: Pair) -> list[Fraction]:
+        """Exact point of the model for a pair, feasible when the pair is.
+
+        Unchosen f(x,a) get the lower end of the range.
+        """
+        mdp, g = self.program.mdp, pair.values()
+        values = [self.program.lower] * len(self.model.variables)
+        for state, variable in self.value_index.items():
+            values[variable] = g[state]
+        for state, binaries in self.policy_index.items():
+            taken = first_equal(mdp, state, int(pair.policy[state]))
+            for local, variable in binaries.items():
+                values[variable] = Fraction(int(local == taken))
+        for state, variable in self.backup_index.items():
+            action = mdp.actions(state)[int(pair.policy[state])]
+            values[variable] = Backup.of(self.program, action).at(g)
+        for (state, local), variable in self.q_index.items():
+            if first_equal(mdp, state, int(pair.policy[state])) == local:
+                values[variable] = g[state]
+        return values
+
+
+def program_model(program: OliveProgram, form: Form) -> ProgramModel:
+    """Build the model of a program; see the module's text and `OliveProgram`."""
+    if form not in ("value-policy", "q-function"):
+        raise ValueError(f"unknown form {form!r}: value-policy or q-function")
+    built = ProgramModel(program, form, LinearModel(name="olive"))
+    mdp = program.mdp
+    for state in needed_states(program):
+        built.value_index[state] = built.model.add_variable(
+            f"g({mdp.state_names[state]})", program.lower, program.upper
+        )
+    support = support_states(program)
+    choosing = set(support) | ({mdp.start} if form == "q-function" else set())
+    for state in sorted(choosing):
+        actions = distinct_actions(mdp, state)
+        if form == "q-function":
+            _add_q_values(built, state, actions)
+        if len(actions) > 1:
+            _add_choice(built, state, actions)
+    alone = single_state_constraints(program)
+    for state in support:
+        if state in built.policy_index:
+            _add_backup(built, state, alone.get(state))
+    _add_constraints(built)
+    start = built.value_index[mdp.start]
+    built.model.set_objective([start], [1], maximise=True)
+    return built
+
+
+def _add_choice(built: ProgramModel, state: int, actions: Sequence[int]) -> None:
+    """Binaries that choose one action; in the Q-function form, a greedy one."""
+    name = built.program.mdp.state_names[state]
+    binaries = {
+        local: built.model.add_variable(
+            f"pi({_label(built.program, state, local)})", 0, 1, integer=True
+        )
+        for local in actions
+    }
+    built.policy_index[state] = binaries
+    built.model.add_row(
+        list(binaries.values()), [1] * len(binaries), "==", 1, f"choice({name})"
+    )
+    if built.form == "q-function":
+        width = built.program.upper - built.program.lower
+        for local, binary in binaries.items():
+            label = _label(built.program, state, local)
+            f, v = built.q_index[state, local], built.value_index[state]
+            built.model.add_row([v, f], [1, -1], ">=", 0, f"maximum({label})")
+            built.model.add_row(
+                [v, f, binary], [1, -1, width], "<=", width, f"greedy({label})"
+            )
+
+
+def _add_q_values(built: ProgramModel, state: int, actions: Sequence[int]) -> None:
+    """f(x,a) for the distinct actions; with one action it is v(x) itself."""
+    if len(actions) == 1:
+        built.q_index[state, actions[0]] = built.value_index[state]
+        return
+    for local in actions:
+        label = _label(built.program, state, local)
+        built.q_index[state, local] = built.model.add_variable(
+            f"f({label})", built.program.lower, built.program.upper
+        )
+
+
+def _add_backup(built: ProgramModel, state: int, alone: Fraction | None) -> None:
+    """b(x), made equal to the chosen action's backup by big-M rows."""
+    program, model = built.program, built.model
+    binaries = built.policy_index[state]
+    actions = program.mdp.actions(state)
+    backups = {local: Backup.of(program, actions[local]) for local in binaries}
+    low, high = backup_range(program, list(backups.values()), alone)
+    b = model.add_variable(f"backup({program.mdp.state_names[state]})", low, high)
+    built.backup_index[state] = b
+    for local, backup in backups.items():
+        label = _label(program, state, local)
+        targets = [built.value_index[s] for s in backup.states]
+        indices = [b, binaries[local], *targets]
+        minus = [-c for c in backup.coefficients]
+        above, below = high - backup.low, backup.high - low
+        if above > 0:  # else b never exceeds the backup
+            model.add_row(
+                indices,
+                [1, above, *minus],
+                "<=",
+                backup.constant + above,
+                f"above({label})",
+            )
+        if below > 0:
+            model.add_row(
+                indices,
+                [1, -below, *minus],
+                ">=",
+                backup.constant - below,
+                f"below({label})",
+            )
+
+
+def _add_constraints(built: ProgramModel) -> None:
+    """|E_D[g(x) − b(x)]| ≤ φ for every distribution."""
+    program, model = built.program, built.model
+    for i, distribution in enumerate(program.distributions):
+        indices: list[int] = []
+        coefficients: list[Fraction] = []
+        constant = Fraction(0)
+        for state, share in distribution.probabilities().items():
+            indices.append(built.value_index[state])
+            coefficients.append(share)
+            if state in built.backup_index:
+                indices.append(built.backup_index[state])
+                coefficients.append(-share)
+                continue
+            backup = Backup.of(program, program.mdp.actions(state)[0])
+            indices.extend(built.value_index[s] for s in backup.states)
+            coefficients.extend(-share * c for c in backup.coefficients)
+            constant += share * backup.constant
+        add_constraint(
+            model, indices, coefficients, constant, program.tolerance, f"bellman({i})"
+        )
+
+
+def add_constraint(
+    model: LinearModel,
+    indices: Sequence[int],
+    coefficients: Sequence[Fraction],
+    constant: Fraction,
+    tolerance: Fraction,
+    name: str,
+) -> None:
+    """Add ``|coefficients · x[indices] − constant| <= tolerance``.
+
+    One equation if the tolerance is 0, else two rows.
+    """
+    if tolerance == 0:
+        model.add_row(indices, coefficients, "==", constant, name)
+        return
+    model.add_row(indices, coefficients, "<=", constant + tolerance, f"{name}+")
+    model.add_row(indices, coefficients, ">=", constant - tolerance, f"{name}-")
+
+
+def _label(program: OliveProgram, state: int, local: int) -> str:
+    action = program.mdp.actions(state)[local]
+    return f"{program.mdp.state_names[state]},{program.mdp.action_names[action]}"
