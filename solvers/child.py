@@ -1,0 +1,169 @@
+"""Run a function in a child process that limits can kill.
+
+Engines written in C++ cannot be trusted to stop: some ignore `interrupt`, some
+abort the whole process on odd input, some print banners to file descriptor 1.
+A child process contains all three. It costs a few milliseconds where the
+platform can fork, because nothing is pickled on the way in: the child sees the
+memory of its parent, large arrays included, and only the result travels back
+through a pipe. Elsewhere a fresh interpreter is spawned (about 300 ms), and the
+function and its arguments must be picklable.
+
+Memory is limited by watching, not by ``RLIMIT_AS``: address space says little
+about memory (every thread reserves 8 MB and more), and an engine whose
+allocation fails aborts or crashes, which would be told apart from a bug only by
+guessing. The parent reads the child's private resident memory every 20 ms, so a
+limit can be overshot by what is allocated in that time.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar, TypeVarTuple
+
+from solvers import process
+
+Args = TypeVarTuple("Args")
+Value = TypeVar("Value")
+ChildStatus = Literal["done", "timeout", "memory", "died", "error"]
+
+_FORKS = hasattr(os, "fork")
+_MEMORY_POLL = 0.02
+_HEARTBEAT = 0.25
+
+
+@dataclass(frozen=True)
+class ChildResult(Generic[Value]):
+    """What became of a call in a child process.
+
+    Attributes
+    ----------
+    status
+        ``"done"``: the function returned. ``"timeout"``, ``"memory"``: a limit
+        was reached and the child was killed, or the function raised
+        `MemoryError`. ``"died"``: the child crashed, was killed from outside or
+        left without an answer. ``"error"``: the function raised, or its result
+        cannot be pickled.
+    value
+        The function's result when `status` is ``"done"``, else None.
+    seconds
+        Wall time of the call, process start included.
+    message
+        One line for a person; "" when `status` is ``"done"``.
+    details
+        Traceback of the child when `status` is ``"error"``, else "".
+    """
+
+    status: ChildStatus
+    value: Value | None
+    seconds: float
+    message: str = ""
+    details: str = ""
+
+
+def run_in_child(
+    function: Callable[[*Args], Value],
+    *args: *Args,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    show_errors: bool = False,
+) -> ChildResult[Value]:
+    """Call ``function(*args)`` in a child process and return what became of it.
+
+    Standard input and output of the child are the null device. Modules that
+    the function needs are best imported beforehand, once, in the parent.
+
+    Parameters
+    ----------
+    function, args
+        What to call. Picklable where the platform cannot fork; the result must
+        be picklable everywhere.
+    time_limit
+        Wall seconds, at least 0, process start included; None for no limit.
+    memory_limit
+        Bytes, at least 1, that the child and what it starts may hold beyond
+        the memory shared with the parent at the start; None for no limit.
+    show_errors
+        Leave the child's standard error where it is, for debugging.
+
+    Raises
+    ------
+    ValueError
+        If a limit is out of its range.
+    NotImplementedError
+        If a memory limit is asked for on a platform without ``/proc``.
+    OSError
+        If no child can be started.
+
+    Notes
+    -----
+    An exception in the parent while it waits (`KeyboardInterrupt` among them)
+    kills and reaps the child, then goes its way.
+    """
+    start = time.monotonic()
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time limit {time_limit} is negative or no number")
+    if memory_limit is not None and memory_limit < 1:
+        raise ValueError(f"memory limit {memory_limit} is not positive")
+    if memory_limit is not None and not os.path.exists(f"{process.PROC}/self/statm"):
+        raise NotImplementedError("a memory limit needs /proc, as Linux has it")
+    deadline = math.inf if time_limit is None else start + time_limit
+    start_method = process.Forked if _FORKS else process.Spawned
+    worker = start_method(_Task(function, args), show_errors)
+    try:
+        worker.start()
+        status, value, message, details = _await(worker, deadline, memory_limit)
+    finally:
+        worker.close()
+    if status == "timeout":
+        message = f"time limit of {time_limit:g} s reached"
+    return ChildResult(status, value, time.monotonic() - start, message, details)
+
+
+_Report = tuple[ChildStatus, "Value | None", str, str]
+
+
+@dataclass(frozen=True)
+class _Task(Generic[Value]):
+    """The call that the child makes."""
+
+    function: Callable[..., Value]
+    args: tuple[object, ...]
+
+    def __call__(self) -> bytes:
+        """Make the call and pickle a `_Report` of it; never raise."""
+        report: _Report[Value]
+        try:
+            report = ("done", self.function(*self.args), "", "")
+            return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+        except MemoryError:
+            report = ("memory", None, "memory ran out (MemoryError)", "")
+        except BaseException as exc:  # SystemExit must not end the child unheard
+            line = f"{type(exc).__name__}: {exc}"
+            report = ("error", None, line, traceback.format_exc())
+        return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+
+
+def _await(
+    worker: process.Worker, deadline: float, memory_limit: int | None
+) -> _Report[Value]:
+    """Wait for an answer, a death or a limit, whichever is first."""
+    pause = _HEARTBEAT if memory_limit is None else _MEMORY_POLL
+    shared = 0 if memory_limit is None else worker.memory()
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            answer = worker.receive(min(left, pause))
+        except EOFError:
+            return "died", None, worker.epitaph(), ""
+        if answer is not None:
+            report: _Report[Value] = pickle.loads(answer)
+            return report
+        if memory_limit is not None and worker.memory() - shared > memory_limit:
+            limit = f"memory limit of {memory_limit / 2**20:.4g} MiB reached"
+            return "memory", None, limit, ""
+    return "timeout", None, "", ""

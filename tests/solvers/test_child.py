@@ -1,0 +1,365 @@
+import contextlib
+import io
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solvers import child
+from solvers.child import run_in_child
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
+MIB = 2**20
+
+
+def double(number):
+    return 2 * number
+
+
+def fail():
+    raise KeyError("no such clause")
+
+
+def sleep_long():
+    time.sleep(60)
+
+
+@pytest.fixture(params=["fork", "spawn"])
+def start_method(request, monkeypatch):
+    monkeypatch.setattr(child, "_FORKS", request.param == "fork")
+    return request.param
+
+
+@pytest.fixture
+def no_leak():
+    """Nothing stays behind: no process, no zombie, no file descriptor."""
+
+    def holdings():
+        children = [p.read_text() for p in Path("/proc/self/task").glob("*/children")]
+        return sorted(os.listdir("/proc/self/fd")), "".join(children).split()
+
+    if sys.platform != "linux":
+        yield
+        return
+    run_in_child(double, 1)
+    before = holdings()
+    yield
+    assert holdings() == before
+
+
+def test_returns_the_value(start_method):
+    result = run_in_child(double, 21)
+    assert (result.status, result.value, result.message) == ("done", 42, "")
+    assert 0 < result.seconds < 60
+
+
+def test_exception_is_an_error_with_its_text(start_method):
+    result = run_in_child(fail)
+    assert (result.status, result.value) == ("error", None)
+    assert result.message == "KeyError: 'no such clause'"
+    assert "in fail" in result.details
+
+
+def test_time_limit_kills(start_method):
+    result = run_in_child(sleep_long, time_limit=0.2)
+    assert (result.status, result.value) == ("timeout", None)
+    assert result.message == "time limit of 0.2 s reached"
+    assert 0.2 <= result.seconds < 50
+
+
+def test_crash_is_told_with_its_signal(start_method):
+    result = run_in_child(os.abort)
+    assert (result.status, result.message) == (
+        "died",
+        "the child was killed by SIGABRT",
+    )
+
+
+def test_leaving_without_an_answer(start_method):
+    result = run_in_child(os._exit, 3)
+    assert result.status == "died"
+    assert result.message == "the child left with exit status 3 and no answer"
+
+
+@LINUX
+def test_memory_limit_kills(start_method):
+    result = run_in_child(allocate_for_ever, memory_limit=100 * MIB, time_limit=60)
+    assert (result.status, result.message) == (
+        "memory",
+        "memory limit of 100 MiB reached",
+    )
+
+
+def allocate_for_ever():
+    blocks = []
+    while True:
+        blocks.append(b"x" * MIB)
+        time.sleep(0.0005)
+
+
+@LINUX
+def test_memory_of_grandchildren_counts(no_leak):
+    code = "import time; block = b'x' * 2**28; print(len(block)); time.sleep(60)"
+    command = [sys.executable, "-c", code]
+    result = run_in_child(
+        subprocess.call, command, memory_limit=128 * MIB, time_limit=60
+    )
+    assert result.status == "memory"
+
+
+@LINUX
+def test_memory_shared_with_the_parent_is_free():
+    block = np.ones(200 * MIB // 8)
+    result = run_in_child(
+        lambda: float(block.sum()), memory_limit=50 * MIB, time_limit=60
+    )
+    assert (result.status, result.value) == ("done", block.size)
+
+
+def test_memory_error_is_memory():
+    def exhaust():
+        raise MemoryError
+
+    assert run_in_child(exhaust).status == "memory"
+
+
+@pytest.mark.parametrize("limit", [-1, -math.inf, math.nan])
+def test_bad_time_limit(limit):
+    with pytest.raises(ValueError, match="time limit"):
+        run_in_child(double, 1, time_limit=limit)
+
+
+def test_bad_memory_limit():
+    with pytest.raises(ValueError, match="memory limit"):
+        run_in_child(double, 1, memory_limit=0)
+
+
+def test_no_time_at_all_and_endless_time():
+    assert run_in_child(double, 1, time_limit=0).status == "timeout"
+    assert run_in_child(double, 1, time_limit=math.inf).value == 2
+
+
+def test_closures_and_large_results_travel(no_leak):
+    payload = os.urandom(5 * MIB)
+    result = run_in_child(lambda: payload, time_limit=60)
+    assert result.value == payload
+
+
+def test_system_exit_and_unpicklable_results_are_errors(no_leak):
+    assert run_in_child(sys.exit, 3).message == "SystemExit: 3"
+    assert run_in_child(lambda: lambda: None).status == "error"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGSEGV])
+def test_killed_by_a_signal(number, no_leak):
+    result = run_in_child(lambda: os.kill(os.getpid(), number))
+    assert result.status == "died"
+    assert result.message == f"the child was killed by {number.name}"
+
+
+@LINUX
+def test_nothing_is_left_behind_whatever_happens(no_leak):
+    run_in_child(double, 1)
+    run_in_child(fail)
+    run_in_child(sleep_long, time_limit=0.05)
+    run_in_child(os.abort)
+    run_in_child(os._exit, 0)
+    run_in_child(allocate_for_ever, memory_limit=MIB)
+    run_in_child(os.kill, 0, signal.SIGSTOP, time_limit=0.05)
+
+
+def test_a_closed_pipe_is_no_deadlock(no_leak):
+    def close_everything():
+        os.closerange(3, 100)
+        time.sleep(60)
+
+    result = run_in_child(close_everything, time_limit=50)
+    assert (result.status, result.message) == ("died", "the child gave no answer")
+
+
+def test_a_grandchild_holding_the_pipe_is_no_deadlock(no_leak):
+    def leave_a_grandchild():
+        if os.fork() == 0:
+            time.sleep(60)
+        os._exit(7)
+
+    result = run_in_child(leave_a_grandchild, time_limit=50)
+    assert result.message == "the child left with exit status 7 and no answer"
+
+
+def test_a_grandchild_dies_with_the_child(tmp_path):
+    def leave_a_grandchild():
+        return subprocess.Popen(["sleep", "60"]).pid
+
+    pid = run_in_child(leave_a_grandchild).value
+    wait_until(lambda: not alive(pid))
+
+
+def alive(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        stat = Path(f"/proc/{pid}/stat")
+        return not stat.exists() or stat.read_text().split(")")[1].split()[0] != "Z"
+    return False
+
+
+def wait_until(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def test_children_nest(no_leak):
+    result = run_in_child(lambda: run_in_child(double, 4).value)
+    assert result.value == 8
+
+
+def test_interrupt_kills_the_child(tmp_path):
+    started = tmp_path / "pid"
+
+    def note_and_sleep():
+        started.with_suffix(".part").write_text(str(os.getpid()))
+        started.with_suffix(".part").rename(started)
+        time.sleep(60)
+
+    def interrupt():
+        wait_until(started.exists)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_in_child(note_and_sleep)
+    thread.join()
+    assert not alive(int(started.read_text()))
+
+
+SCRIPT = """
+import atexit, os, sys, time
+sys.path.insert(0, {root!r})
+from solvers.child import run_in_child
+
+def child():
+    print("printed by the child", flush=True)
+    os.write(1, b"written by the child")
+    os.write(2, b"complaint of the child")
+    {action}
+
+atexit.register(print, "exit handler")
+print("pending", end=" ")
+result = run_in_child(child)
+print(result.status)
+"""
+
+
+def run_script(action, **options):
+    code = SCRIPT.format(root=str(Path(child.__file__).parents[1]), action=action)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], text=True, stdout=subprocess.PIPE, **options
+    )
+
+
+def test_output_and_exit_handlers_happen_once():
+    with run_script("pass", stderr=subprocess.PIPE) as process:
+        out, err = process.communicate(timeout=60)
+    assert (out, err) == ("pending done\nexit handler\n", "")
+
+
+def test_streams_may_be_closed():
+    code = textwrap.dedent(f"""
+        import os, sys
+        sys.path.insert(0, {str(Path(child.__file__).parents[1])!r})
+        from solvers.child import run_in_child
+        for descriptor in (0, 1, 2):
+            os.close(descriptor)
+        sys.stdout = sys.stderr = sys.stdin = None
+        os._exit(run_in_child(lambda: 42).value)
+        """)
+    assert subprocess.call([sys.executable, "-c", code]) == 42
+
+
+@LINUX
+def test_child_dies_with_its_parent(tmp_path):
+    note = tmp_path / "pid"
+    action = f"open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    with run_script(action) as process:
+        wait_until(lambda: note.exists() and note.read_text())
+        process.kill()
+        process.wait()
+        wait_until(lambda: not alive(int(note.read_text())))
+
+
+def test_errors_are_shown_on_demand(capfd):
+    def complain():
+        os.write(2, b"complaint")
+
+    run_in_child(complain)
+    assert capfd.readouterr().err == ""
+    run_in_child(complain, show_errors=True)
+    assert capfd.readouterr().err == "complaint"
+
+
+def test_replaced_streams_are_not_flushed_by_the_child(monkeypatch, tmp_path):
+    path = tmp_path / "out"
+    with path.open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        print("pending")
+        run_in_child(print, "x" * 10**6)
+    assert path.read_text() == "pending\n"
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert run_in_child(print, "nowhere").status == "done"
+
+
+def test_signal_handlers_of_the_parent_do_not_run_in_the_child(monkeypatch):
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append(os.getpid()))
+    try:
+        result = run_in_child(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (result.message, seen) == ("the child was killed by SIGTERM", [])
+
+
+def test_threads_may_run_children_side_by_side(no_leak):
+    results = {}
+
+    def work(key):
+        results[key] = [run_in_child(double, key + i).value for i in range(5)]
+
+    threads = [threading.Thread(target=work, args=(10 * k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {10 * k: [2 * (10 * k + i) for i in range(5)] for k in range(4)}
+
+
+def test_a_death_is_noticed_while_another_child_lives(tmp_path):
+    flag = tmp_path / "flag"
+    other = threading.Thread(
+        target=run_in_child, args=(wait_until, flag.exists), name="other"
+    )
+    other.start()
+    assert run_in_child(os.abort, time_limit=15).status == "died"
+    flag.touch()
+    other.join()
+
+
+def test_ignored_sigchld_is_survived():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert run_in_child(double, 3).value == 6
+        assert run_in_child(os._exit, 1).status == "died"
+        assert run_in_child(sleep_long, time_limit=0.05).status == "timeout"
+    finally:
+        signal.signal(signal.SIGCHLD, before)
