@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from algorithms.columns import exact_sum
 from algorithms.distribution import Distributions
 from algorithms.mdp import TabularMDP
 from algorithms.olive_program import OliveProgram
@@ -472,18 +473,18 @@ def _checked_weights(
 ) -> tuple[NDArray[np.int64] | None, int]:
     if three_sat.weights is None:
         return None, n_clauses
-    weights = [int(w) for w in three_sat.weights]
-    if len(weights) != n_clauses:
-        raise ValueError(f"{n_clauses} clauses but {len(weights)} weights")
-    if min(weights) < 1:
-        raise ValueError(f"clause weights must be positive, got {min(weights)}")
-    total = sum(weights)
+    weights = np.asarray(three_sat.weights, dtype=np.int64)
+    if weights.shape != (n_clauses,):
+        raise ValueError(f"{n_clauses} clauses but weights of shape {weights.shape}")
+    if int(weights.min()) < 1:
+        raise ValueError(f"clause weights must be positive, got {weights.min()}")
+    total = exact_sum(weights)
     if total > MAX_TOTAL_WEIGHT:
         raise ValueError(
             f"the clause weights of the 3-SAT form add up to {total}; the family "
             f"holds at most 2**63 - 1 = {MAX_TOTAL_WEIGHT}"
         )
-    return np.array(weights, dtype=np.int64), total
+    return weights, total
 
 
 def _check_literals(clauses: NDArray[np.int32], n_variables: int) -> None:

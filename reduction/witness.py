@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.pair import Pair
 from algorithms.ragged import IntArray, fits_int64
+from reduction.assignment import literal_truth
 from reduction.family import Family, as_assignment
 
 
@@ -61,7 +62,7 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     """
     layout, n = family.layout, family.n_variables
     truth_of_variables = as_assignment(assignment, n)
-    truth = literal_truth(family, truth_of_variables)
+    truth = literal_truth(family.clauses, truth_of_variables)
     satisfied: NDArray[np.bool_] = np.any(truth, axis=1)
     unsatisfied = _weight_of(family, ~satisfied)
     start, action = _best_start(family, satisfied, unsatisfied)
@@ -186,13 +187,6 @@ def violations(family: Family, pair: Pair) -> list[str]:
             name = family.distribution_name(broken.index)
             lines.append(f"average Bellman error {broken.amount} at {{{name}}}, not 0")
     return lines
-
-
-def literal_truth(family: Family, assignment: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Truth value of every literal of every clause, shape (m, 3)."""
-    values = assignment[np.abs(family.clauses) - 1]
-    truth: NDArray[np.bool_] = np.equal(values, family.clauses > 0)
-    return truth
 
 
 def _best_start(

@@ -1,0 +1,1 @@
+"""Writing families and programs in the formats of other tools, one a file."""

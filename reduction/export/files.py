@@ -1,0 +1,33 @@
+"""Writing a file so that it appears complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_text(path: str | Path, chunks: Iterable[str]) -> None:
+    """Write text in UTF-8 with Unix line ends, atomically.
+
+    The text goes into a temporary file beside the target, which replaces the
+    target once all chunks are written. If anything fails the target is as it
+    was and the temporary file is gone.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    # Not tempfile: its files are readable by the owner alone.
+    with open(temporary, "x", encoding="utf-8", newline="\n") as file:
+        try:
+            file.writelines(chunks)
+        except BaseException:
+            file.close()
+            temporary.unlink()
+            raise
+    os.replace(temporary, target)

@@ -1,0 +1,157 @@
+"""Graphs of MDPs as GraphML, for tools such as Gephi, yEd and igraph.
+
+GraphML knows strings, booleans and numbers; Fractions are written as strings
+(see `reduction.export.rationals`). Node names are strings in GraphML: a graph
+whose nodes are integers comes back with their digits as names. Attributes that
+are empty strings are lost on reading (networkx's reader drops them).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+from xml.sax.saxutils import escape, quoteattr
+
+import networkx as nx
+
+from reduction.export.files import write_text
+from reduction.export.rationals import (
+    EDGE_RATIONALS,
+    GRAPH_RATIONALS,
+    NODE_RATIONALS,
+    decode,
+)
+
+
+def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:
+    """Yield the lines of the GraphML text of a graph, without line ends.
+
+    Written here and not by networkx, which holds a second copy of the graph as
+    an element tree and takes several times as long.
+
+    Raises
+    ------
+    ValueError
+        If an attribute is no string, boolean, integer or float, or a string
+        has characters that XML does not allow.
+    """
+    keys = _keys(graph)
+    yield '<?xml version="1.0" encoding="utf-8"?>'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    for (scope, name, kind), key in keys.items():
+        yield (
+            f'  <key id="{key}" for="{scope}" attr.name={_quoted(name)} '
+            f'attr.type="{kind}"/>'
+        )
+    yield '  <graph edgedefault="directed">'
+    yield from _data("    ", "graph", graph.graph, keys)
+    for node, attributes in graph.nodes(data=True):
+        yield f"    <node id={_quoted(str(node))}>"
+        yield from _data("      ", "node", attributes, keys)
+        yield "    </node>"
+    for u, v, attributes in graph.edges(data=True):
+        yield f"    <edge source={_quoted(str(u))} target={_quoted(str(v))}>"
+        yield from _data("      ", "edge", attributes, keys)
+        yield "    </edge>"
+    yield "  </graph>"
+    yield "</graphml>"
+
+
+def parse_graphml(text: str | bytes) -> nx.DiGraph[Any]:
+    """Turn GraphML text into a graph.
+
+    Raises
+    ------
+    ValueError
+        If the text is no GraphML, or no directed graph without parallel edges.
+    """
+    content = text.encode() if isinstance(text, str) else text
+    try:
+        graph = nx.read_graphml(BytesIO(content))
+    except (ParseError, nx.NetworkXError, KeyError) as error:
+        raise ValueError(f"no GraphML: {error}") from None
+    if not graph.is_directed() or graph.is_multigraph():
+        raise ValueError("the graph must be directed and without parallel edges")
+    for default in ("node_default", "edge_default"):  # added by the reader
+        if not graph.graph.get(default, True):
+            del graph.graph[default]
+    decoded: nx.DiGraph[Any] = nx.DiGraph(
+        **decode(graph.graph, GRAPH_RATIONALS, "graph")
+    )
+    for node, data in graph.nodes(data=True):
+        decoded.add_node(node, **decode(data, NODE_RATIONALS, f"node {node!r}"))
+    for u, v, data in graph.edges(data=True):
+        where = f"edge {u!r} -> {v!r}"
+        decoded.add_edge(u, v, **decode(data, EDGE_RATIONALS, where))
+    return decoded
+
+
+def write_graphml(graph: nx.DiGraph[Any], path: str | Path) -> None:
+    """Write a graph as GraphML; the file appears complete or not at all."""
+    write_text(path, (line + "\n" for line in generate_graphml(graph)))
+
+
+def read_graphml(path: str | Path) -> nx.DiGraph[Any]:
+    """Read a graph from a GraphML file.
+
+    Raises
+    ------
+    ValueError
+        As `parse_graphml`, with the path in front.
+    """
+    try:
+        return parse_graphml(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+_Key = tuple[str, str, str]
+_KINDS = {str: "string", Fraction: "string", bool: "boolean", int: "long"}
+_KINDS[float] = "double"
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _keys(graph: nx.DiGraph[Any]) -> dict[_Key, str]:
+    """Assign an id to each (scope, attribute, type), in order of occurrence."""
+    keys: dict[_Key, str] = {}
+    scopes: list[tuple[str, Iterable[dict[str, Any]]]] = [
+        ("graph", [graph.graph]),
+        ("node", (attributes for _, attributes in graph.nodes(data=True))),
+        ("edge", (attributes for *_, attributes in graph.edges(data=True))),
+    ]
+    for scope, dictionaries in scopes:
+        for attributes in dictionaries:
+            for name, value in attributes.items():
+                kind = _KINDS.get(type(value))
+                if kind is None:
+                    raise ValueError(
+                        f"{scope} attribute {name!r}: GraphML has no type for {value!r}"
+                    )
+                keys.setdefault((scope, name, kind), f"d{len(keys)}")
+    return keys
+
+
+def _data(
+    indent: str, scope: str, attributes: dict[str, Any], keys: dict[_Key, str]
+) -> Iterator[str]:
+    for name, value in attributes.items():
+        key = keys[scope, name, _KINDS[type(value)]]
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        yield f'{indent}<data key="{key}">{_escaped(text)}</data>'
+
+
+def _escaped(text: str) -> str:
+    if _FORBIDDEN.search(text):
+        raise ValueError(f"XML does not allow all characters of {text!r}")
+    return escape(text, {"\r": "&#13;"})
+
+
+def _quoted(text: str) -> str:
+    if _FORBIDDEN.search(text):
+        raise ValueError(f"XML does not allow all characters of {text!r}")
+    return quoteattr(text)

@@ -1,0 +1,146 @@
+"""Graphs of MDPs as node-link JSON, the format of networkx and of D3.
+
+One JSON object with ``directed``, ``multigraph``, ``graph``, ``nodes`` and
+``edges``; networkx called the last ``links`` before version 3.4, which is read
+too. Written a node or an edge a line, so that files can be compared line by
+line. Fractions are strings (see `reduction.export.rationals`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from reduction.export.files import write_text
+from reduction.export.rationals import (
+    EDGE_RATIONALS,
+    GRAPH_RATIONALS,
+    NODE_RATIONALS,
+    decode,
+    encode,
+)
+
+
+def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:
+    """Yield the lines of the JSON text of a graph, without line ends.
+
+    Raises
+    ------
+    ValueError
+        If a node is neither a string nor an integer, or an attribute does not
+        go into JSON.
+    """
+    yield '{"directed": true, "multigraph": false,'
+    yield f'"graph": {_dump(encode(graph.graph), "graph")},'
+    yield '"nodes": ['
+    yield from _separated(
+        _dump({**encode(data), "id": _checked_id(node)}, f"node {node!r}")
+        for node, data in graph.nodes(data=True)
+    )
+    yield '], "edges": ['
+    yield from _separated(
+        _dump({**encode(data), "source": u, "target": v}, f"edge {u!r} -> {v!r}")
+        for u, v, data in graph.edges(data=True)
+    )
+    yield "]}"
+
+
+def parse_node_link(text: str | bytes) -> nx.DiGraph[Any]:
+    """Turn JSON text into a graph.
+
+    Raises
+    ------
+    ValueError
+        If the text is no JSON, no directed graph without parallel edges, or
+        names a node twice, an edge twice or an edge between unknown nodes
+        (networkx would silently merge or add these).
+    """
+    data = json.loads(text)
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
+        raise ValueError("node-link JSON is an object with a list of nodes")
+    edges = data.get("edges", data.get("links"))
+    if not isinstance(edges, list):
+        raise ValueError("node-link JSON is an object with a list of edges")
+    if data.get("directed") is not True or data.get("multigraph", False) is not False:
+        raise ValueError("the graph must be directed and no multigraph")
+    attributes = data.get("graph", {})
+    if not isinstance(attributes, dict):
+        raise ValueError("the entry 'graph' is no object")
+    graph: nx.DiGraph[Any] = nx.DiGraph()
+    graph.graph.update(decode(attributes, GRAPH_RATIONALS, "graph"))
+    for node in data["nodes"]:
+        _add_node(graph, node)
+    for edge in edges:
+        _add_edge(graph, edge)
+    return graph
+
+
+def write_node_link(graph: nx.DiGraph[Any], path: str | Path) -> None:
+    """Write a graph as JSON; the file appears complete or not at all."""
+    write_text(path, (line + "\n" for line in generate_node_link(graph)))
+
+
+def read_node_link(path: str | Path) -> nx.DiGraph[Any]:
+    """Read a graph from a JSON file.
+
+    Raises
+    ------
+    ValueError
+        As `parse_node_link`, with the path in front.
+    """
+    try:
+        return parse_node_link(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _separated(items: Iterator[str]) -> Iterator[str]:
+    """Add a comma to all but the last."""
+    previous: str | None = None
+    for item in items:
+        if previous is not None:
+            yield previous + ","
+        previous = item
+    if previous is not None:
+        yield previous
+
+
+def _dump(value: dict[str, Any], where: str) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _checked_id(node: Any) -> str | int:
+    if isinstance(node, bool) or not isinstance(node, str | int):
+        raise ValueError(f"node {node!r} is neither a string nor an integer")
+    return node
+
+
+def _add_node(graph: nx.DiGraph[Any], entry: object) -> None:
+    if not isinstance(entry, dict) or "id" not in entry:
+        raise ValueError(f"a node is an object with an id, not {entry!r}")
+    attributes = dict(entry)
+    node = _checked_id(attributes.pop("id"))
+    if node in graph:
+        raise ValueError(f"node {node!r} is listed twice")
+    graph.add_node(node, **decode(attributes, NODE_RATIONALS, f"node {node!r}"))
+
+
+def _add_edge(graph: nx.DiGraph[Any], entry: object) -> None:
+    if not isinstance(entry, dict) or not {"source", "target"} <= entry.keys():
+        raise ValueError(f"an edge is an object with source and target, not {entry!r}")
+    attributes = dict(entry)
+    ends = [_checked_id(attributes.pop(name)) for name in ("source", "target")]
+    where = f"edge {ends[0]!r} -> {ends[1]!r}"
+    for node in ends:
+        if node not in graph:
+            raise ValueError(f"{where}: there is no node {node!r}")
+    if graph.has_edge(*ends):
+        raise ValueError(f"{where} is listed twice")
+    graph.add_edge(*ends, **decode(attributes, EDGE_RATIONALS, where))
