@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 class Status(enum.Enum):
-    """Status of a linear or mixed-integer linear program."""
+    """Status of a linear or mixed-integer linear program.
+
+    A status that comes with ``exact=False`` is the word of one engine, and
+    engines err: CBC has called a feasible program infeasible. Only a status
+    with ``exact=True`` is a proof.
+    """
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -53,7 +58,9 @@ class LinearOutcome:
         One value a variable in the order of the model, or None. Fractions
         exactly when `exact` is true, else floats.
     bound
-        The engine's proved bound on the optimum (a float), or None.
+        Bound on the optimum, in the model's own sense and with its constant,
+        or None: a lower bound where it minimises, an upper one where it
+        maximises. A float is the engine's word; a `Fraction` was proved.
     nodes
         Branch-and-bound nodes, or None for a linear program.
     seconds
@@ -61,7 +68,14 @@ class LinearOutcome:
     engine
         Name of the engine.
     exact
-        Whether optimality and values were confirmed in exact arithmetic.
+        Whether `status`, `objective` and `values` were confirmed in exact
+        arithmetic: FEASIBLE then means that the point meets every bound, row
+        and integrality, OPTIMAL that no point is better, INFEASIBLE that there
+        is none.
+    multipliers
+        For linear programs, one multiplier a row (see `solvers.duality`):
+        they prove optimality or infeasibility when `exact` is true; floats
+        that an engine proposes otherwise; None where there are none.
     reason
         For UNKNOWN: the limit reached or what went wrong; otherwise "".
     """
@@ -71,10 +85,11 @@ class LinearOutcome:
     values: tuple[Fraction, ...] | tuple[float, ...] | None
     seconds: float
     engine: str
-    bound: float | None = None
+    bound: Fraction | float | None = None
     nodes: int | None = None
     exact: bool = False
     reason: str = ""
+    multipliers: tuple[Fraction, ...] | tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,106 @@
+"""Weak duality over a box: bounds and refutations that anyone can check.
+
+Every variable of a `LinearModel` has finite bounds, so any vector of row
+multipliers y gives a bound on the optimum, exact and without a solver: for a
+maximisation of c·x + k, and y of the right signs,
+
+    c·x + k  =  (c − Aᵀy)·x + y·Ax + k  ≤  Σ_j max over the box + y·b + k.
+
+A multiplier is a shadow price, the rate at which the optimum grows with the
+row's right-hand side. Its right sign is, when maximising, ≥ 0 for ``<=`` and
+≤ 0 for ``>=`` (the other way round when minimising); equations take any sign.
+One of the wrong sign proves nothing and counts as 0.
+
+A model is infeasible exactly if some multipliers give the maximum of 0 a
+negative bound (Farkas' lemma). Both functions are short on purpose: an exact
+outcome is believed because these say so, not because of how it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from solvers.model import LinearModel, Row
+
+
+def dual_bound(
+    model: LinearModel, multipliers: Sequence[Fraction | int | float]
+) -> Fraction:
+    """Bound the optimum by weak duality, in exact arithmetic.
+
+    Integrality is ignored, so this bounds the linear relaxation, and with it
+    every integer point.
+
+    Parameters
+    ----------
+    multipliers
+        One a row, in the row's own scale. Any finite numbers will do, an
+        engine's floats too: they are taken at their exact value. Good ones
+        give a tight bound.
+
+    Returns
+    -------
+    Fraction
+        No feasible point has a greater objective (maximise), or a smaller one
+        (minimise). If no point is feasible it may be anything.
+
+    Raises
+    ------
+    ValueError
+        If there is not one multiplier a row, or one is not finite.
+    """
+    return _bound(
+        model, model.objective, model.objective_constant, model.maximise, multipliers
+    )
+
+
+def refutes(model: LinearModel, multipliers: Sequence[Fraction | int | float]) -> bool:
+    """Whether multipliers prove that no point meets the bounds and rows.
+
+    The signs are those of a maximisation, whatever the model's sense is.
+
+    Raises
+    ------
+    ValueError
+        As `dual_bound`.
+    """
+    return _bound(model, {}, Fraction(0), True, multipliers) < 0
+
+
+def _bound(
+    model: LinearModel,
+    objective: Mapping[int, Fraction],
+    constant: Fraction,
+    maximise: bool,
+    multipliers: Sequence[Fraction | int | float],
+) -> Fraction:
+    if len(multipliers) != len(model.rows):
+        raise ValueError(
+            f"{len(multipliers)} multipliers for {len(model.rows)} rows of {model.name}"
+        )
+    reduced = dict(objective)
+    bound = constant
+    for row, given in zip(model.rows, multipliers, strict=True):
+        if not given:
+            continue
+        try:
+            multiplier = Fraction(given)
+        except (ValueError, OverflowError) as exc:
+            problem = f"row {row.name!r}: multiplier {given} is not finite"
+            raise ValueError(problem) from exc
+        if not _has_right_sign(row, multiplier, maximise):
+            continue
+        bound += multiplier * row.rhs
+        for i, coefficient in zip(row.indices, row.coefficients, strict=True):
+            reduced[i] = reduced.get(i, 0) - multiplier * coefficient
+    for i, cost in reduced.items():
+        variable = model.variables[i]
+        bound += cost * (variable.upper if (cost > 0) == maximise else variable.lower)
+    return bound
+
+
+def _has_right_sign(row: Row, multiplier: Fraction, maximise: bool) -> bool:
+    if row.sense == "==":
+        return True
+    return (multiplier > 0) == (maximise == (row.sense == "<="))

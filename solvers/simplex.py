@@ -1,0 +1,371 @@
+"""The dual simplex method in exact arithmetic, for variables in boxes.
+
+A row's activity is a variable too, and since every variable of the model lies
+in a box, so does every activity: the side that a row leaves open is closed by
+the least or greatest activity that the box allows, which changes nothing. With
+all bounds finite every basis is dual feasible once its nonbasic variables sit
+at the bound that their reduced cost asks for. So there is one phase: start
+anywhere (no basis, or the one where a floating-point engine stopped) and pivot
+until the basic variables are within their bounds.
+
+The leaving variable is the one that violates its bound most; after a pivot
+that does not move the objective it is the one of least index (Bland 1977)
+until the objective moves again, so the method ends. It is meant to confirm or
+repair the basis of another engine, or for small programs: each pivot solves
+with the basis anew.
+
+See Chvátal, Linear Programming (1983), chapters 8 and 10, and Koberstein, The
+dual simplex method (2005), section 3.1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from solvers.model import LinearModel, Row, integer_row
+from solvers.rational import Factorisation, factorise
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Where a simplex method stands.
+
+    Attributes
+    ----------
+    columns
+        Indices of the basic variables of the model.
+    rows
+        Indices of the rows whose activity is nonbasic, that is at a bound; as
+        many as `columns`. The other rows' activities are basic.
+    upper_columns, upper_rows
+        Which nonbasic variables and activities sit at their upper bound. Only
+        a hint: where a reduced cost is not zero its sign decides.
+    """
+
+    columns: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
+    upper_columns: frozenset[int] = frozenset()
+    upper_rows: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class SimplexResult:
+    """Where the method ended.
+
+    Attributes
+    ----------
+    status
+        ``"limit"``: time ran out.
+    values
+        A vertex that is optimal when `status` is ``"optimal"``, else ().
+    multipliers
+        One a row in the row's own scale. When optimal, shadow prices that
+        prove it (`solvers.duality.dual_bound`); when infeasible, a refutation
+        (`solvers.duality.refutes`); else ().
+    basis
+        The last one, fit to start from again.
+    pivots
+        How many were made.
+    """
+
+    status: Literal["optimal", "infeasible", "limit"]
+    values: tuple[Fraction, ...]
+    multipliers: tuple[Fraction, ...]
+    basis: Basis
+    pivots: int
+
+
+def solve(
+    model: LinearModel, start: Basis | None = None, *, time_limit: float | None = None
+) -> SimplexResult:
+    """Solve the linear relaxation of a model exactly.
+
+    Parameters
+    ----------
+    start
+        Basis to start from; None, or one that is singular or of another
+        shape, starts from the basis in which all activities are basic.
+    time_limit
+        Seconds, looked at before each pivot.
+
+    Returns
+    -------
+    SimplexResult
+        Not checked here: `solvers.lp.solve_lp` with ``exact=True`` confirms it.
+    """
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    program = _Program(model)
+    if program.hopeless is not None:
+        row, sign = program.hopeless
+        proof = tuple(program.multipliers([(row, Fraction(sign))]))
+        return SimplexResult("infeasible", (), proof, Basis(), 0)
+    method = _DualSimplex(program, start or Basis())
+    return method.run(deadline)
+
+
+class _Program:
+    """Minimise cost·x with lower ≤ x ≤ upper and low ≤ Ax ≤ high, A integer."""
+
+    def __init__(self, model: LinearModel) -> None:
+        self.maximise = model.maximise
+        self.lower = [v.lower for v in model.variables]
+        self.upper = [v.upper for v in model.variables]
+        sign = -1 if model.maximise else 1
+        self.cost = {j: sign * c for j, c in model.objective.items()}
+        self.rows: list[dict[int, int]] = []
+        self.scale: list[Fraction] = []
+        self.low: list[Fraction] = []
+        self.high: list[Fraction] = []
+        self.hopeless: tuple[int, int] | None = None
+        """A row that the box alone refutes, and the sign of its multiplier."""
+        for row in model.rows:
+            self._add(row)
+
+    def _add(self, row: Row) -> None:
+        ints, right = integer_row(row)
+        rhs = Fraction(right)
+        least = greatest = Fraction(0)
+        for j, a in zip(row.indices, ints, strict=True):
+            ends = a * self.lower[j], a * self.upper[j]
+            least += min(ends)
+            greatest += max(ends)
+        if rhs < least and row.sense != ">=":
+            self.hopeless = len(self.rows), 1
+        if rhs > greatest and row.sense != "<=":
+            self.hopeless = len(self.rows), -1
+        self.rows.append(dict(zip(row.indices, ints, strict=True)))
+        self.scale.append(ints[0] / row.coefficients[0] if ints else Fraction(1))
+        self.low.append(least if row.sense == "<=" else rhs)
+        self.high.append(greatest if row.sense == ">=" else rhs)
+
+    def multipliers(self, scaled: Iterable[tuple[int, Fraction]]) -> list[Fraction]:
+        """Turn multipliers of integer rows into those of the model's rows."""
+        full = [Fraction(0)] * len(self.rows)
+        for i, multiplier in scaled:
+            full[i] = multiplier * self.scale[i]
+        return full
+
+
+_Place = tuple[bool, int]
+"""A variable of the model (False, index) or a row's activity (True, index)."""
+
+
+@dataclass
+class _Leaving:
+    """The basic variable that leaves, and how it depends on the nonbasic ones."""
+
+    place: _Place
+    sign: int  # +1 if it must grow, −1 if it must shrink
+    shares: list[Fraction]  # its derivative by the activity of each tight row
+    slopes: dict[int, Fraction]  # its derivative by each nonbasic variable
+
+
+class _DualSimplex:
+    def __init__(self, program: _Program, start: Basis) -> None:
+        self.program = program
+        self.pivots = 0
+        self._take(start)
+
+    def _take(self, basis: Basis) -> None:
+        self.columns = list(basis.columns)
+        self.rows = list(basis.rows)
+        self.upper: set[_Place] = {(False, j) for j in basis.upper_columns}
+        self.upper.update((True, i) for i in basis.upper_rows)
+
+    def run(self, deadline: float | None) -> SimplexResult:
+        stuck = False
+        while deadline is None or time.monotonic() < deadline:
+            factors = self._factorise()
+            reduced = self._price(factors)
+            leaving = self._choose_leaving(factors, by_index=stuck)
+            if leaving is None:
+                prices = zip(self.rows, self._prices, strict=True)
+                return self._end("optimal", prices, -1 if self.program.maximise else 1)
+            entering = self._choose_entering(leaving, reduced)
+            if entering is None:
+                proof = list(zip(self.rows, leaving.shares, strict=True))
+                if leaving.place[0]:
+                    proof.append((leaving.place[1], Fraction(-1)))
+                return self._end("infeasible", proof, leaving.sign)
+            stuck = not self._reduced_cost(entering, reduced)
+            self._pivot(leaving, entering)
+        return self._end("limit", (), 1)
+
+    def _end(
+        self,
+        status: Literal["optimal", "infeasible", "limit"],
+        prices: Iterable[tuple[int, Fraction]],
+        sign: int,
+    ) -> SimplexResult:
+        basis = Basis(
+            tuple(self.columns),
+            tuple(self.rows),
+            frozenset(j for is_row, j in self.upper if not is_row),
+            frozenset(i for is_row, i in self.upper if is_row),
+        )
+        values = tuple(self._values) if status == "optimal" else ()
+        full = self.program.multipliers((i, sign * y) for i, y in prices)
+        multipliers = () if status == "limit" else tuple(full)
+        return SimplexResult(status, values, multipliers, basis, self.pivots)
+
+    # -------------------------------------------------------- one iteration
+
+    def _factorise(self) -> Factorisation:
+        place = {j: k for k, j in enumerate(self.columns)}
+        factors = None
+        if len(place) == len(self.columns) == len(self.rows):
+            factors = factorise(
+                [
+                    {place[j]: a for j, a in self.program.rows[i].items() if j in place}
+                    for i in self.rows
+                ]
+            )
+        if factors is None:
+            # Only a start from outside can be singular.
+            self._take(Basis())
+            factors = factorise([])
+            assert factors is not None
+        return factors
+
+    def _price(self, factors: Factorisation) -> dict[int, Fraction]:
+        """Set prices and reduced costs, and the nonbasic variables by their sign."""
+        program = self.program
+        zero = Fraction(0)
+        costs = [program.cost.get(j, zero) for j in self.columns]
+        self._prices = factors.solve_transposed(costs)
+        reduced = dict(program.cost)
+        for i, price in zip(self.rows, self._prices, strict=True):
+            if price:
+                self._sit((True, i), price)
+                for j, a in program.rows[i].items():
+                    reduced[j] = reduced.get(j, zero) - price * a
+        for j in self.columns:
+            reduced.pop(j, None)
+        for j, cost in reduced.items():
+            if cost:
+                self._sit((False, j), cost)
+        self._find_values(factors)
+        return reduced
+
+    def _sit(self, place: _Place, reduced_cost: Fraction) -> None:
+        if reduced_cost > 0:
+            self.upper.discard(place)
+        else:
+            self.upper.add(place)
+
+    def _find_values(self, factors: Factorisation) -> None:
+        program = self.program
+        values = [
+            program.upper[j] if (False, j) in self.upper else program.lower[j]
+            for j in range(len(program.lower))
+        ]
+        for j in self.columns:
+            values[j] = Fraction(0)
+        self._values = values
+        rhs = [
+            (program.high if (True, i) in self.upper else program.low)[i]
+            - self._activity(i)
+            for i in self.rows
+        ]
+        for j, value in zip(self.columns, factors.solve(rhs), strict=True):
+            values[j] = value
+
+    def _activity(self, i: int) -> Fraction:
+        values = self._values
+        total = Fraction(0)
+        for j, a in self.program.rows[i].items():
+            if values[j]:
+                total += a * values[j]
+        return total
+
+    def _violations(self) -> Iterator[tuple[_Place, Fraction]]:
+        """Yield each basic variable outside its bounds and the way back."""
+        program = self.program
+        for j in sorted(self.columns):
+            value = self._values[j]
+            if value < program.lower[j]:
+                yield (False, j), program.lower[j] - value
+            elif value > program.upper[j]:
+                yield (False, j), program.upper[j] - value
+        tight = set(self.rows)
+        for i in range(len(program.rows)):
+            if i not in tight:
+                value = self._activity(i)
+                if value < program.low[i]:
+                    yield (True, i), program.low[i] - value
+                elif value > program.high[i]:
+                    yield (True, i), program.high[i] - value
+
+    def _choose_leaving(
+        self, factors: Factorisation, *, by_index: bool
+    ) -> _Leaving | None:
+        if by_index:
+            found = next(self._violations(), None)
+        else:
+            found = max(self._violations(), key=lambda v: abs(v[1]), default=None)
+        if found is None:
+            return None
+        (is_row, index), way = found
+        program = self.program
+        own = program.rows[index] if is_row else {index: 1}
+        unit = [Fraction(own.get(j, 0)) for j in self.columns]
+        shares = factors.solve_transposed(unit)
+        slopes = {j: Fraction(a) for j, a in own.items()} if is_row else {}
+        for i, share in zip(self.rows, shares, strict=True):
+            if share:
+                for j, a in program.rows[i].items():
+                    slopes[j] = slopes.get(j, 0) - share * a
+        for j in self.columns:
+            slopes.pop(j, None)
+        return _Leaving((is_row, index), 1 if way > 0 else -1, shares, slopes)
+
+    def _choose_entering(
+        self, leaving: _Leaving, reduced: dict[int, Fraction]
+    ) -> _Place | None:
+        """Take the nonbasic variable that keeps all reduced costs right."""
+        program = self.program
+        best: tuple[Fraction, _Place] | None = None
+        moves: list[tuple[_Place, Fraction]] = [
+            ((False, j), slope)
+            for j, slope in leaving.slopes.items()
+            if program.lower[j] < program.upper[j]
+        ]
+        moves += [
+            ((True, i), share)
+            for i, share in zip(self.rows, leaving.shares, strict=True)
+            if program.low[i] < program.high[i]
+        ]
+        for place, slope in moves:
+            if slope and (leaving.sign * slope < 0) == (place in self.upper):
+                ratio = abs(self._reduced_cost(place, reduced) / slope)
+                if best is None or (ratio, place) < best:
+                    best = ratio, place
+        return None if best is None else best[1]
+
+    def _reduced_cost(self, place: _Place, reduced: dict[int, Fraction]) -> Fraction:
+        is_row, index = place
+        if is_row:
+            return self._prices[self.rows.index(index)]
+        return reduced.get(index, Fraction(0))
+
+    def _pivot(self, leaving: _Leaving, entering: _Place) -> None:
+        self.pivots += 1
+        is_row, index = entering
+        if is_row:
+            self.rows.remove(index)
+        else:
+            self.columns.append(index)
+        self.upper.discard(entering)
+        is_row, index = leaving.place
+        if is_row:
+            self.rows.append(index)
+        else:
+            self.columns.remove(index)
+        if leaving.sign < 0:
+            self.upper.add(leaving.place)
+        else:
+            self.upper.discard(leaving.place)

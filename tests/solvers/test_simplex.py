@@ -1,0 +1,230 @@
+"""Exact linear systems, weak duality and the exact simplex method."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from solvers import simplex
+from solvers.duality import dual_bound, refutes
+from solvers.model import LinearModel
+from solvers.rational import factorise
+from tests.support.linear import (
+    brute_force_lp,
+    linear_models,
+    rationals,
+    solve_square,
+    vertices,
+)
+
+# ------------------------------------------------------------ linear systems
+
+
+def dense(rows: list[dict[int, int]]) -> list[list[Fraction]]:
+    return [[Fraction(row.get(c, 0)) for c in range(len(rows))] for row in rows]
+
+
+@st.composite
+def sparse_matrices(draw: st.DrawFn) -> list[dict[int, int]]:
+    size = draw(st.integers(0, 6))
+    entry = st.integers(-3, 3) | st.sampled_from([10**20, -(10**20) + 1])
+    rows = []
+    for _ in range(size):
+        columns = draw(st.lists(st.integers(0, size - 1), unique=True))
+        rows.append({c: a for c in columns if (a := draw(entry))})
+    return rows
+
+
+@given(sparse_matrices(), st.data())
+@settings(max_examples=200)
+def test_systems_are_solved_as_by_elimination(rows, data):
+    size = len(rows)
+    rhs = data.draw(st.lists(rationals(), min_size=size, max_size=size))
+    matrix = dense(rows)
+    expected = solve_square(matrix, rhs)
+    factors = factorise(rows)
+    assert (factors is None) == (expected is None)
+    if factors is not None:
+        assert factors.solve(rhs) == expected
+        transposed = [list(column) for column in zip(*matrix, strict=True)]
+        assert factors.solve_transposed(rhs) == solve_square(transposed, rhs)
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "largest"),
+    [(17, 1.0, 1), (25, 1.0, 9), (40, 0.3, 5), (20, 1.0, 10**15), (60, 0.06, 3)],
+)
+def test_large_nuclei_are_lifted(size, share, largest):
+    draw = random.Random(size)
+    rhs = [Fraction(draw.randint(-9, 9), draw.randint(1, 9)) for _ in range(size)]
+    solved = 0
+    while solved < 3:
+        rows = [
+            {
+                c: draw.choice([-1, 1]) * draw.randint(1, largest)
+                for c in range(size)
+                if c == r or draw.random() < share
+            }
+            for r in range(size)
+        ]
+        factors = factorise(rows)
+        if factors is None:
+            continue
+        solved += 1
+        x, y = factors.solve(rhs), factors.solve_transposed(rhs)
+        assert [sum(a * x[c] for c, a in row.items()) for row in rows] == rhs
+        left = [
+            sum(row.get(c, 0) * y[r] for r, row in enumerate(rows)) for c in range(size)
+        ]
+        assert left == rhs
+
+
+def test_singular_large_nucleus_is_told():
+    draw = random.Random(0)
+    rows = [{c: draw.randint(1, 9) for c in range(30)} for _ in range(29)]
+    rows.append({c: rows[0][c] + rows[1][c] for c in range(30)})
+    assert factorise(rows) is None
+
+
+# -------------------------------------------------------------- weak duality
+
+
+@given(linear_models(), st.data())
+def test_any_multipliers_give_a_bound(model, data):
+    size = len(model.rows)
+    numbers = rationals() | st.floats(-3, 3) | st.sampled_from([0, 10**30])
+    multipliers = data.draw(st.lists(numbers, min_size=size, max_size=size))
+    bound = dual_bound(model, multipliers)
+    optimum = brute_force_lp(model)
+    if optimum is not None:
+        assert bound >= optimum if model.maximise else bound <= optimum
+        assert not refutes(model, multipliers)
+
+
+def test_multipliers_are_checked():
+    model = LinearModel()
+    model.add_variable("x", 0, 1)
+    model.add_row([0], [1], "<=", 1, "cap")
+    with pytest.raises(ValueError, match="0 multipliers for 1 rows"):
+        dual_bound(model, [])
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="'cap'"):
+            refutes(model, [bad])
+
+
+def test_a_multiplier_of_the_wrong_sign_proves_nothing():
+    model = LinearModel()
+    model.add_variable("x", 0, 10)
+    model.add_row([0], [1], "<=", 3)
+    model.set_objective([0], [1], maximise=True)
+    assert dual_bound(model, [1]) == 3
+    assert dual_bound(model, [-1]) == dual_bound(model, [0]) == 10
+
+
+# ------------------------------------------------------------------- simplex
+
+
+@given(linear_models())
+@settings(max_examples=200)
+def test_simplex_agrees_with_the_vertices(model):
+    found = simplex.solve(model)
+    optimum = brute_force_lp(model)
+    if optimum is None:
+        assert found.status == "infeasible"
+        assert refutes(model, found.multipliers)
+        assert found.values == ()
+    else:
+        assert found.status == "optimal"
+        assert model.objective_value(found.values) == optimum
+        assert dual_bound(model, found.multipliers) == optimum
+        if model.variables:
+            assert found.values in set(vertices(model))
+
+
+@given(linear_models(), st.data())
+@settings(max_examples=100)
+def test_simplex_starts_anywhere(model, data):
+    """From its own last basis it need not pivot; from any other it recovers."""
+    optimum = brute_force_lp(model)
+    first = simplex.solve(model)
+    again = simplex.solve(model, first.basis)
+    assert again.status == first.status
+    assert again.pivots == 0
+    columns = range(len(model.variables))
+    rows = range(len(model.rows))
+    start = simplex.Basis(
+        tuple(data.draw(st.lists(st.sampled_from(columns), unique=True)))
+        if columns
+        else (),
+        tuple(data.draw(st.lists(st.sampled_from(rows), unique=True))) if rows else (),
+        frozenset(data.draw(st.sets(st.sampled_from(columns))))
+        if columns
+        else frozenset(),
+        frozenset(data.draw(st.sets(st.sampled_from(rows)))) if rows else frozenset(),
+    )
+    found = simplex.solve(model, start)
+    if optimum is None:
+        assert refutes(model, found.multipliers)
+    else:
+        assert model.objective_value(found.values) == optimum
+
+
+def beale() -> LinearModel:
+    """Beale's program (1955), on which careless pivoting cycles."""
+    model = LinearModel()
+    for j in range(4):
+        model.add_variable(f"x{j}", 0, 1000)
+    f = Fraction
+    model.add_row(range(4), [f(1, 4), -60, -f(1, 25), 9], "<=", 0)
+    model.add_row(range(4), [f(1, 2), -90, -f(1, 50), 3], "<=", 0)
+    model.add_row([2], [1], "<=", 1)
+    model.set_objective(range(4), [f(3, 4), -150, f(1, 50), -6], maximise=True)
+    return model
+
+
+def test_beale_does_not_cycle():
+    found = simplex.solve(beale())
+    assert beale().objective_value(found.values) == Fraction(1, 20)
+
+
+def klee_minty(size: int) -> LinearModel:
+    model = LinearModel()
+    for j in range(size):
+        model.add_variable(f"x{j}", 0, 100**size)
+    for i in range(size):
+        coefficients = [2 * 10 ** (i - j) for j in range(i)] + [1]
+        model.add_row(range(i + 1), coefficients, "<=", 100**i)
+    model.set_objective(
+        range(size), [10 ** (size - 1 - j) for j in range(size)], maximise=True
+    )
+    return model
+
+
+def test_numbers_beyond_floating_point():
+    found = simplex.solve(klee_minty(12))
+    assert klee_minty(12).objective_value(found.values) == 100**11
+
+
+@given(linear_models(max_variables=8, max_rows=12))
+@example(beale())
+@example(klee_minty(5))
+@settings(max_examples=100)
+def test_every_answer_carries_its_proof(model):
+    found = simplex.solve(model)
+    if found.status == "infeasible":
+        assert refutes(model, found.multipliers)
+    else:
+        assert model.is_feasible(found.values)
+        assert dual_bound(model, found.multipliers) == model.objective_value(
+            found.values
+        )
+
+
+def test_out_of_time_is_no_answer():
+    found = simplex.solve(beale(), time_limit=0)
+    assert found.status == "limit"
+    assert found.values == found.multipliers == ()
