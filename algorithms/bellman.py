@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from algorithms.distribution import Distributions
 from algorithms.ragged import (
     IntArray,
+    distinct,
     fits_int64,
     gather,
     integers,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 def common_denominator(mdp: TabularMDP, actions: NDArray[np.int64]) -> int:
     """Least common denominator of the probabilities and rewards of actions."""
-    rewards = np.unique(mdp.reward_index[actions])
+    rewards = distinct(mdp.reward_index[actions])
     return math.lcm(
         lcm_of(mdp.transition_denominator[actions]),
         *(mdp.reward_table[int(i)].denominator for i in rewards),

@@ -30,7 +30,14 @@ from algorithms.distribution import Distribution, Distributions
 from algorithms.mdp import TabularMDP
 from algorithms.pair import Pair
 from algorithms.planning import state_distributions
-from algorithms.ragged import IntArray, fits_int64, gather, integers, magnitude
+from algorithms.ragged import (
+    IntArray,
+    distinct,
+    fits_int64,
+    gather,
+    integers,
+    magnitude,
+)
 
 if TYPE_CHECKING:
     from algorithms.olive_model import ProgramModel
@@ -116,7 +123,7 @@ class OliveProgram:
     @cached_property
     def _scale(self) -> int:
         """Common denominator of all actions in the distributions' states."""
-        states = np.unique(self.distributions.states)
+        states = distinct(self.distributions.states)
         return common_denominator(self.mdp, gather(self.mdp.action_offset, states)[0])
 
     def objective(self, pair: Pair) -> Fraction:

@@ -108,6 +108,19 @@ def gather(
     return index, bounds
 
 
+def distinct(values: IntArray) -> IntArray:
+    """Distinct values of an array of integers, sorted.
+
+    For arrays with few of them: numpy's `unique` sets up a hash table for as
+    many as there are entries, which takes ten times as long on a fresh one.
+    """
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    found: IntArray = ordered[new]
+    return found
+
+
 def lcm_of(values: IntArray) -> int:
     """Least common multiple of positive integers; 1 if there are none."""
-    return math.lcm(1, *(int(v) for v in np.unique(values)))
+    return math.lcm(1, *(int(v) for v in distinct(values)))
