@@ -1,0 +1,213 @@
+"""HiGHS in this process: silent, from arrays, its answers in our vocabulary.
+
+What the engine does unasked and this file undoes: it prints a banner to file
+descriptor 1 when its first object is made, whatever its options say; and its
+process-wide thread pool keeps the size of the first run, fails every run that
+asks for another size, and hangs in a forked child, where its threads are gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.model import LinearModel, Row, integer_row
+from solvers.outcome import Status
+from solvers.simplex import Basis
+
+TOLERANCE = 1e-9
+"""Feasibility, optimality and integrality tolerance asked of engines."""
+
+_LARGEST_PLAIN = 2**30
+
+_banner_lock = threading.Lock()
+_banner_due = True
+
+
+def new_highs(*, threads: int = 1) -> highspy.Highs:
+    """Make a silent solver with tight tolerances and no gaps."""
+    with _without_banner():
+        highs = highspy.Highs()
+    set_options(
+        highs,
+        output_flag=False,
+        threads=threads,
+        primal_feasibility_tolerance=TOLERANCE,
+        dual_feasibility_tolerance=TOLERANCE,
+        mip_feasibility_tolerance=TOLERANCE,
+        mip_rel_gap=0.0,
+        mip_abs_gap=0.0,
+    )
+    return highs
+
+
+def set_options(highs: highspy.Highs, **options: bool | int | float | str) -> None:
+    """Set options by name.
+
+    Raises
+    ------
+    ValueError
+        If HiGHS refuses one.
+    """
+    for name, value in options.items():
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise ValueError(f"HiGHS refuses option {name} = {value!r}")
+
+
+def forget_threads(*, wait: bool = False) -> None:
+    """Give up the process's thread pool, so that the next run makes its own.
+
+    Parameters
+    ----------
+    wait
+        Wait for its threads to end. A forked child must not: they are not there.
+    """
+    highspy.Highs.resetGlobalScheduler(wait)
+
+
+def demand(status: highspy.HighsStatus) -> None:
+    """Insist that a change of the program was taken.
+
+    Raises
+    ------
+    RuntimeError
+        If HiGHS refused it.
+    """
+    if status == highspy.HighsStatus.kError:
+        raise RuntimeError("HiGHS refused a change of the program")
+
+
+def load(highs: highspy.Highs, model: LinearModel) -> list[float]:
+    """Give an empty solver a model's linear relaxation, to be minimised.
+
+    Returns
+    -------
+    list of float
+        For each row by how much it was scaled; see `float_row`.
+    """
+    variables, rows = model.variables, model.rows
+    none = np.zeros(0, dtype=np.int32)
+    lower = np.array([float(v.lower) for v in variables])
+    upper = np.array([float(v.upper) for v in variables])
+    costs = costs_of(model)
+    demand(
+        highs.addCols(len(variables), costs, lower, upper, 0, none, none, np.zeros(0))
+    )
+    parts = [float_row(row) for row in rows]
+    starts = np.cumsum([0, *(len(row.indices) for row in rows)], dtype=np.int32)
+    demand(
+        highs.addRows(
+            len(rows),
+            np.array([low for _, low, _, _ in parts]),
+            np.array([high for _, _, high, _ in parts]),
+            int(starts[-1]),
+            starts[:-1],
+            np.array([j for row in rows for j in row.indices], dtype=np.int32),
+            np.concatenate([np.zeros(0), *(entries for entries, _, _, _ in parts)]),
+        )
+    )
+    return [scale for _, _, _, scale in parts]
+
+
+def costs_of(model: LinearModel) -> NDArray[np.float64]:
+    """Costs of a minimisation, which a maximisation is turned into."""
+    costs = np.zeros(len(model.variables))
+    for j, cost in model.objective.items():
+        costs[j] = -cost if model.maximise else cost
+    return costs
+
+
+def float_row(row: Row) -> tuple[NDArray[np.float64], float, float, float]:
+    """Scale a row for floating point, to integers where they are not large.
+
+    Returns
+    -------
+    entries, low, high, scale
+        ``low ≤ entries·x ≤ high`` is the row times `scale`, which is positive.
+    """
+    ints, rhs = integer_row(row)
+    largest = max(1, abs(rhs), *map(abs, ints))
+    divisor = largest if largest > _LARGEST_PLAIN else 1
+    entries, right = [a / divisor for a in ints], rhs / divisor
+    scale = float(ints[0] / row.coefficients[0] / divisor) if ints else 1.0
+    low = -highspy.kHighsInf if row.sense == "<=" else right
+    high = highspy.kHighsInf if row.sense == ">=" else right
+    return np.array(entries, dtype=np.float64), low, high, scale
+
+
+def run(highs: highspy.Highs) -> Status:
+    """Run the engine and translate its verdict."""
+    if highs.run() == highspy.HighsStatus.kError:
+        # Most likely someone else in this process ran it with another number
+        # of threads; a second error shows in the verdict.
+        forget_threads(wait=True)
+        highs.run()
+    return status_of(highs)
+
+
+def status_of(highs: highspy.Highs) -> Status:
+    """Translate the verdict on the last run.
+
+    A point counts as feasible only when the engine says so of the point
+    itself, not because it stopped at a limit.
+    """
+    verdict = highspy.HighsModelStatus
+    status = highs.getModelStatus()
+    if status == verdict.kOptimal:
+        return Status.OPTIMAL
+    if status == verdict.kInfeasible:
+        return Status.INFEASIBLE
+    if status in (verdict.kUnbounded, verdict.kUnboundedOrInfeasible):
+        return Status.INFEASIBLE_OR_UNBOUNDED
+    feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    if int(highs.getInfo().primal_solution_status) == feasible:
+        return Status.FEASIBLE
+    return Status.UNKNOWN
+
+
+def verdict(highs: highspy.Highs) -> str:
+    """Name the engine's own status of the last run, for a reason."""
+    return f"HiGHS: {highs.modelStatusToString(highs.getModelStatus())}"
+
+
+def basis_of(highs: highspy.Highs) -> Basis | None:
+    """Read the basis that the last run ended with, or None if it has none."""
+    basis = highs.getBasis()
+    if not basis.valid:
+        return None
+    status = highspy.HighsBasisStatus
+    columns, rows = list(basis.col_status), list(basis.row_status)
+    return Basis(
+        tuple(j for j, s in enumerate(columns) if s == status.kBasic),
+        tuple(i for i, s in enumerate(rows) if s != status.kBasic),
+        frozenset(j for j, s in enumerate(columns) if s == status.kUpper),
+        frozenset(i for i, s in enumerate(rows) if s == status.kUpper),
+    )
+
+
+@contextlib.contextmanager
+def _without_banner() -> Iterator[None]:
+    global _banner_due
+    with _banner_lock:
+        try:
+            saved = os.dup(1) if _banner_due else None
+        except OSError:  # closed: nothing to keep clean
+            saved = None
+        if saved is None:
+            yield
+            return
+        null = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(null, 1)
+            yield
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
+            os.close(null)
+        _banner_due = False
