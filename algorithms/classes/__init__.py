@@ -1,0 +1,39 @@
+"""Classes of value functions and policies, behind two small protocols."""
+
+from algorithms.classes.finite import FinitePolicyClass, FiniteValueClass, zero_class
+from algorithms.classes.kernel import KernelBall, gaussian_kernel, identity_kernel
+from algorithms.classes.levels import PolicyClassByLevel, ValueClassByLevel
+from algorithms.classes.linear import LinearPolicyClass, LinearValueClass
+from algorithms.classes.protocols import (
+    Policy,
+    PolicyClass,
+    ValueClass,
+    ValueFunction,
+)
+from algorithms.classes.tabular import (
+    TabularPolicy,
+    TabularPolicyClass,
+    TabularValue,
+    TabularValueClass,
+)
+
+__all__ = [
+    "FinitePolicyClass",
+    "FiniteValueClass",
+    "KernelBall",
+    "LinearPolicyClass",
+    "LinearValueClass",
+    "Policy",
+    "PolicyClass",
+    "PolicyClassByLevel",
+    "TabularPolicy",
+    "TabularPolicyClass",
+    "TabularValue",
+    "TabularValueClass",
+    "ValueClass",
+    "ValueClassByLevel",
+    "ValueFunction",
+    "gaussian_kernel",
+    "identity_kernel",
+    "zero_class",
+]

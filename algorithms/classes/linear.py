@@ -1,0 +1,196 @@
+"""Classes linear in features: values ⟨θ, φ(x)⟩, policies argmax_a ⟨θ_a, φ(x)⟩.
+
+Values must lie in [0, 1] (paper, section 2). A linear function leaves that
+range somewhere unless θ = 0, so the class here is x ↦ clip(⟨θ, φ(x)⟩, 0, 1)
+with every |θ_i| at most a bound, and oracles optimise over the members that
+need no clipping at the observations they are given. With a table of features
+these are all observations, and the class is the polytope {θ : 0 ≤ Φθ ≤ 1}.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+from algorithms.classes.features import FeatureMap, FeatureSource
+from algorithms.classes.protocols import (
+    Observations,
+    check_level,
+    check_resolution,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearValue:
+    """The function x ↦ clip(⟨θ, φ(x)⟩, 0, 1).
+
+    Attributes
+    ----------
+    theta
+        float64, shape (d,).
+    features
+        φ.
+    exact
+        θ in rationals where it is known exactly, else None.
+    """
+
+    theta: NDArray[np.float64]
+    features: FeatureMap
+    exact: tuple[Fraction, ...] | None = None
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
+        """Values, float64, shape (n,)."""
+        return np.clip(self.features(observations) @ self.theta, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPolicy:
+    """The policy x ↦ argmax_a ⟨θ_a, φ(x)⟩, ties to the lowest action.
+
+    Attributes
+    ----------
+    theta
+        float64, shape (K, d).
+    features
+        φ.
+    """
+
+    theta: NDArray[np.float64]
+    features: FeatureMap
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.int64]:
+        """Actions, int64, shape (n,)."""
+        scores = self.features(observations) @ self.theta.T
+        actions: NDArray[np.int64] = np.argmax(scores, axis=1).astype(np.int64)
+        return actions
+
+
+class LinearValueClass:
+    """Value functions linear in features.
+
+    Parameters
+    ----------
+    features
+        See `FeatureMap`.
+    bound
+        Largest |θ_i| allowed, positive and finite.
+    dimension
+        d, where ``features`` is a callable.
+
+    Raises
+    ------
+    ValueError
+    """
+
+    def __init__(
+        self, features: FeatureSource, *, bound: float, dimension: int | None = None
+    ) -> None:
+        if not 0 < bound < math.inf:
+            raise ValueError(f"bound: {bound} is not positive and finite")
+        self.features = FeatureMap(features, dimension)
+        self.bound = float(bound)
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        return self.features.admit(observations, name)
+
+    def at_level(self, level: int) -> LinearValueClass:
+        """Return the class itself: it is the same at every level."""
+        check_level(level)
+        return self
+
+    def log_size(
+        self,
+        *,
+        resolution: float | None = None,
+        points: int | None = None,
+        squared: bool = False,
+    ) -> float:
+        """Log of a cover: d ln ceil(bound · L / resolution), L the largest Σ_i |φ_i|.
+
+        A grid on θ of half-width resolution / L moves no value by more than
+        the resolution. L is known only for a table of features.
+
+        Raises
+        ------
+        ValueError
+            Without a resolution, or without a table of features.
+        """
+        if resolution is None:
+            raise ValueError("resolution: a linear class is infinite, give one")
+        check_resolution(resolution)
+        if self.features.table is None:
+            raise ValueError("features: without a table their size is not known")
+        largest = float(np.abs(self.features.table).sum(axis=1).max())
+        cells = max(1, math.ceil(self.bound * largest / resolution))
+        return self.features.dimension * math.log(cells)
+
+
+class LinearPolicyClass:
+    """Policies that take the action of largest linear score.
+
+    Parameters
+    ----------
+    features
+        See `FeatureMap`.
+    n_actions
+        K.
+    dimension
+        d, where ``features`` is a callable.
+
+    Raises
+    ------
+    ValueError
+    """
+
+    def __init__(
+        self,
+        features: FeatureSource,
+        n_actions: int,
+        *,
+        dimension: int | None = None,
+    ) -> None:
+        if n_actions < 1:
+            raise ValueError(f"n_actions: {n_actions} is below 1")
+        self.features = FeatureMap(features, dimension)
+        self.n_actions = n_actions
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        return self.features.admit(observations, name)
+
+    def at_level(self, level: int) -> LinearPolicyClass:
+        """Return the class itself: it is the same at every level."""
+        check_level(level)
+        return self
+
+    def log_size(self, *, points: int | None = None) -> float:
+        """Log of a bound on the number of labellings of ``points`` observations.
+
+        A labelling is determined by the signs of the N = points · K(K-1)/2
+        score differences, each linear in D = Kd parameters. Sign vectors
+        (zeros included) of N central hyperplanes are no more than the cells of
+        2N shifted ones, at most Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975); and never
+        more than K^points.
+
+        Raises
+        ------
+        ValueError
+            Without a number of points, when there is no table to count.
+        """
+        if points is None:
+            if self.features.table is None:
+                raise ValueError("points: a linear class is infinite, give them")
+            points = len(self.features.table)
+        planes = 2 * (points * self.n_actions * (self.n_actions - 1) // 2)
+        dimension = min(self.n_actions * self.features.dimension, planes)
+        i = np.arange(dimension + 1)
+        log_binomials = gammaln(planes + 1) - gammaln(i + 1) - gammaln(planes - i + 1)
+        all_labellings = points * math.log(self.n_actions)
+        return min(float(logsumexp(log_binomials)), all_labellings)

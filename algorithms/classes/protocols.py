@@ -1,0 +1,133 @@
+"""What every function class is: the contracts that oracles and algorithms rely on.
+
+An algorithm holds a class without knowing its representation. It hands the
+class to oracles, evaluates the functions that come back on observations, and
+asks for the logarithm of the size, which sets sample sizes. Nothing else; the
+guard of `algorithms.oracles.ledger` enforces that in tests.
+
+Value functions map observations to [0, 1], policies map them to actions
+0..K-1. Members are callables on a column of observations as in
+`algorithms.data`: int64 codes of shape (n,) or float64 features of shape
+(n, d).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Observations = NDArray[Any]
+"""int64 codes of shape (n,), or float64 features of shape (n, d)."""
+
+
+class ValueFunction(Protocol):
+    """A function from observations to [0, 1]."""
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
+        """Values at n observations: float64, shape (n,)."""
+
+
+class Policy(Protocol):
+    """A function from observations to actions."""
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.int64]:
+        """Actions at n observations: int64, shape (n,), in 0..K-1."""
+
+
+@runtime_checkable
+class ValueClass(Protocol):
+    """A class G of value functions."""
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Check that members are defined at the observations and return them.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument and the first row outside the class.
+        """
+
+    def at_level(self, level: int) -> ValueClass:
+        """Return the class of one level, 1-based; a stationary class is its own."""
+
+    def log_size(
+        self,
+        *,
+        resolution: float | None = None,
+        points: int | None = None,
+        squared: bool = False,
+    ) -> float:
+        """Natural logarithm of the number of functions a union bound counts.
+
+        Parameters
+        ----------
+        resolution
+            None: as many members as attain every supremum of functionals
+            linear in g (all of them, for a finite class). Otherwise the size
+            of a cover in the supremum norm at this resolution.
+        points
+            Number of distinct observations that can occur, where the size
+            depends on it.
+        squared
+            Whether g² occurs beside g.
+
+        Raises
+        ------
+        ValueError
+            If the class needs a resolution or a number of points.
+        """
+
+
+@runtime_checkable
+class PolicyClass(Protocol):
+    """A class Π of policies."""
+
+    @property
+    def n_actions(self) -> int:
+        """K, the number of actions."""
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """As for a value class."""
+
+    def at_level(self, level: int) -> PolicyClass:
+        """Return the class of one level, 1-based; a stationary class is its own."""
+
+    def log_size(self, *, points: int | None = None) -> float:
+        """Natural logarithm of the number of policies a union bound counts.
+
+        Parameters
+        ----------
+        points
+            Number of distinct observations that can occur; classes of
+            infinite size count their labellings of that many.
+
+        Raises
+        ------
+        ValueError
+            If the class needs a number of points.
+        """
+
+
+def check_level(level: int, deepest: int | None = None) -> None:
+    """Refuse a level that is not 1-based or lies beyond the deepest one.
+
+    Raises
+    ------
+    ValueError
+    """
+    if level < 1 or (deepest is not None and level > deepest):
+        limit = "" if deepest is None else f"..{deepest}"
+        raise ValueError(f"level: {level} is not in 1{limit}")
+
+
+def check_resolution(resolution: float) -> None:
+    """Refuse a resolution outside (0, 1].
+
+    Raises
+    ------
+    ValueError
+    """
+    if not 0 < resolution <= 1:
+        raise ValueError(f"resolution: {resolution} is not in (0, 1]")

@@ -1,0 +1,1 @@
+"""Optimisation oracles over function classes: CSC, LS, LP, and what counts them."""

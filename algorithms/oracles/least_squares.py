@@ -1,0 +1,211 @@
+"""The LS oracle: least-squares regression on value functions (paper, appendix A).
+
+Given observations x_i with weights p_i and targets v_i, find g in G whose loss
+Σ_i p_i w_i (g(x_i) - v_i)² is within ε_sub of the least; w_i ≥ 0 are
+importances (K 1{π(x) = a} in the two-sample algorithm), 1 by default.
+
+Targets are any reals, G has values in [0, 1]. For the tabular class the best
+value at an observation is therefore the weighted mean of its targets *clipped
+to [0, 1]*; the paper's proof gives the mean, which leaves the class as soon as
+targets do (r + g(x') can exceed 1). An observation without weight gets 0.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from algorithms.classes.finite import FiniteValueClass
+from algorithms.classes.linear import LinearValueClass
+from algorithms.classes.protocols import ValueClass
+from algorithms.classes.tabular import TabularValue, TabularValueClass
+from algorithms.columns import check_reals, reject
+from algorithms.data import EmpiricalMeasure
+from algorithms.oracles.csc_enumerated import largest_group, support
+from algorithms.oracles.exactness import (
+    check_accuracy,
+    scaled_integers,
+    summation_bound,
+)
+from algorithms.oracles.least_squares_linear import Regression, fit_linear
+from algorithms.oracles.ledger import oracle
+from algorithms.oracles.results import LeastSquaresResult
+
+_CHUNK = 1 << 22
+_DENORMAL = 1e-290
+"""More than all weights that float64 cannot hold to full precision together."""
+
+
+@singledispatch
+def solve_least_squares(
+    value_class: Any, problem: Regression, epsilon_sub: float
+) -> LeastSquaresResult:
+    """Solve LS for one kind of class; ``solve_least_squares.register`` adds a kind."""
+    raise ValueError(
+        f"value_class: no LS oracle for {type(value_class).__name__}; register one "
+        "with algorithms.oracles.least_squares.solve_least_squares.register"
+    )
+
+
+solve_least_squares.register(LinearValueClass, fit_linear)
+
+
+def _rows(value_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:
+    return len(data)
+
+
+@oracle("ls", rows=_rows, function="function")
+def least_squares(
+    value_class: ValueClass,
+    /,
+    data: EmpiricalMeasure,
+    targets: ArrayLike,
+    *,
+    epsilon_sub: float,
+    importance: ArrayLike | None = None,
+) -> LeastSquaresResult:
+    """Find a value function of nearly least average squared loss.
+
+    Parameters
+    ----------
+    value_class
+        G.
+    data
+        Observations and their weights; other columns are not looked at.
+    targets
+        v, finite reals, shape (n,).
+    epsilon_sub
+        Accuracy asked for, positive.
+    importance
+        w, finite and not negative, shape (n,); default 1. All zero is allowed:
+        then every function is optimal.
+
+    Returns
+    -------
+    LeastSquaresResult
+        Optimal up to rounding for tabular and finite classes (ties to the
+        lowest member), certified within ε_sub for linear ones.
+
+    Raises
+    ------
+    ValueError
+        For an accuracy that is not positive, observations outside the class,
+        targets or importances of the wrong shape, NaN, infinite or negative;
+        names the argument and the row.
+    """
+    check_accuracy("epsilon_sub", epsilon_sub)
+    value_class.admit(data.observations)
+    n = len(data)
+    reals = check_reals(targets, "targets", (n,))
+    factors = np.ones(n)
+    if importance is not None:
+        factors = check_reals(importance, "importance", (n,))
+        reject("importance", factors < 0, "negative")
+    problem = Regression(data, reals, factors)
+    return solve_least_squares(value_class, problem, epsilon_sub)
+
+
+@solve_least_squares.register
+def fit_tabular(
+    value_class: TabularValueClass, problem: Regression, epsilon_sub: float
+) -> LeastSquaresResult:
+    """Clipped weighted mean at each observation.
+
+    Off by δ at an observation of weight P, it loses P δ² there, so rounding
+    costs next to nothing.
+    """
+    codes, size = problem.data.codes(), value_class.n_observations
+    weights, targets = problem.weights, problem.targets
+    total = np.bincount(codes, weights=weights, minlength=size)
+    moment = np.bincount(codes, weights=weights * targets, minlength=size)
+    means = np.divide(moment, total, out=np.zeros(size), where=total > 0)
+    values = np.clip(means, 0.0, 1.0)
+    largest = float(np.abs(targets).max())
+    off = min(1.0, 2 * summation_bound(len(codes), largest))
+    lost = float(total.sum()) * off**2 + _DENORMAL
+    if lost > epsilon_sub:
+        return _fit_tabular_exactly(value_class, problem, epsilon_sub)
+    loss = float(np.dot(weights, (values[codes] - targets) ** 2))
+    operations = 3 * len(codes) + size
+    return LeastSquaresResult(TabularValue(values), loss, lost, epsilon_sub, operations)
+
+
+def _fit_tabular_exactly(
+    value_class: TabularValueClass, problem: Regression, epsilon_sub: float
+) -> LeastSquaresResult:
+    """Clipped means in rationals; the function's `exact` table is optimal."""
+    codes, size = problem.data.codes(), value_class.n_observations
+    counts = problem.data.weights.astype(object)
+    factors, _ = scaled_integers(problem.importance)
+    targets, unit = scaled_integers(problem.targets)
+    total = np.zeros(size, dtype=object)
+    moment = np.zeros(size, dtype=object)
+    np.add.at(total, codes, counts * factors)
+    np.add.at(moment, codes, counts * factors * targets)
+    values = [
+        min(max(Fraction(m, t) * unit, Fraction(0)), Fraction(1)) if t else Fraction(0)
+        for m, t in zip(moment.tolist(), total.tolist(), strict=True)
+    ]
+    table = TabularValue.from_fractions(values)
+    residuals = table.values[codes] - problem.targets
+    loss = float(np.dot(problem.weights, residuals**2))
+    operations = 3 * len(codes) + size
+    return LeastSquaresResult(table, loss, 0.0, epsilon_sub, operations)
+
+
+@solve_least_squares.register
+def fit_enumerated(
+    value_class: FiniteValueClass, problem: Regression, epsilon_sub: float
+) -> LeastSquaresResult:
+    """Loss of every member; the least, the lowest number at ties."""
+    observations, groups = support(problem.data)
+    size = len(observations)
+    weights, targets = problem.weights, problem.targets
+    total = np.bincount(groups, weights=weights, minlength=size)
+    # Centred at the mean: Σ w (g - v)² = P (g - mean)² + spread, no cancellation.
+    moment = np.bincount(groups, weights=weights * targets, minlength=size)
+    means = np.divide(moment, total, out=np.zeros(size), where=total > 0)
+    spread = float(np.dot(weights, (targets - means[groups]) ** 2))
+    step = max(1, _CHUNK // size)
+    losses = np.concatenate(
+        [
+            (value_class.evaluate_all(observations, i, i + step) - means) ** 2 @ total
+            for i in range(0, len(value_class), step)
+        ]
+    )
+    best = int(np.argmin(losses))
+    largest = 1 + float(np.abs(targets).max())
+    terms = 3 * (largest_group(groups) + size)
+    bound = 2 * summation_bound(terms, float(total.sum()) * largest**2)
+    operations = 3 * len(groups) + 3 * len(value_class) * size
+    if bound > epsilon_sub:
+        return _fit_enumerated_exactly(value_class, problem, epsilon_sub)
+    loss = float(losses[best]) + spread
+    member: Any = value_class.members[best]
+    return LeastSquaresResult(member, loss, bound, epsilon_sub, operations)
+
+
+def _fit_enumerated_exactly(
+    value_class: FiniteValueClass, problem: Regression, epsilon_sub: float
+) -> LeastSquaresResult:
+    """Losses in rationals, member by member, at the members' float values."""
+    observations, groups = support(problem.data)
+    counts = problem.data.weights.astype(object)
+    factors, factor_unit = scaled_integers(problem.importance)
+    targets = [Fraction(v) for v in problem.targets.tolist()]
+    weights = (counts * factors).tolist()
+    losses = []
+    for member in value_class.members:
+        values = [Fraction(v) for v in member(observations)[groups].tolist()]
+        squares = ((g - v) ** 2 for g, v in zip(values, targets, strict=True))
+        terms = zip(weights, squares, strict=True)
+        losses.append(sum((w * s for w, s in terms), Fraction(0)))
+    best = min(range(len(losses)), key=losses.__getitem__)
+    loss = losses[best] * factor_unit / problem.data.total_weight
+    found: Any = value_class.members[best]
+    operations = 3 * len(value_class) * len(groups)
+    return LeastSquaresResult(found, float(loss), 0.0, epsilon_sub, operations)

@@ -1,0 +1,152 @@
+"""Linear programs over finite value classes: evaluate every member.
+
+In float64 a member counts as feasible if it meets the constraints up to the
+rounding of the sums; where that is more than the accuracies asked for, members
+are compared in rationals (at their ``exact`` tables if they have them).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.finite import FiniteValueClass
+from algorithms.oracles.exactness import summation_bound
+from algorithms.oracles.functionals import Constraint, Functional
+from algorithms.oracles.results import LpResult, LpStatus
+
+_CHUNK = 1 << 22
+
+
+class EnumeratedProgram:
+    """A program over a finite class; results are kept, one number a member."""
+
+    def __init__(self, value_class: FiniteValueClass) -> None:
+        self._class = value_class
+        self._constraints: list[Constraint] = []
+        self._excess = np.full(len(value_class), -np.inf)
+        self._rounding = 0.0
+
+    def add(self, constraint: Constraint) -> None:
+        """Add a constraint and note by how much each member violates it."""
+        values, rounding = self._values(constraint.functional)
+        lower, upper = constraint.interval
+        self._excess = np.maximum(
+            self._excess, np.maximum(lower - values, values - upper)
+        )
+        limits = [abs(b) for b in (lower, upper) if np.isfinite(b)]
+        self._rounding = max(self._rounding, rounding + summation_bound(1, max(limits)))
+        self._constraints.append(constraint)
+
+    def optimise(
+        self,
+        objective: Functional,
+        *,
+        maximise: bool,
+        epsilon_sub: float,
+        epsilon_feas: float,
+        exact: bool,
+    ) -> LpResult:
+        """Best member among the feasible ones, the lowest number at ties."""
+        values, rounding = self._values(objective)
+        within = 2 * rounding <= epsilon_sub and 2 * self._rounding <= epsilon_feas
+        if exact or not within:
+            return self._compare_exactly(objective, maximise, epsilon_sub, epsilon_feas)
+        feasible = self._excess <= self._rounding
+        members = len(self._class)
+        if not feasible.any():
+            return _infeasible(epsilon_sub, epsilon_feas, members, exact=False)
+        gains = np.where(feasible, values if maximise else -values, -np.inf)
+        best = int(np.argmax(gains))
+        member: Any = self._class.members[best]
+        violation = max(0.0, float(self._excess[best]) + self._rounding)
+        return LpResult(
+            LpStatus.OPTIMAL,
+            member,
+            float(values[best]),
+            2 * rounding,
+            violation,
+            epsilon_sub,
+            epsilon_feas,
+            members,
+        )
+
+    def _values(self, functional: Functional) -> tuple[NDArray[np.float64], float]:
+        """Evaluate a functional at every member; also bound the rounding."""
+        size = max(1, len(functional))
+        step = max(1, _CHUNK // size)
+        evaluate = self._class.evaluate_all
+        parts = [
+            evaluate(functional.observations, i, i + step) @ functional.coefficients
+            for i in range(0, len(self._class), step)
+        ]
+        return np.concatenate(parts), summation_bound(size, functional.size)
+
+    def _compare_exactly(
+        self,
+        objective: Functional,
+        maximise: bool,
+        epsilon_sub: float,
+        epsilon_feas: float,
+    ) -> LpResult:
+        best, best_value = None, Fraction(0)
+        for member in self._class.members:
+            if not all(_meets(member, c) for c in self._constraints):
+                continue
+            value = exact_value(objective, member)
+            gain = value - best_value if maximise else best_value - value
+            if best is None or gain > 0:
+                best, best_value = member, value
+        members = len(self._class)
+        if best is None:
+            return _infeasible(epsilon_sub, epsilon_feas, members, exact=True)
+        found: Any = best
+        return LpResult(
+            LpStatus.OPTIMAL,
+            found,
+            float(best_value),
+            0.0,
+            0.0,
+            epsilon_sub,
+            epsilon_feas,
+            members,
+            exact=True,
+            exact_value=best_value,
+        )
+
+
+def exact_value(functional: Functional, member: Any) -> Fraction:
+    """Evaluate in rationals, at a member's exact table or at its floats."""
+    table = getattr(member, "exact", None)
+    if table is None:
+        values = [Fraction(v) for v in member(functional.observations).tolist()]
+    else:
+        values = [table[code] for code in functional.observations.tolist()]
+    integers, unit = functional.rational
+    pairs = zip(integers.tolist(), values, strict=True)
+    return sum((a * v for a, v in pairs), Fraction(0)) * unit
+
+
+def _meets(member: Any, constraint: Constraint) -> bool:
+    value = exact_value(constraint.functional, member)
+    above = constraint.lower is None or value >= Fraction(constraint.lower)
+    return above and (constraint.upper is None or value <= Fraction(constraint.upper))
+
+
+def _infeasible(
+    epsilon_sub: float, epsilon_feas: float, members: int, *, exact: bool
+) -> LpResult:
+    return LpResult(
+        LpStatus.INFEASIBLE,
+        None,
+        None,
+        0.0,
+        0.0,
+        epsilon_sub,
+        epsilon_feas,
+        members,
+        exact=exact,
+    )

@@ -1,0 +1,282 @@
+"""Linear programs over tabular and linear value classes.
+
+HiGHS proposes a point and multipliers in float64. What it is worth is decided
+here: the violation is recomputed, and weak duality over the box bounds the
+optimum,
+
+    max c·z  ≤  Σ_i y_i b_i + Σ_j max over the box of (c - Aᵀy)_j z_j,
+
+with y_i ≥ 0 at upper limits and ≤ 0 at lower ones. Likewise multipliers with a
+negative bound for c = 0 prove infeasibility. Rounding is added to every bound.
+Only where a certificate falls short of what was asked is the program solved in
+rationals (`solvers.lp`), and that answer is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+
+from algorithms.oracles.exactness import summation_bound
+from algorithms.oracles.functionals import Constraint, Functional
+from algorithms.oracles.lp_forms import Form, LinearForm, TabularForm, stack
+from algorithms.oracles.results import LpResult, LpStatus
+from solvers.array_lp import ArrayLp
+from solvers.lp import LpSession
+from solvers.model import LinearModel
+from solvers.outcome import Status
+
+__all__ = ["LinearForm", "PolyhedralProgram", "TabularForm"]
+
+
+@dataclass(frozen=True)
+class _Certificate:
+    """What a point is worth: bounds with rounding included."""
+
+    value: float
+    suboptimality: float
+    violation: float
+
+
+class PolyhedralProgram:
+    """A program over a polyhedron; the engine keeps model and basis.
+
+    Parameters
+    ----------
+    form
+        The class.
+    """
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+        self._constraints: list[Constraint] = []
+        self._pending: list[Constraint] = []
+        self._matrix = csr_matrix((0, len(form.lower)))
+        self._low = np.zeros(0)
+        self._high = np.zeros(0)
+        self._is_range = np.zeros(0, dtype=np.bool_)
+        self._engine: ArrayLp | None = None
+        self._session: LpSession | None = None
+        self._in_session = [0, 0]
+
+    def add(self, constraint: Constraint) -> None:
+        """Add a constraint; it reaches the engine with the next solve."""
+        self._constraints.append(constraint)
+        self._pending.append(constraint)
+
+    def optimise(
+        self,
+        objective: Functional,
+        *,
+        maximise: bool,
+        epsilon_sub: float,
+        epsilon_feas: float,
+        exact: bool,
+    ) -> LpResult:
+        """Solve, certify, and go over to rationals where that is not enough."""
+        self._flush(objective)
+        if exact:
+            return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
+        sign = 1.0 if maximise else -1.0
+        costs = sign * self._form.rows([objective]).toarray()[0]
+        if self._engine is None:
+            self._engine = ArrayLp(self._form.lower, self._form.upper)
+            if self._matrix.shape[0]:
+                self._engine.add_rows(self._matrix, self._low, self._high)
+        outcome = self._engine.solve(costs, maximise=True)
+        if outcome.values is not None and outcome.multipliers is not None:
+            z = np.clip(outcome.values, self._form.lower, self._form.upper)
+            found = self._certify(costs, z, outcome.multipliers, objective)
+            if found.suboptimality <= epsilon_sub and found.violation <= epsilon_feas:
+                return LpResult(
+                    LpStatus.OPTIMAL,
+                    self._form.member(z),
+                    sign * found.value,
+                    found.suboptimality,
+                    found.violation,
+                    epsilon_sub,
+                    epsilon_feas,
+                    outcome.iterations,
+                )
+        elif outcome.status is Status.INFEASIBLE and self._refuted():
+            return self._infeasible(
+                epsilon_sub, epsilon_feas, outcome.iterations, exact=False
+            )
+        return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
+
+    # ------------------------------------------------------------------ rows
+
+    def _flush(self, objective: Functional) -> None:
+        """Bring new constraints, and the range of new observations, in."""
+        functionals = [c.functional for c in self._pending]
+        ranges = self._form.range_rows([*functionals, objective])
+        rows = self._form.rows(functionals)
+        limits = [c.interval for c in self._pending]
+        self._pending = []
+        fresh = stack([ranges, rows])
+        n_ranges = ranges.shape[0]
+        low = np.r_[np.zeros(n_ranges), [lower for lower, _ in limits]]
+        high = np.r_[np.ones(n_ranges), [upper for _, upper in limits]]
+        if not fresh.shape[0]:
+            return
+        if self._engine is not None:
+            self._engine.add_rows(fresh, low, high)
+        self._matrix = stack([self._matrix, fresh])
+        self._low = np.r_[self._low, low]
+        self._high = np.r_[self._high, high]
+        flags = np.arange(fresh.shape[0]) < n_ranges
+        self._is_range = np.r_[self._is_range, flags]
+
+    # ---------------------------------------------------------- certificates
+
+    def _certify(
+        self,
+        costs: NDArray[np.float64],
+        z: NDArray[np.float64],
+        multipliers: NDArray[np.float64],
+        objective: Functional,
+    ) -> _Certificate:
+        """Bounds for a point of the box, for maximisation of ``costs``."""
+        activity = self._matrix @ z
+        excess = np.maximum(self._low - activity, activity - self._high)
+        box = np.maximum(np.abs(self._form.lower), np.abs(self._form.upper))
+        width = abs(self._matrix) @ box
+        limits = np.abs(np.stack([self._low, self._high]))
+        limits = np.where(np.isfinite(limits), limits, 0.0).max(axis=0)
+        rounding = summation_bound(len(z), 1.0) * (width + limits)
+        excess = np.maximum(excess + rounding, 0.0)
+        # Members clip what leaves [0, 1]; that moves every functional a little.
+        clipped = float(excess[self._is_range].max(initial=0.0))
+        sizes = [c.functional.size for c in self._constraints]
+        moved = clipped * max([0.0, *sizes])
+        violation = float(excess[~self._is_range].max(initial=0.0)) + moved
+        bound, doubt = self._dual_bound(costs, multipliers)
+        value = float(costs @ z)
+        doubt += summation_bound(len(z), float(np.abs(costs) @ box))
+        lost = max(0.0, bound - value) + doubt + clipped * objective.size
+        return _Certificate(value, lost, violation)
+
+    def _dual_bound(
+        self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        """Weak-duality bound on the maximum of ``costs``, and its rounding."""
+        side = np.where(multipliers > 0, self._high, self._low)
+        y = np.where(np.isfinite(side), multipliers, 0.0)
+        side = np.where(np.isfinite(side), side, 0.0)
+        reduced = costs - self._matrix.T @ y
+        low, high = self._form.lower, self._form.upper
+        bound = float(y @ side) + float(np.maximum(reduced * low, reduced * high).sum())
+        box = np.maximum(np.abs(low), np.abs(high))
+        mass = float(np.abs(y) @ np.abs(side))
+        mass += float((np.abs(costs) + abs(self._matrix).T @ np.abs(y)) @ box)
+        return bound, summation_bound(len(y) + len(costs), mass)
+
+    def _refuted(self) -> bool:
+        """Whether multipliers in float64 prove that no point is feasible.
+
+        They come from the elastic program: the least t with every row relaxed
+        by t, whose optimum is positive exactly if there is none.
+        """
+        columns = len(self._form.lower)
+        has_high = np.flatnonzero(np.isfinite(self._high))
+        has_low = np.flatnonzero(np.isfinite(self._low))
+        rows = stack([self._matrix[has_high], self._matrix[has_low]])
+        relax = np.r_[-np.ones(len(has_high)), np.ones(len(has_low))]
+        low = np.r_[np.full(len(has_high), -np.inf), self._low[has_low]]
+        high = np.r_[self._high[has_high], np.full(len(has_low), np.inf)]
+        elastic = csr_matrix(hstack([rows, csr_matrix(relax[:, None])], format="csr"))
+        limits = np.r_[self._high[has_high], self._low[has_low]]
+        box = np.maximum(np.abs(self._form.lower), np.abs(self._form.upper))
+        most = float((abs(rows) @ box + np.abs(limits)).max()) + 1.0
+        engine = ArrayLp(np.r_[self._form.lower, 0.0], np.r_[self._form.upper, most])
+        engine.add_rows(elastic, low, high)
+        outcome = engine.solve(np.r_[np.zeros(columns), 1.0], maximise=False)
+        if outcome.multipliers is None:
+            return False
+        y = np.zeros(len(self._high))
+        # Shadow prices of a minimisation; as multipliers of a maximisation of
+        # -t they change sign.
+        np.add.at(y, has_high, -outcome.multipliers[: len(has_high)])
+        np.add.at(y, has_low, -outcome.multipliers[len(has_high) :])
+        bound, doubt = self._dual_bound(np.zeros(columns), y)
+        return bound + doubt < 0
+
+    # --------------------------------------------------------------- exactly
+
+    def _solve_exactly(
+        self,
+        objective: Functional,
+        maximise: bool,
+        epsilon_sub: float,
+        epsilon_feas: float,
+    ) -> LpResult:
+        session = self._exact_session()
+        session.set_objective(*self._form.exact_row(objective), maximise=maximise)
+        outcome = session.solve(exact=True)
+        if outcome.status is Status.INFEASIBLE:
+            return self._infeasible(epsilon_sub, epsilon_feas, 0, exact=True)
+        if outcome.status is not Status.OPTIMAL or outcome.values is None:
+            raise RuntimeError(f"exact LP ended {outcome.status}: {outcome.reason}")
+        value = Fraction(outcome.objective or 0)
+        return LpResult(
+            LpStatus.OPTIMAL,
+            self._form.exact_member([Fraction(v) for v in outcome.values]),
+            float(value),
+            0.0,
+            0.0,
+            epsilon_sub,
+            epsilon_feas,
+            0,
+            exact=True,
+            exact_value=value,
+        )
+
+    def _exact_session(self) -> LpSession:
+        """Bring the program in rationals up to date."""
+        if self._session is None:
+            model = LinearModel(name="value program")
+            for j, (low, high) in enumerate(
+                zip(self._form.lower.tolist(), self._form.upper.tolist(), strict=True)
+            ):
+                model.add_variable(f"z{j}", Fraction(low), Fraction(high))
+            self._session = LpSession(model)
+        session, (ranges, constraints) = self._session, self._in_session
+        rows = self._form.exact_range_rows()
+        for indices, coefficients in rows[ranges:]:
+            session.add_row(indices, coefficients, ">=", 0)
+            session.add_row(indices, coefficients, "<=", 1)
+        for constraint in self._constraints[constraints:]:
+            _add_exactly(session, self._form, constraint)
+        self._in_session = [len(rows), len(self._constraints)]
+        return session
+
+    def _infeasible(
+        self, epsilon_sub: float, epsilon_feas: float, iterations: int, *, exact: bool
+    ) -> LpResult:
+        return LpResult(
+            LpStatus.INFEASIBLE,
+            None,
+            None,
+            0.0,
+            0.0,
+            epsilon_sub,
+            epsilon_feas,
+            iterations,
+            exact=exact,
+        )
+
+
+def _add_exactly(session: LpSession, form: Form, constraint: Constraint) -> None:
+    indices, coefficients = form.exact_row(constraint.functional)
+    lower, upper = constraint.lower, constraint.upper
+    if lower is not None and upper is not None and lower == upper:
+        session.add_row(indices, coefficients, "==", Fraction(lower))
+        return
+    if lower is not None:
+        session.add_row(indices, coefficients, ">=", Fraction(lower))
+    if upper is not None:
+        session.add_row(indices, coefficients, "<=", Fraction(upper))

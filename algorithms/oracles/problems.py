@@ -1,0 +1,170 @@
+"""Random oracle problems of given sizes, and their exact answers.
+
+Used by the claims, the benchmarks and the test harness: drawn from a generator
+handed in, and solved in rationals by means other than the oracles'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.protocols import Policy, ValueFunction
+from algorithms.data import EmpiricalMeasure
+from algorithms.oracles.functionals import Constraint, Functional
+
+
+@dataclass(frozen=True)
+class CscProblem:
+    """Cost-sensitive classification over codes.
+
+    Attributes
+    ----------
+    n_observations, n_actions
+        |X| and K.
+    data
+        Observations below |X|, weighted.
+    costs
+        float64, shape (n, K).
+    """
+
+    n_observations: int
+    n_actions: int
+    data: EmpiricalMeasure
+    costs: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeastSquaresProblem:
+    """Least squares over codes.
+
+    Attributes
+    ----------
+    n_observations
+        |X|.
+    data
+        Observations below |X|, weighted.
+    targets
+        float64, shape (n,).
+    """
+
+    n_observations: int
+    data: EmpiricalMeasure
+    targets: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LpProblem:
+    """A linear program over functions of codes.
+
+    Attributes
+    ----------
+    n_observations
+        |X|.
+    objective, constraints, maximise
+        As for `algorithms.oracles.lp.lp`.
+    """
+
+    n_observations: int
+    objective: Functional
+    constraints: tuple[Constraint, ...]
+    maximise: bool
+
+
+def random_csc(
+    rng: np.random.Generator, n: int, n_observations: int, n_actions: int
+) -> CscProblem:
+    """Draw observations uniformly, weights from 1 to 9, costs from [-1, 1]."""
+    data = EmpiricalMeasure(
+        rng.integers(0, n_observations, n), weights=rng.integers(1, 10, n)
+    )
+    costs = rng.uniform(-1, 1, (n, n_actions))
+    return CscProblem(n_observations, n_actions, data, costs)
+
+
+def random_least_squares(
+    rng: np.random.Generator, n: int, n_observations: int
+) -> LeastSquaresProblem:
+    """Draw observations uniformly, weights from 1 to 9, targets from [-1/2, 3/2]."""
+    data = EmpiricalMeasure(
+        rng.integers(0, n_observations, n), weights=rng.integers(1, 10, n)
+    )
+    return LeastSquaresProblem(n_observations, data, rng.uniform(-0.5, 1.5, n))
+
+
+def random_lp(
+    rng: np.random.Generator, n_observations: int, n_constraints: int
+) -> LpProblem:
+    """Draw a program like VALOR's, feasible by construction.
+
+    Constraints |V - E_D[g]| ≤ 1/100 around a hidden g; the objective is another
+    expectation. Every D has all observations in its support.
+    """
+    hidden = rng.random(n_observations)
+    codes = np.arange(n_observations)
+
+    def expectation() -> Functional:
+        weights = rng.integers(1, 100, n_observations)
+        return Functional.expectation(EmpiricalMeasure(codes, weights=weights))
+
+    constraints = []
+    for _ in range(n_constraints):
+        functional = expectation()
+        value = float(functional.coefficients @ hidden)
+        constraints.append(Constraint.near(functional, value, 0.01))
+    return LpProblem(n_observations, expectation(), tuple(constraints), True)
+
+
+def exact_cost(
+    policy: Policy, data: EmpiricalMeasure, costs: NDArray[Any] | Sequence[Any]
+) -> Fraction:
+    """Average cost of a policy in rationals."""
+    actions = policy(data.observations)
+    picked = np.asarray(costs)[np.arange(len(data)), actions]
+    return data.expectation_exact(picked)
+
+
+def exact_loss(
+    function: ValueFunction, data: EmpiricalMeasure, targets: NDArray[Any]
+) -> Fraction:
+    """Average squared loss in rationals, at the function's float values."""
+    values = function(data.observations).tolist()
+    pairs = zip(values, targets.tolist(), strict=True)
+    return data.expectation_exact([(Fraction(g) - Fraction(v)) ** 2 for g, v in pairs])
+
+
+def least_cost(data: EmpiricalMeasure, costs: NDArray[Any]) -> Fraction:
+    """Least average cost over all functions of the observations, in rationals."""
+    totals: dict[int, list[Fraction]] = {}
+    rows = zip(
+        data.codes().tolist(), data.weights.tolist(), costs.tolist(), strict=True
+    )
+    for code, weight, vector in rows:
+        sums = totals.setdefault(code, [Fraction(0)] * len(vector))
+        totals[code] = [
+            s + weight * Fraction(c) for s, c in zip(sums, vector, strict=True)
+        ]
+    return sum(map(min, totals.values()), Fraction(0)) / data.total_weight
+
+
+def least_loss(data: EmpiricalMeasure, targets: NDArray[Any]) -> Fraction:
+    """Least average squared loss over all functions to [0, 1], in rationals."""
+    groups: dict[int, list[tuple[int, Fraction]]] = {}
+    rows = zip(
+        data.codes().tolist(), data.weights.tolist(), targets.tolist(), strict=True
+    )
+    for code, weight, target in rows:
+        groups.setdefault(code, []).append((weight, Fraction(target)))
+    total = Fraction(0)
+    for pairs in groups.values():
+        mass = sum(w for w, _ in pairs)
+        if mass:
+            mean = sum((w * v for w, v in pairs), Fraction(0)) / mass
+            best = min(max(mean, Fraction(0)), Fraction(1))
+            total += sum((w * (best - v) ** 2 for w, v in pairs), Fraction(0))
+    return total / data.total_weight

@@ -1,0 +1,359 @@
+"""Property tests for oracles: correct within what they claim, and polynomial.
+
+Made for this package's own oracles and for yours; docs/oracles.md shows how.
+It needs Hypothesis (the extra ``test``). Three things:
+
+- strategies (`csc_problems`, `least_squares_problems`, `lp_problems`) that lean
+  to the odd cases: one observation, one action, equal costs, weights of 0 and
+  of 10^30, observations never seen, contradictory constraints;
+- ``verify_*``: solve a problem with an oracle and fail unless the answer is
+  what the oracle says it is, judged in exact arithmetic, and its operations
+  are within a bound;
+- `growth`: operations over doubling sizes and the fitted exponent. Operations
+  are counted, not timed, so such a test never depends on the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from algorithms.classes.protocols import PolicyClass, ValueClass
+from algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from algorithms.data import EmpiricalMeasure
+from algorithms.oracles.functionals import Constraint, Functional
+from algorithms.oracles.lp import lp
+from algorithms.oracles.lp_enumerated import exact_value
+from algorithms.oracles.problems import (
+    CscProblem,
+    LeastSquaresProblem,
+    LpProblem,
+    exact_cost,
+    exact_loss,
+    least_cost,
+    least_loss,
+)
+from algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
+
+__all__ = [
+    "Growth",
+    "csc_problems",
+    "growth",
+    "least_squares_problems",
+    "lp_problems",
+    "measures",
+    "verify_csc",
+    "verify_least_squares",
+    "verify_lp",
+]
+
+_REALS = st.one_of(
+    st.sampled_from([0.0, 1.0, -1.0, 0.1, 0.3, 1e-12]),
+    st.floats(-2, 2, allow_subnormal=False),
+)
+_WEIGHTS = st.one_of(st.integers(1, 4), st.sampled_from([0, 1, 10**18, 10**30]))
+
+
+# ------------------------------------------------------------------ strategies
+
+
+@st.composite
+def measures(
+    draw: st.DrawFn, n_observations: int, *, max_rows: int = 8
+) -> EmpiricalMeasure:
+    """Weighted measures over codes below ``n_observations``."""
+    n = draw(st.integers(1, max_rows))
+    codes = st.lists(st.integers(0, n_observations - 1), min_size=n, max_size=n)
+    weights = st.lists(_WEIGHTS, min_size=n, max_size=n).filter(any)
+    return EmpiricalMeasure(draw(codes), weights=draw(weights))
+
+
+@st.composite
+def csc_problems(
+    draw: st.DrawFn,
+    *,
+    max_rows: int = 8,
+    max_observations: int = 5,
+    max_actions: int = 4,
+) -> CscProblem:
+    """Small problems of cost-sensitive classification over codes."""
+    size = draw(st.integers(1, max_observations))
+    k = draw(st.integers(1, max_actions))
+    data = draw(measures(size, max_rows=max_rows))
+    vector = st.lists(_REALS, min_size=k, max_size=k)
+    costs = draw(st.lists(vector, min_size=len(data), max_size=len(data)))
+    return CscProblem(size, k, data, np.array(costs, dtype=np.float64))
+
+
+@st.composite
+def least_squares_problems(
+    draw: st.DrawFn, *, max_rows: int = 8, max_observations: int = 5
+) -> LeastSquaresProblem:
+    """Small least-squares problems over codes, targets also outside [0, 1]."""
+    size = draw(st.integers(1, max_observations))
+    data = draw(measures(size, max_rows=max_rows))
+    targets = draw(st.lists(_REALS, min_size=len(data), max_size=len(data)))
+    return LeastSquaresProblem(size, data, np.array(targets, dtype=np.float64))
+
+
+@st.composite
+def lp_problems(
+    draw: st.DrawFn, *, max_observations: int = 4, max_constraints: int = 4
+) -> LpProblem:
+    """Small linear programs over functions of codes, many of them infeasible."""
+    size = draw(st.integers(1, max_observations))
+    eighths = st.integers(-4, 12).map(lambda k: k / 8)
+
+    def functional() -> Functional:
+        if draw(st.booleans()):
+            return Functional.expectation(draw(measures(size, max_rows=4)))
+        n = draw(st.integers(0, 4))
+        codes = draw(st.lists(st.integers(0, size - 1), min_size=n, max_size=n))
+        weights = draw(st.lists(eighths, min_size=n, max_size=n))
+        return Functional(codes, np.array(weights, dtype=np.float64))
+
+    def constraint() -> Constraint:
+        left = functional()
+        kind = draw(st.sampled_from(["<=", ">=", "near", "=="]))
+        side = draw(eighths)
+        if kind == "<=":
+            return Constraint(left, upper=side)
+        if kind == ">=":
+            return Constraint(left, lower=side)
+        return Constraint.near(left, side, 0 if kind == "==" else 0.125)
+
+    count = draw(st.integers(0, max_constraints))
+    constraints = tuple(constraint() for _ in range(count))
+    return LpProblem(size, functional(), constraints, draw(st.booleans()))
+
+
+# -------------------------------------------------------------------- verdicts
+
+
+def verify_csc(
+    oracle: Callable[..., CscResult],
+    problem: CscProblem,
+    *,
+    epsilon_sub: float,
+    policy_class: PolicyClass | None = None,
+    optimum: Fraction | None = None,
+    operations: float | None = None,
+) -> CscResult:
+    """Solve a problem and judge the answer exactly.
+
+    Parameters
+    ----------
+    oracle
+        Called as ``oracle(policy_class, data, costs, epsilon_sub=...)``.
+    problem
+        What to solve.
+    epsilon_sub
+        Accuracy to ask for.
+    policy_class
+        Default: the tabular class of the problem's sizes.
+    optimum
+        Least average cost in the class; default that of the tabular class,
+        which no class beats. (Where your class cannot attain it and claims
+        ``honoured``, you must give the optimum of the class.)
+    operations
+        Bound on the operations reported.
+
+    Returns
+    -------
+    CscResult
+        The answer, for further looks.
+
+    Raises
+    ------
+    AssertionError
+        If the answer is not what it says, or operations exceed the bound.
+    """
+    if policy_class is None:
+        policy_class = TabularPolicyClass(problem.n_observations, problem.n_actions)
+    if optimum is None:
+        optimum = least_cost(problem.data, problem.costs)
+    result = oracle(policy_class, problem.data, problem.costs, epsilon_sub=epsilon_sub)
+    cost = exact_cost(result.policy, problem.data, problem.costs)
+    _within("suboptimality", cost - optimum, result.suboptimality)
+    _within("cost against optimum", optimum - cost, 0)
+    scale = 1 + float(np.abs(problem.costs).max())
+    _within("cost reported", abs(cost - Fraction(result.cost)), 1e-12 * scale)
+    _judge_accuracy(result.honoured, cost - optimum, epsilon_sub)
+    _judge_operations(result.operations, operations)
+    return result
+
+
+def verify_least_squares(
+    oracle: Callable[..., LeastSquaresResult],
+    problem: LeastSquaresProblem,
+    *,
+    epsilon_sub: float,
+    value_class: ValueClass | None = None,
+    optimum: Fraction | None = None,
+    operations: float | None = None,
+) -> LeastSquaresResult:
+    """Solve a least-squares problem and judge the answer exactly.
+
+    Parameters, returns and raises as `verify_csc`, with ``value_class``; the
+    oracle is called as ``oracle(value_class, data, targets, epsilon_sub=...)``.
+    """
+    if value_class is None:
+        value_class = TabularValueClass(problem.n_observations)
+    if optimum is None:
+        optimum = least_loss(problem.data, problem.targets)
+    result = oracle(value_class, problem.data, problem.targets, epsilon_sub=epsilon_sub)
+    values = result.function(problem.data.observations)
+    assert ((values >= 0) & (values <= 1)).all(), f"values outside [0, 1]: {values}"
+    loss = exact_loss(result.function, problem.data, problem.targets)
+    # The floats of an exact function are off by a rounding each.
+    rounding = 1e-15 * (1 + float(np.abs(problem.targets).max()))
+    _within("suboptimality", loss - optimum, result.suboptimality + rounding)
+    scale = (1 + float(np.abs(problem.targets).max())) ** 2
+    _within("loss reported", abs(loss - Fraction(result.loss)), 1e-12 * scale)
+    _judge_accuracy(result.honoured, loss - optimum, epsilon_sub + rounding)
+    _judge_operations(result.operations, operations)
+    return result
+
+
+def verify_lp(
+    oracle: Callable[..., LpResult],
+    problem: LpProblem,
+    *,
+    epsilon_sub: float,
+    epsilon_feas: float,
+    value_class: ValueClass | None = None,
+    reference: LpResult | None = None,
+    operations: float | None = None,
+) -> LpResult:
+    """Solve a linear program and judge the answer exactly.
+
+    Parameters
+    ----------
+    oracle
+        Called as ``oracle(value_class, objective, constraints, maximise=...,
+        epsilon_sub=..., epsilon_feas=...)``.
+    problem
+        What to solve.
+    epsilon_sub, epsilon_feas
+        Accuracies to ask for.
+    value_class
+        Default: the tabular class of the problem's size.
+    reference
+        An exact answer; default by `algorithms.oracles.lp.lp` in rationals.
+    operations
+        Bound on the operations reported.
+
+    Returns
+    -------
+    LpResult
+
+    Raises
+    ------
+    AssertionError
+        As `verify_csc`; and if a feasible program is called infeasible. (One
+        that is infeasible by less than ε_feas may be answered either way.)
+    """
+    if value_class is None:
+        value_class = TabularValueClass(problem.n_observations)
+    accuracies: dict[str, Any] = {
+        "epsilon_sub": epsilon_sub,
+        "epsilon_feas": epsilon_feas,
+    }
+    arguments = (value_class, problem.objective, problem.constraints)
+    if reference is None:
+        reference = lp(*arguments, maximise=problem.maximise, exact=True, **accuracies)
+    result = oracle(*arguments, maximise=problem.maximise, **accuracies)
+    _judge_operations(result.operations, operations)
+    if result.function is None:
+        assert not reference.feasible, "a feasible program is called infeasible"
+        return result
+    rounding = 1e-14 * (1 + _largest(problem))
+    for constraint in problem.constraints:
+        value = exact_value(constraint.functional, result.function)
+        if constraint.upper is not None:
+            excess = value - Fraction(constraint.upper)
+            _within("violation", excess, result.violation + rounding)
+        if constraint.lower is not None:
+            excess = Fraction(constraint.lower) - value
+            _within("violation", excess, result.violation + rounding)
+    assert not result.honoured or result.violation <= epsilon_feas
+    if reference.exact_value is not None:
+        value = exact_value(problem.objective, result.function)
+        lost = reference.exact_value - value
+        lost = lost if problem.maximise else -lost
+        _within("suboptimality", lost, result.suboptimality + rounding)
+        _judge_accuracy(result.honoured, lost, epsilon_sub + rounding)
+    return result
+
+
+def _largest(problem: LpProblem) -> float:
+    functionals = [problem.objective, *(c.functional for c in problem.constraints)]
+    return max(f.size for f in functionals)
+
+
+def _within(what: str, amount: Fraction, limit: float) -> None:
+    assert amount <= Fraction(limit), f"{what}: {float(amount)} exceeds {limit}"
+
+
+def _judge_accuracy(honoured: bool, lost: Fraction, asked: float) -> None:
+    if honoured:
+        _within("suboptimality of an honoured answer", lost, asked)
+
+
+def _judge_operations(done: int | None, bound: float | None) -> None:
+    if bound is not None:
+        assert done is not None, "operations: not reported"
+        assert 0 < done <= bound, f"operations: {done} exceed the bound {bound}"
+
+
+# ---------------------------------------------------------------------- growth
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Operations of an oracle over growing sizes.
+
+    Attributes
+    ----------
+    sizes, operations
+        What was varied, and what it cost.
+    exponent
+        Slope of a least-squares line through the logarithms.
+    """
+
+    sizes: tuple[int, ...]
+    operations: tuple[int, ...]
+    exponent: float
+
+
+def growth(cost: Callable[[int], int], sizes: Sequence[int]) -> Growth:
+    """Measure operations over sizes and fit the exponent.
+
+    Parameters
+    ----------
+    cost
+        Operations (or iterations) at a size; it draws the problem itself, from
+        a generator of its own.
+    sizes
+        At least two, positive and distinct, doubling say.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two sizes, or operations that are not positive.
+    """
+    if len(set(sizes)) < 2 or min(sizes) < 1:
+        raise ValueError(f"sizes: {list(sizes)}: two positive ones at least")
+    operations = [cost(size) for size in sizes]
+    if min(operations) < 1:
+        raise ValueError(f"cost: {operations} are not all positive")
+    x = np.array([math.log(s) for s in sizes])
+    y = np.array([math.log(o) for o in operations])
+    slope: Any = np.polyfit(x, y, 1)[0]
+    return Growth(tuple(sizes), tuple(operations), float(slope))
