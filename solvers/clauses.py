@@ -1,0 +1,172 @@
+"""Clauses as two flat arrays: the form in which all engines here take them.
+
+Lists of lists of a hundred thousand clauses cost more to walk through than the
+solver needs to solve them. Two arrays are shared with a child process as they
+are, and every question about all clauses is a handful of numpy calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MAX_VARIABLES = 2**31 - 1
+
+
+class ClauseArrays(Protocol):
+    """Anything that holds clauses as `Clauses` does."""
+
+    @property
+    def literals(self) -> NDArray[np.int32]:
+        """Literals of all clauses, one clause after another, shape (L,)."""
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Clause j has ``literals[offsets[j]:offsets[j + 1]]``, shape (m + 1,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clauses:
+    """A multiset of clauses in the order given, each of any width, also 0.
+
+    Attributes
+    ----------
+    literals
+        Literals of all clauses, one clause after another, shape (L,): i for
+        variable i (from 1), -i for its negation.
+    offsets
+        Clause j has ``literals[offsets[j]:offsets[j + 1]]``, shape (m + 1,).
+    """
+
+    literals: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def from_lists(cls, clauses: Iterable[Sequence[int]]) -> Clauses:
+        """Build from clauses given as sequences of literals.
+
+        Raises
+        ------
+        ValueError
+            If a literal does not fit 32 bits.
+        """
+        lists = list(clauses)
+        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(clause) for clause in lists], out=offsets[1:])
+        try:
+            flat = np.fromiter(
+                chain.from_iterable(lists), dtype=np.int64, count=int(offsets[-1])
+            )
+        except OverflowError as exc:
+            raise ValueError("a literal does not fit 32 bits") from exc
+        literals = flat.astype(np.int32)
+        if not np.array_equal(literals, flat):
+            j, literal = _locate(flat, offsets, literals != flat)
+            raise ValueError(f"clause {j}: literal {literal} does not fit 32 bits")
+        return cls(literals, offsets)
+
+
+def check_clauses(clauses: ClauseArrays, n_variables: int) -> None:
+    """Check that arrays hold clauses over variables 1 to `n_variables`.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together or a literal is 0 or outside
+        ±`n_variables`; the message counts clauses from 1.
+    """
+    if not 0 <= n_variables <= MAX_VARIABLES:
+        raise ValueError(f"{n_variables} variables: not within 0 to {MAX_VARIABLES}")
+    literals, offsets = clauses.literals, clauses.offsets
+    for name, array in (("literals", literals), ("offsets", offsets)):
+        if array.ndim != 1 or array.dtype.kind != "i":
+            raise ValueError(f"{name} are no flat array of signed integers")
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != literals.size:
+        raise ValueError(f"offsets do not run from 0 to {literals.size}")
+    if (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("offsets decrease")
+    if not literals.size:
+        return
+    if literals.min() < -n_variables or literals.max() > n_variables:
+        out = (literals < -n_variables) | (literals > n_variables)
+        j, literal = _locate(literals, offsets, out)
+        raise ValueError(f"clause {j}: literal {literal} is outside ±{n_variables}")
+    if not literals.all():
+        j, _ = _locate(literals, offsets, literals == 0)
+        raise ValueError(f"clause {j}: 0 is no literal")
+
+
+def clause_lists(clauses: ClauseArrays) -> list[list[int]]:
+    """Convert to lists of Python integers, which is what PySAT wants."""
+    width = _common_width(clauses)
+    if width:
+        rows: list[list[int]] = clauses.literals.reshape(-1, width).tolist()
+        return rows
+    flat = clauses.literals.tolist()
+    return [flat[a:b] for a, b in pairwise(clauses.offsets.tolist())]
+
+
+def satisfied(clauses: ClauseArrays, assignment: ArrayLike) -> NDArray[np.bool_]:
+    """Tell for each clause whether an assignment satisfies it.
+
+    Parameters
+    ----------
+    clauses
+        m clauses; literals are not 0.
+    assignment
+        Booleans, shape (n,): entry i - 1 is the value of variable i.
+
+    Returns
+    -------
+    Boolean array of shape (m,); an empty clause is never satisfied.
+
+    Raises
+    ------
+    ValueError
+        If `assignment` is no flat array of booleans or misses a variable.
+    """
+    values = np.asarray(assignment)
+    if values.ndim != 1 or (values.size and values.dtype != np.bool_):
+        raise ValueError("an assignment is a flat array of booleans")
+    literals = clauses.literals
+    used = max(int(literals.max()), -int(literals.min())) if literals.size else 0
+    if used > values.size:
+        raise ValueError(f"assignment of {values.size} variables, but {used} is used")
+    values = values.astype(np.bool_, copy=False)
+    # Entry l is literal l's value; a negative l counts from the end.
+    value_of = np.concatenate(([False], values, ~values[::-1]))
+    # True literals before each position; empty clauses need no special care.
+    # 32 bits where they do: the pages of fresh arrays are what takes the time.
+    dtype = np.int32 if literals.size < 2**31 else np.int64
+    before: NDArray[np.signedinteger] = np.zeros(literals.size + 1, dtype)
+    np.cumsum(value_of[literals], out=before[1:])
+    result: NDArray[np.bool_] = (
+        before[clauses.offsets[1:]] > before[clauses.offsets[:-1]]
+    )
+    return result
+
+
+def _common_width(clauses: ClauseArrays) -> int:
+    """Width of the clauses if it is one and positive, else 0."""
+    m = clauses.offsets.size - 1
+    width, rest = divmod(clauses.literals.size, m) if m else (0, 0)
+    if rest or not width:
+        return 0
+    steps = np.arange(0, clauses.literals.size + 1, width)
+    return width if np.array_equal(clauses.offsets, steps) else 0
+
+
+def _locate(
+    literals: NDArray[np.signedinteger],
+    offsets: NDArray[np.int64],
+    wrong: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Clause (from 1) and value of the first wrong literal."""
+    position = int(np.argmax(wrong))
+    clause = int(np.searchsorted(offsets, position, side="right"))
+    return clause, int(literals[position])
