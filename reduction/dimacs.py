@@ -48,11 +48,12 @@ from numpy.typing import NDArray
 from reduction.dimacs_body import Body
 from reduction.dimacs_error import DimacsError, located
 from reduction.dimacs_header import InputFormat, read_start
+from reduction.dimacs_write import write_dimacs
 from reduction.formula import Formula
 from reduction.formula_checks import MAX_VARIABLE
 from reduction.inputs import read_chunks, source_name
 
-__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs"]
+__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs", "write_dimacs"]
 
 DEFAULT_MAX_VARIABLES = 10**7
 

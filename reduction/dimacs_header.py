@@ -12,8 +12,8 @@ from reduction.dimacs_error import DimacsError, shown
 InputFormat = Literal["cnf", "wcnf"]
 """What a reader may be asked to read; WCNF with a header or without."""
 
-_MAX_DIGITS = 20
-"""Longest number that is converted."""
+_MAX_DIGITS = 40
+"""Longest number that is converted; a top weight may exceed 64 bits."""
 
 _INTEGER = re.compile(rb"-?[0-9]+")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -137,7 +137,7 @@ def _parse_header(
     if tokens[0] == b"p" and name and name not in (b"cnf", b"wcnf"):
         raise error(f"format {shown(name)} is not supported; cnf and wcnf are")
     lengths = {b"cnf": (2,), b"wcnf": (2, 3)}.get(name, ())
-    counts = [n for n in numbers if n is not None and 0 <= n < 10**20]
+    counts = [n for n in numbers if n is not None and 0 <= n < 10**_MAX_DIGITS]
     if tokens[0] != b"p" or len(numbers) not in lengths or len(counts) < len(numbers):
         raise error(
             f"malformed header {shown(text)}: expected "
@@ -166,7 +166,7 @@ def _is_named_wcnf(source: str) -> bool:
 def integer(token: bytes) -> int | None:
     """Read ``-?[0-9]+``; None for anything else, ``-0`` included.
 
-    Numbers of more than 20 digits come out as some number of 21 digits with
+    Numbers of more than 40 digits come out as some number of 41 digits with
     the right sign: they are out of every range, and int() would take
     quadratic time to say so.
     """

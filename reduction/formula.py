@@ -137,12 +137,8 @@ class Formula:
         listed = list(itertools.chain.from_iterable(rows))
         literals = np.array(listed)
         integral = literals.dtype.kind == "i"
-        if n_variables is None and not listed:
-            n_variables = 0
-        elif n_variables is None:
-            # where not all are integers, the check below names the one that is not
-            largest = max(int(literals.max()), -int(literals.min())) if integral else 0
-            n_variables = min(largest, MAX_VARIABLE)
+        if n_variables is None:
+            n_variables = _largest_variable(literals) if listed else 0
         return cls(
             n_variables,
             literals if integral else listed,
@@ -286,6 +282,13 @@ class Formula:
         """Pickle through the constructor: unpickled arrays would be writable."""
         fields = (self.n_variables, self.literals, self.offsets)
         return Formula, (*fields, self.weights, self.hard)
+
+
+def _largest_variable(literals: NDArray[Any]) -> int:
+    """Largest variable used; where not all are integers, as large as can be."""
+    if literals.dtype.kind != "i":
+        return MAX_VARIABLE  # so that the check names the one that is not
+    return min(max(int(literals.max()), -int(literals.min())), MAX_VARIABLE)
 
 
 def _equal(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
