@@ -278,15 +278,21 @@ class TabularMDP:
         """
         return mdp_construction.padded(self)
 
-    def validate(self) -> None:
+    def validate(self, *, names: bool = True) -> None:
         """Check everything that the class promises.
+
+        Parameters
+        ----------
+        names
+            Whether to check the labels, too; where these are made on demand,
+            that takes most of the time.
 
         Raises
         ------
         ValueError
             Naming the state and action at fault.
         """
-        mdp_validation.validate(self)
+        mdp_validation.validate(self, names=names)
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields agree; rewards are compared by value."""

@@ -22,6 +22,7 @@ from algorithms.pair import Pair
 from algorithms.ragged import (
     IntArray,
     as_integers,
+    distinct,
     fits_int64,
     gather,
     integers,
@@ -99,12 +100,17 @@ def evaluate(mdp: TabularMDP, policy: ArrayLike) -> Pair:
 
 def _induction(mdp: TabularMDP, chosen: NDArray[np.int64] | None) -> Pair:
     groups = list(_groups(mdp, chosen))
-    used = np.arange(mdp.n_actions) if chosen is None else chosen
-    denominator = _reward_denominator(mdp, used)
+    denominator = 1
     for _, actions, _ in groups:
-        denominator *= lcm_of(mdp.transition_denominator[actions])
+        # values so far are multiples of 1/denominator, hence expectations of
+        # 1/(denominator * lcm of the probabilities'), and rewards come on top
+        denominator = math.lcm(
+            denominator * lcm_of(mdp.transition_denominator[actions]),
+            _reward_denominator(mdp, actions),
+        )
+    used = np.arange(mdp.n_actions) if chosen is None else chosen
     rewards = [r * denominator for r in mdp.reward_table]
-    largest = max(abs(rewards[int(i)]) for i in np.unique(mdp.reward_index[used]))
+    largest = max(abs(rewards[i]) for i in distinct(mdp.reward_index[used]))
     weight = magnitude(mdp.transition_denominator[used])
     # a value is a sum of at most max(heights) rewards; before its division an
     # expectation is larger by the factor `weight`
@@ -123,7 +129,8 @@ def _induction(mdp: TabularMDP, chosen: NDArray[np.int64] | None) -> Pair:
             policy[states] = _first_best(q, values[states], bounds)
     if chosen is not None:
         policy = (chosen - mdp.action_offset[:-1]).astype(np.int32)
-    return Pair(values, denominator, policy)
+    divisor = math.gcd(denominator, int(np.gcd.reduce(values)))
+    return Pair(values // divisor, denominator // divisor, policy)
 
 
 def _groups(
@@ -141,8 +148,8 @@ def _groups(
 
 
 def _reward_denominator(mdp: TabularMDP, actions: NDArray[np.int64]) -> int:
-    used = np.unique(mdp.reward_index[actions])
-    return math.lcm(1, *(mdp.reward_table[int(i)].denominator for i in used))
+    used = distinct(mdp.reward_index[actions])
+    return math.lcm(1, *(mdp.reward_table[i].denominator for i in used))
 
 
 def _expectations(
