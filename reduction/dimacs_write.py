@@ -116,6 +116,8 @@ def _lines(
         yield header + "\n"
     weights = repeat(None) if formula.weights is None else formula.weights.tolist()
     for weight, clause in zip(weights, formula.clauses(), strict=False):
-        if weight is not None:  # 0 marks a hard clause
-            yield f"{weight or hard_mark} "
-        yield " ".join(map(str, (*clause, 0))) + "\n"
+        if weight is None:
+            lead = ""
+        else:
+            lead = f"{weight or hard_mark} "  # a hard clause has weight 0
+        yield lead + " ".join(map(str, (*clause, 0))) + "\n"

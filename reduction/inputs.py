@@ -7,12 +7,13 @@ lie and standard input has none.
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
 import sys
 import zlib
 from collections.abc import Callable, Generator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, Protocol
 
 from reduction.dimacs_error import DimacsError
@@ -89,7 +90,7 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
         that is known but not supported. It has no line.
     """
     source = source_name(path)
-    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as raw:
+    with _standard_input() if path == "-" else open(path, "rb") as raw:
         head = raw.read(_LONGEST_MAGIC)
         for magic, name in _UNSUPPORTED.items():
             if head.startswith(magic):
@@ -102,6 +103,12 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
                 compression, stream = name, opener(stream)
         while chunk := _read(stream, source, compression):
             yield chunk
+
+
+def _standard_input() -> AbstractContextManager[IO[bytes]]:
+    if sys.stdin is None:  # the process was started with it closed
+        raise OSError(errno.EBADF, "standard input is closed", STDIN)
+    return nullcontext(sys.stdin.buffer)  # not ours to close
 
 
 def _read(stream: _Readable, source: str, compression: str) -> bytes:

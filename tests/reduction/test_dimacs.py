@@ -477,6 +477,12 @@ def test_short_standard_input(monkeypatch, data):
         read_dimacs("-")
 
 
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(OSError, match="standard input is closed"):
+        read_dimacs("-")
+
+
 def test_a_pipe_that_gives_single_bytes():
     text = b"p cnf 3 2\n1 -3 0\n2 0\n"
     reader, writer = os.pipe()

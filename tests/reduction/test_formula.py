@@ -1,6 +1,8 @@
 """Formulas: content, evaluation, digest, refusals; random ones."""
 
+import doctest
 import hashlib
+import importlib
 import pickle
 import struct
 from collections import Counter
@@ -14,6 +16,17 @@ from hypothesis import strategies as st
 from reduction.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
 from reduction.random_formula import random_ksat
 from tests.support.formulas import assignments, formulas, formulas_with_assignments
+
+
+DOCUMENTED = ("dimacs", "dimacs_write", "formula", "random_formula")
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_examples_in_the_documentation(name):
+    module = importlib.import_module(f"reduction.{name}")
+    failed, attempted = doctest.testmod(module)
+    assert failed == 0
+    assert attempted > 0
 
 
 def truth(clause, assignment):
