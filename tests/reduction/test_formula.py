@@ -17,7 +17,6 @@ from reduction.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
 from reduction.random_formula import random_ksat
 from tests.support.formulas import assignments, formulas, formulas_with_assignments
 
-
 DOCUMENTED = ("dimacs", "dimacs_write", "formula", "random_formula")
 
 
