@@ -203,7 +203,7 @@ class _PolicyLp:
         values = [idle] * program.mdp.n_states
         for state, variable in self.variable.items():
             values[state] = Fraction(outcome.values[variable])
-        pair = Pair.from_fractions(values, self.policy)
+        pair = Pair.from_fractions(values, self.policy.copy())  # it moves on
         broken = program.violations(pair)
         if broken:
             raise AssertionError(f"an exact solution breaks the program: {broken[0]}")
