@@ -77,7 +77,8 @@ class LinearOutcome:
         they prove optimality or infeasibility when `exact` is true; floats
         that an engine proposes otherwise; None where there are none.
     reason
-        For UNKNOWN: the limit reached or what went wrong; otherwise "".
+        For UNKNOWN, and FEASIBLE of an engine: the limit reached or what went
+        wrong; otherwise "".
     """
 
     status: Status

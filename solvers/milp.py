@@ -1,0 +1,289 @@
+"""Mixed-integer linear programs: solve, confirm exactly, write, read back.
+
+Engines are run through PuLP (`solvers.pulp_adapter`) on the integer form of the
+model (`solvers.integer_form`), in a child process that the limits can kill,
+with relative and absolute gap 0 and tolerances of 1e-9.
+
+None of their answers is a proof. They compute in floating point, and CBC has
+called a feasible program infeasible; so an outcome of `solve_milp` always has
+``exact=False``. `confirm` makes a point exact, or a refutation where the
+relaxation already is one. An optimum below what other knowledge allows needs a
+proof from elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from solvers import pulp_adapter
+from solvers.child import run_in_child
+from solvers.integer_form import IntegerForm, integer_form
+from solvers.lp import solve_lp
+from solvers.model import LinearModel
+from solvers.outcome import LinearOutcome, Status
+from solvers.program_files import write_lp, write_mps
+from solvers.pulp_adapter import Answer, PulpModel, available_engines, to_pulp
+from solvers.read_back import read_optimum
+
+__all__ = [
+    "PulpModel",
+    "available_engines",
+    "confirm",
+    "read_optimum",
+    "solve_milp",
+    "to_pulp",
+    "write_lp",
+    "write_mps",
+]
+
+_WITH_REASON = (Status.FEASIBLE, Status.UNKNOWN)
+_NEAR_INTEGER = 1e-5
+_NEAR_FEASIBLE = 1e-6
+
+
+def solve_milp(
+    model: LinearModel,
+    *,
+    engine: str = "highs",
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    threads: int = 1,
+) -> LinearOutcome:
+    """Solve a mixed-integer linear program in floating point.
+
+    Parameters
+    ----------
+    engine
+        One of `available_engines()`.
+    time_limit
+        Wall seconds in all. The engine is told to stop in time, so as to give
+        what it has; one that does not is killed a second (and a tenth of the
+        limit) later.
+    memory_limit
+        Bytes; see `solvers.child.run_in_child`.
+    threads
+        At least 1. SCIP uses one whatever is said.
+
+    Returns
+    -------
+    LinearOutcome
+        Never ``exact``. Values of integer variables are whole; the objective is
+        recomputed from the values. OPTIMAL and INFEASIBLE are the engine's
+        word. A point that misses a row or integrality by more than rounding is
+        not passed on: the status is then UNKNOWN, as it is when a limit was
+        reached without a point, when the engine crashed, and when the model has
+        numbers that no engine in floating point can hold; `reason` tells which.
+
+    Raises
+    ------
+    ValueError
+        If the engine is not available here or a limit is out of range.
+    RuntimeError
+        If the adapter fails, with the child's traceback: an error of ours.
+    """
+    start = time.monotonic()
+    if engine not in available_engines():
+        known = ", ".join(available_engines())
+        raise ValueError(f"engine {engine!r} is not available; there is {known}")
+    if threads < 1:
+        raise ValueError(f"threads {threads} is not positive")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time limit {time_limit} is negative or no number")
+    try:
+        form = integer_form(model)
+    except ValueError as exc:
+        return _unknown(engine, start, str(exc))
+    answer = _ask(form, engine, start, time_limit, memory_limit, threads)
+    return replace(
+        _translate(model, form, answer),
+        engine=engine,
+        seconds=time.monotonic() - start,
+    )
+
+
+def confirm(
+    model: LinearModel,
+    outcome: LinearOutcome,
+    *,
+    bound: Fraction | int | None = None,
+    time_limit: float | None = None,
+) -> LinearOutcome:
+    """Make an outcome exact, as far as arithmetic can.
+
+    The integer variables are fixed at their rounded values and the linear
+    program that remains is solved exactly (`solvers.lp`). What comes back has
+    ``exact=True`` if it proves something:
+
+    - FEASIBLE: `values` meets every bound, row and integrality, and `objective`
+      is its value, the best for these values of the integer variables. Nothing
+      is said about other values of them.
+    - OPTIMAL: the same, and the objective equals `bound`, or the model has no
+      integer variables.
+    - INFEASIBLE: the linear relaxation is refuted by the multipliers that come
+      with it. (Only an outcome that says INFEASIBLE is tried.)
+
+    Parameters
+    ----------
+    outcome
+        Of any engine, exact or not.
+    bound
+        A proved bound on the optimum of the model, in its sense.
+    time_limit
+        Wall seconds for the exact part.
+
+    Returns
+    -------
+    LinearOutcome
+        With ``exact=False``: an outcome without values that could not be
+        proved, unchanged; UNKNOWN if the rounded values allow no feasible
+        point or time ran out, with the reason.
+
+    Raises
+    ------
+    ValueError
+        If the point is better than `bound`, which then is none; or if the
+        outcome has not one value a variable.
+    """
+    start = time.monotonic()
+    if outcome.values is None:
+        if outcome.status is not Status.INFEASIBLE:
+            return outcome
+        relaxed = solve_lp(model, exact=True, time_limit=time_limit)
+        if relaxed.status is not Status.INFEASIBLE:
+            return outcome
+        return replace(relaxed, engine=outcome.engine)
+    nothing = "the rounded integers allow no feasible point"
+    fixed = _fix(model, outcome.values)
+    if fixed is None:
+        return _unknown(outcome.engine, start, nothing)
+    found = solve_lp(fixed, exact=True, time_limit=time_limit)
+    if found.status is not Status.OPTIMAL:
+        return _unknown(outcome.engine, start, found.reason or nothing)
+    objective = found.objective
+    assert isinstance(objective, Fraction)
+    if bound is not None and (
+        objective > bound if model.maximise else objective < bound
+    ):
+        raise ValueError(
+            f"{model.name}: a point of value {objective} refutes the bound {bound}"
+        )
+    mixed = any(v.integer for v in model.variables)
+    if not mixed or objective == bound:
+        status, bound = Status.OPTIMAL, objective
+    else:
+        status = Status.FEASIBLE
+    return replace(
+        found,
+        status=status,
+        bound=outcome.bound if bound is None else Fraction(bound),
+        nodes=outcome.nodes,
+        engine=outcome.engine,
+        # Those of the remaining program prove nothing about the whole one.
+        multipliers=None if mixed else found.multipliers,
+    )
+
+
+def _fix(model: LinearModel, values: Sequence[Fraction | float]) -> LinearModel | None:
+    """Copy a model with its integer variables fixed; None if out of bounds."""
+    if len(values) != len(model.variables):
+        raise ValueError(
+            f"{len(values)} values for {len(model.variables)} variables of {model.name}"
+        )
+    variables = list(model.variables)
+    for j, v in enumerate(model.variables):
+        if v.integer:
+            value = Fraction(round(values[j]))
+            if not v.lower <= value <= v.upper:
+                return None
+            variables[j] = replace(v, lower=value, upper=value)
+    return replace(model, variables=variables)
+
+
+def _ask(
+    form: IntegerForm,
+    engine: str,
+    start: float,
+    time_limit: float | None,
+    memory_limit: int | None,
+    threads: int,
+) -> Answer:
+    """Run the engine in a child, and say what became of it."""
+    soft, hard = math.inf, None
+    if time_limit is not None:
+        soft = start + time_limit
+        hard = max(0.0, soft + 1 + time_limit / 10 - time.monotonic())
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        result = run_in_child(
+            pulp_adapter.solve,
+            form,
+            engine,
+            soft,
+            threads,
+            folder,
+            time_limit=hard,
+            memory_limit=memory_limit,
+        )
+    if result.status == "error":
+        raise RuntimeError(f"{engine} by PuLP: {result.message}\n{result.details}")
+    if result.value is not None:
+        return result.value
+    return Answer(Status.UNKNOWN, reason=result.message)
+
+
+def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearOutcome:
+    """Turn an answer on the form into an outcome of the model."""
+    sign = -1 if form.negated else 1
+    outcome = LinearOutcome(
+        answer.status,
+        None,
+        None,
+        0.0,
+        "",
+        bound=None if answer.bound is None else sign * answer.bound,
+        nodes=answer.nodes,
+        reason=answer.reason if answer.status in _WITH_REASON else "",
+    )
+    if answer.values is None:
+        return outcome
+    point = [
+        float(min(max(0, v.lower), v.upper)) if value is None else value
+        for v, value in zip(form.variables, answer.values, strict=True)
+    ]
+    fault = _snap(form, point)
+    if fault:
+        return replace(outcome, status=Status.UNKNOWN, reason=fault)
+    values = tuple(point[: len(model.variables)])
+    terms = (float(c) * values[j] for j, c in model.objective.items())
+    objective = math.fsum((float(model.objective_constant), *terms))
+    return replace(outcome, objective=objective, values=values)
+
+
+def _snap(form: IntegerForm, point: list[float]) -> str:
+    """Round the integer variables of a point; say what is wrong with it, or ""."""
+    for j, v in enumerate(form.variables):
+        if v.integer:
+            if not abs(point[j] - round(point[j])) <= _NEAR_INTEGER:
+                return f"the engine gives {v.name} the value {point[j]}"
+            point[j] = float(round(point[j]))
+        if not v.lower - _NEAR_FEASIBLE <= point[j] <= v.upper + _NEAR_FEASIBLE:
+            return f"the engine gives {v.name} the value {point[j]}, out of its bounds"
+    for row in form.rows:
+        terms = [
+            a * point[j] for j, a in zip(row.indices, row.coefficients, strict=True)
+        ]
+        gap = math.fsum((*terms, -row.rhs))
+        excess = {"<=": gap, ">=": -gap, "==": abs(gap)}[row.sense]
+        if excess > _NEAR_FEASIBLE * max(1, *map(abs, terms)):
+            return f"the engine's point misses row {form.names[row.name]!r} by {excess}"
+    return ""
+
+
+def _unknown(engine: str, start: float, reason: str) -> LinearOutcome:
+    return LinearOutcome(
+        Status.UNKNOWN, None, None, time.monotonic() - start, engine, reason=reason
+    )

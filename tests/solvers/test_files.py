@@ -1,0 +1,223 @@
+"""LP and MPS files: what engines read back is what the model means."""
+
+from __future__ import annotations
+
+import doctest
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from solvers import program_files, pulp_adapter
+from solvers.integer_form import integer_form
+from solvers.milp import available_engines, read_optimum, to_pulp, write_lp, write_mps
+from solvers.model import LinearModel
+from solvers.outcome import Status
+from tests.solvers.test_milp import market_split, small_knapsack
+from tests.support.linear import brute_force_milp, linear_models
+
+WRITERS = {".lp": write_lp, ".mps": write_mps}
+READERS = [engine for engine in available_engines() if engine != "scip"]
+every_format = pytest.mark.parametrize("suffix", WRITERS)
+every_reader = pytest.mark.parametrize("engine", READERS)
+STEPS = {"highs": 40, "cbc": 20}
+
+
+def check_file(path: str, model: LinearModel, engine: str) -> None:
+    optimum = brute_force_milp(model)
+    read = read_optimum(path, engine)
+    assert not read.exact
+    if optimum is None:
+        assert read.status is Status.INFEASIBLE
+        return
+    assert read.status is Status.OPTIMAL
+    sign = -1 if model.maximise else 1
+    assert sign * read.objective == pytest.approx(float(optimum), abs=1e-6)
+    assert len(read.values) == len(integer_form(model).variables)
+
+
+@pytest.mark.parametrize("engine", READERS)
+def test_written_files_have_the_models_optimum(engine, tmp_path):
+    @given(linear_models(integer=True))
+    @settings(max_examples=STEPS[engine])
+    def check(model: LinearModel) -> None:
+        for suffix, write in WRITERS.items():
+            path = tmp_path / f"program{suffix}"
+            names = write(model, path)
+            assert names == integer_form(model).names
+            check_file(path, model, engine)
+
+    check()
+
+
+@pytest.mark.parametrize("method", ["writeLP", "writeMPS"])
+def test_pulps_own_files_have_the_models_optimum(method, tmp_path):
+    suffix = ".lp" if method == "writeLP" else ".mps"
+
+    @given(linear_models(integer=True))
+    @settings(max_examples=20)
+    def check(model: LinearModel) -> None:
+        path = tmp_path / f"program{suffix}"
+        getattr(to_pulp(model).problem, method)(str(path))
+        optimum = brute_force_milp(model)
+        read = read_optimum(path)
+        if optimum is None:
+            assert read.status is Status.INFEASIBLE
+        else:
+            sign = -1 if model.maximise else 1
+            assert sign * read.objective == pytest.approx(float(optimum), abs=1e-6)
+
+    check()
+
+
+@every_reader
+@every_format
+def test_long_rows_and_long_numbers(suffix, engine, tmp_path):
+    """Rows go over many lines; 15 digits come back to the last one."""
+    rng = np.random.default_rng(5)
+    size, largest = 2000, 10**15 - 1
+    model = LinearModel("long")
+    for j in range(size):
+        model.add_variable(f"variable {j}", 0, 1)
+    row = [largest, *rng.integers(1, largest, size - 1).tolist()]
+    model.add_row(range(size), row, "==", row[0])
+    model.add_row(range(1, size), [1] * (size - 1), "==", 0)
+    model.set_objective(range(size), [largest] * size, maximise=False)
+    path = tmp_path / f"long{suffix}"
+    WRITERS[suffix](model, path)
+    text = path.read_text()
+    assert max(map(len, text.splitlines())) <= 255
+    assert text.count(str(largest)) == size + 2
+    read = read_optimum(path, engine)
+    assert read.status is Status.OPTIMAL
+    assert read.objective == pytest.approx(largest, rel=1e-12)
+    assert read.values[0] == pytest.approx(1, rel=1e-12)
+
+
+@every_format
+def test_longer_numbers_are_refused_and_nothing_is_written(suffix, tmp_path):
+    write = WRITERS[suffix]
+    path = tmp_path / f"program{suffix}"
+    path.write_text("before")
+    heavy = small_knapsack()
+    heavy.add_row([0, 1], [1, Fraction(1, 10**15 + 1)], "<=", 1, "heavy")
+    wide = small_knapsack()
+    wide.add_variable("wide", -(10**15), 0)
+    far = small_knapsack()
+    far.set_objective([0], [Fraction(1, 10**20)], maximise=True)
+    for model, where in ((heavy, "'heavy'"), (wide, "'wide'"), (far, "objective")):
+        with pytest.raises(ValueError, match=where):
+            write(model, path)
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@every_format
+def test_a_failed_write_leaves_nothing(suffix, tmp_path, monkeypatch):
+    def broken(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", broken)
+    with pytest.raises(OSError, match="no space left"):
+        WRITERS[suffix](small_knapsack(), tmp_path / f"program{suffix}")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(FileNotFoundError):
+        WRITERS[suffix](small_knapsack(), tmp_path / "nowhere" / f"program{suffix}")
+
+
+@every_format
+def test_files_are_plain(suffix, tmp_path):
+    """The same bytes every time, readable by whom the umask says, any path."""
+    folder = tmp_path / "a folder, with ü"
+    folder.mkdir()
+    first, second = folder / f"a b{suffix}", folder / f"c{suffix}"
+    old = os.umask(0o027)
+    try:
+        for path in (first, second):
+            WRITERS[suffix](small_knapsack(), str(path))
+    finally:
+        os.umask(old)
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes().isascii()
+    assert first.stat().st_mode & 0o777 == 0o640
+    for engine in READERS:
+        check_file(first, small_knapsack(), engine)
+
+
+def test_the_example_in_the_documentation():
+    assert doctest.testmod(program_files).failed == 0
+
+
+def test_a_maximum_is_the_least_negative_unscaled(tmp_path):
+    model = LinearModel("values")
+    g = model.add_variable("g(s0)", 0, 1)
+    model.add_row([g], [24], "<=", 23)
+    model.set_objective([g], [1], maximise=True)
+    for suffix, write in WRITERS.items():
+        path = tmp_path / f"program{suffix}"
+        assert write(model, path) == {"x0": "g(s0)", "c0": "row0"}
+        read = read_optimum(path)
+        assert read.objective == pytest.approx(-23 / 24)
+        assert read.bound == pytest.approx(-23 / 24)
+
+
+def test_names_lead_back(tmp_path):
+    model = LinearModel("names")
+    model.add_variable("free", Fraction(1, 3), 1)
+    model.add_variable("e5", Fraction(1, 2), Fraction(1, 2))
+    model.add_row([], [], "<=", 1, "x+ y")
+    model.set_objective([0, 1], [1, 1], maximise=True, constant=1)
+    names = write_lp(model, tmp_path / "names.lp")
+    assert names == {
+        "x0": "free",
+        "x1": "e5",
+        "c0": "x+ y",
+        "zero": "constant 0",
+        "l0": "lower bound of free",
+        "f1": "value of e5",
+        "z": "objective of the model",
+        "cz": "definition of the objective",
+    }
+
+
+@every_reader
+def test_what_cannot_be_read_is_told(engine, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_optimum(tmp_path / "nothing.lp", engine)
+    for suffix, text in ((".lp", "Minimize\n obj: + + x\n"), (".mps", "ROWS\n Q  r\n")):
+        path = tmp_path / f"garbage{suffix}"
+        path.write_text(text)
+        with pytest.raises(ValueError, match="cannot read it"):
+            read_optimum(path, engine)
+    path = tmp_path / "program.txt"
+    path.write_text("")
+    with pytest.raises(ValueError, match="neither"):
+        read_optimum(path, engine)
+    with pytest.raises(ValueError, match="not available"):
+        read_optimum(path, "scip")
+
+
+@every_reader
+def test_reading_within_limits(engine, tmp_path):
+    path = tmp_path / "hard.mps"
+    write_mps(market_split(4, 32, 0), path)
+    read = read_optimum(path, engine, time_limit=0.5)
+    assert read.status in (Status.FEASIBLE, Status.UNKNOWN)
+    assert read.reason
+
+
+def test_reading_within_memory(tmp_path):
+    path = tmp_path / "hard.mps"
+    write_mps(market_split(4, 32, 0), path)
+    killed = read_optimum(path, memory_limit=1)
+    assert killed.status is Status.UNKNOWN
+    assert "memory" in killed.reason
+
+
+def test_without_cbc_it_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(pulp_adapter, "cbc_path", lambda: None)
+    assert "cbc" not in available_engines()
+    with pytest.raises(ValueError, match="'cbc' is not available"):
+        read_optimum(tmp_path / "program.lp", "cbc")

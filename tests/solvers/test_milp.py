@@ -1,0 +1,530 @@
+"""MILP engines through PuLP: right answers, honest statuses, exact points."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pulp
+import pytest
+from hypothesis import example, given, settings
+
+from solvers import highs as highs_module
+from solvers import pulp_adapter
+from solvers.child import run_in_child
+from solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable, integer_form
+from solvers.milp import available_engines, confirm, solve_milp, to_pulp
+from solvers.model import LinearModel
+from solvers.outcome import LinearOutcome, Status
+from tests.support.linear import brute_force_milp, linear_models
+
+ENGINES = available_engines()
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+needs_cbc = pytest.mark.skipif("cbc" not in ENGINES, reason="CBC is not installed")
+STEPS = {"highs": 60, "cbc": 30, "scip": 30}
+
+
+def market_split(rows: int, columns: int, seed: int, base: int = 0) -> LinearModel:
+    """Draw a program that branch and bound finds hard (Cornuéjols, Dawande 1998).
+
+    Weights are to be halved in every row; the objective is the total miss, plus
+    a fixed base.
+    """
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 100, (rows, columns))
+    model = LinearModel("market split")
+    for j in range(columns):
+        model.add_variable(f"take {j}", 0, 1, integer=True)
+    for row in weights.tolist():
+        over = model.add_variable("over", 0, 10_000)
+        under = model.add_variable("under", 0, 10_000)
+        coefficients = [*row, -1, 1]
+        model.add_row([*range(columns), over, under], coefficients, "==", sum(row) // 2)
+    fixed = model.add_variable("base", base, base)
+    size = 2 * rows + 1
+    model.set_objective(range(fixed - 2 * rows, fixed + 1), [1] * size, maximise=False)
+    return model
+
+
+def least_miss(rows: int, columns: int, seed: int) -> int:
+    """Solve the same program over all choices."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 100, (rows, columns))
+    choices = (np.arange(2**columns)[:, None] >> np.arange(columns)) & 1
+    misses = np.abs(choices @ weights.T - weights.sum(axis=1) // 2)
+    return int(misses.sum(axis=1).min())
+
+
+def small_knapsack() -> LinearModel:
+    model = LinearModel("knapsack")
+    for j in range(4):
+        model.add_variable(f"item {j}", 0, 1, integer=True)
+    model.add_row(range(4), [2, 3, 4, 5], "<=", Fraction(13, 2))
+    model.set_objective(range(4), [3, 4, 5, 7], maximise=True, constant=Fraction(1, 3))
+    return model
+
+
+# ------------------------------------------------------------------ answers
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_agree_with_enumeration(engine):
+    @given(linear_models(integer=True))
+    @settings(max_examples=STEPS[engine])
+    @example(LinearModel())
+    @example(small_knapsack())
+    def check(model: LinearModel) -> None:
+        optimum = brute_force_milp(model)
+        outcome = solve_milp(model, engine=engine, time_limit=60)
+        assert not outcome.exact
+        assert outcome.engine == engine
+        if optimum is None:
+            assert outcome.status is Status.INFEASIBLE
+            assert outcome.values is None
+            assert outcome.objective is None
+            assert confirm(model, outcome).status is Status.INFEASIBLE
+            return
+        assert outcome.status is Status.OPTIMAL
+        assert outcome.objective == pytest.approx(float(optimum), abs=1e-6)
+        assert len(outcome.values) == len(model.variables)
+        for variable, value in zip(model.variables, outcome.values, strict=True):
+            assert not variable.integer or value == round(value)
+        if outcome.bound is not None:
+            assert outcome.bound == pytest.approx(float(optimum), abs=1e-6)
+        point = confirm(model, outcome)
+        assert point.exact
+        assert model.is_feasible(point.values)
+        assert point.objective == model.objective_value(point.values) == optimum
+        proved = confirm(model, outcome, bound=optimum)
+        assert proved.status is Status.OPTIMAL
+        assert proved.bound == proved.objective == optimum
+
+    check()
+
+
+@every_engine
+def test_gaps_are_zero(engine):
+    """With a gap of 1e-4, HiGHS's default, misses of up to 100 are as good as 0."""
+    model = market_split(2, 14, 1, base=10**6)
+    outcome = solve_milp(model, engine=engine)
+    assert outcome.status is Status.OPTIMAL
+    assert outcome.objective == pytest.approx(10**6 + least_miss(2, 14, 1), abs=1e-3)
+    assert confirm(model, outcome).objective == 10**6 + least_miss(2, 14, 1)
+
+
+def test_default_gaps_would_be_wrong():
+    """The test above tests something."""
+
+    def answer() -> float:
+        highs_module.forget_threads()
+        problem = to_pulp(market_split(2, 14, 1, base=10**6)).problem
+        problem.solve(pulp.HiGHS(msg=False))
+        return float(problem.solverModel.getObjectiveValue())
+
+    assert run_in_child(answer).value > 10**6 + least_miss(2, 14, 1) + 0.5
+
+
+@every_engine
+def test_time_limit_is_never_optimal(engine):
+    model = market_split(4, 32, 0)
+    outcome = solve_milp(model, engine=engine, time_limit=1)
+    assert outcome.status in (Status.FEASIBLE, Status.UNKNOWN)
+    assert outcome.reason
+    if outcome.bound is not None and outcome.objective is not None:
+        assert outcome.bound <= outcome.objective
+    point = confirm(model, outcome)
+    assert point.status is outcome.status
+    if point.values is not None:
+        assert model.is_feasible(point.values)
+
+
+@every_engine
+def test_no_time_and_no_memory_are_unknown(engine):
+    model = market_split(4, 32, 0)
+    outcome = solve_milp(model, engine=engine, time_limit=0)
+    assert outcome.status is Status.UNKNOWN
+    assert outcome.values is None
+    assert "time limit" in outcome.reason
+    outcome = solve_milp(model, engine=engine, memory_limit=1)
+    assert outcome.status is Status.UNKNOWN
+    assert "memory" in outcome.reason
+
+
+def test_threads_are_the_childs_own():
+    """Neither the pool of this process nor its size matters."""
+    try:
+        highs_module.forget_threads(wait=True)
+        other = highs_module.new_highs(threads=2)
+        other.addVar(0, 1)
+        other.run()
+        for threads in (1, 2):
+            outcome = solve_milp(small_knapsack(), threads=threads, time_limit=60)
+            assert outcome.status is Status.OPTIMAL
+    finally:
+        highs_module.forget_threads(wait=True)
+
+
+def test_bad_arguments_are_told():
+    model = small_knapsack()
+    with pytest.raises(ValueError, match="'gurobi' is not available; there is highs"):
+        solve_milp(model, engine="gurobi")
+    with pytest.raises(ValueError, match="threads 0"):
+        solve_milp(model, threads=0)
+    for bad in (-1, float("nan")):
+        with pytest.raises(ValueError, match="time limit"):
+            solve_milp(model, time_limit=bad)
+
+
+def test_numbers_that_no_engine_holds_are_unknown():
+    model = LinearModel()
+    model.add_variable("x", 0, 1, integer=True)
+    model.add_row([0], [10**15], "<=", 10**16 + 1, "heavy")
+    outcome = solve_milp(model)
+    assert outcome.status is Status.UNKNOWN
+    assert "'heavy'" in outcome.reason
+    with pytest.raises(ValueError, match=r"'heavy': .* about 16 digits"):
+        to_pulp(model)
+
+
+QUIET = """
+import sys
+from solvers.milp import solve_milp
+from solvers.model import LinearModel
+model = LinearModel()
+model.add_variable("x", 0, 1, integer=True)
+model.set_objective([0], [1], maximise=True)
+print(solve_milp(model, engine=sys.argv[1]).objective)
+"""
+
+
+@every_engine
+def test_standard_output_is_clean_and_temporary_paths_have_blanks(engine, tmp_path):
+    folder = tmp_path / "a folder with blanks"
+    folder.mkdir()
+    places = {name: str(folder) for name in ("TMPDIR", "TMP", "TEMP")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", QUIET, engine],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **places},
+    )
+    assert done.stdout == "1.0\n"
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == []
+
+
+# ------------------------------------------------------ engines that misbehave
+
+
+@pytest.fixture
+def fake_cbc(tmp_path, monkeypatch):
+    """Put a program in CBC's place; it knows `model`, `solution` and `time`."""
+
+    def install(body: str) -> None:
+        script = tmp_path / "fake cbc"
+        script.write_text(
+            f"#!{sys.executable}\n"
+            "import os, signal, sys, time\n"
+            "model = sys.argv[1]\n"
+            "solution = sys.argv[sys.argv.index('-solution') + 1]\n" + body
+        )
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setattr(pulp_adapter, "cbc_path", lambda: str(script))
+
+    return install
+
+
+def answer_of(text: str) -> str:
+    return f"open(solution, 'w').write({text!r})\n"
+
+
+def test_an_engines_infeasible_is_no_proof(fake_cbc):
+    fake_cbc(answer_of("Infeasible - objective value 0.0\n"))
+    model = small_knapsack()
+    outcome = solve_milp(model, engine="cbc")
+    assert outcome.status is Status.INFEASIBLE
+    assert not outcome.exact
+    assert confirm(model, outcome) == outcome
+    assert not confirm(model, outcome).exact
+
+
+def test_an_infeasible_relaxation_is_proved():
+    model = LinearModel()
+    model.add_variable("x", 0, 1, integer=True)
+    model.add_row([0], [3], ">=", 4)
+    proof = confirm(model, solve_milp(model))
+    assert proof.status is Status.INFEASIBLE
+    assert proof.exact
+    model.rows.clear()
+    model.add_row([0], [2], "==", 1)
+    unproved = confirm(model, solve_milp(model))
+    assert unproved.status is Status.INFEASIBLE
+    assert not unproved.exact
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        "Stopped on time (no integer solution - continuous used) - objective value 1",
+        "Stopped on iterations - no integer solution",
+        "Unknown - objective value 1",
+    ],
+)
+def test_values_without_a_verdict_are_dropped(fake_cbc, verdict):
+    fake_cbc(answer_of(f"{verdict}\n      0 X0000000      1      0\n"))
+    outcome = solve_milp(small_knapsack(), engine="cbc")
+    assert outcome.status is Status.UNKNOWN
+    assert outcome.values is outcome.objective is None
+    assert outcome.reason.startswith("CBC: ")
+
+
+def test_an_incumbent_is_not_optimal(fake_cbc):
+    fake_cbc(
+        answer_of(
+            "Stopped on time - objective value -3\n"
+            "      0 X0000000      1      0\n      4 X0000004      3.33333333 0\n"
+        )
+    )
+    outcome = solve_milp(small_knapsack(), engine="cbc")
+    assert outcome.status is Status.FEASIBLE
+    assert outcome.objective == pytest.approx(10 / 3)
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ("0 X0000000 0.5 0", "x0 the value 0.5"),
+        ("0 X0000000 2 0", "out of its bounds"),
+        ("2 X0000002 1 0\n      3 X0000003 1 0", "misses row"),
+    ],
+)
+def test_impossible_points_are_dropped(fake_cbc, columns, fault):
+    fake_cbc(answer_of(f"Optimal - objective value -9\n      {columns}\n"))
+    outcome = solve_milp(small_knapsack(), engine="cbc")
+    assert outcome.status is Status.UNKNOWN
+    assert outcome.values is None
+    assert fault in outcome.reason
+
+
+def test_unbounded_and_infeasible_are_kept_apart(fake_cbc):
+    fake_cbc(answer_of("Unbounded - objective value 0\n"))
+    outcome = solve_milp(small_knapsack(), engine="cbc")
+    assert outcome.status is Status.INFEASIBLE_OR_UNBOUNDED
+    engine = highs_module.new_highs()
+    engine.addVar(0, highspy.kHighsInf)
+    engine.changeColCost(0, -1.0)
+    assert highs_module.run(engine) is Status.INFEASIBLE_OR_UNBOUNDED
+
+
+@needs_cbc
+def test_cbc_calls_a_feasible_program_infeasible(tmp_path):
+    """PuLP 3's CBC does so on these rows, when they are not scaled.
+
+    Whether it errs or not, a point comes only with a verdict.
+    """
+    names = [f"x{j}" for j in range(5)]
+    form = IntegerForm(negated=False)
+    form.variables = [IntegerVariable(name, 0, 1, True) for name in names]
+    form.names = dict(zip(names, names, strict=True))
+    form.objective = {0: 1, 4: 1}
+    form.rows = [
+        IntegerRow("c0", (4, 1), (1, 1), ">=", 1),
+        IntegerRow("c1", (2, 0), (1, 1), ">=", 1),
+        IntegerRow("c2", (3, 1), (1, 1), "<=", 1),
+        IntegerRow("c3", (3, 2), (1, 1), "<=", 1),
+        IntegerRow("c4", (0, 2, 3), (9000, 7200, 7200), ">=", 16200),
+    ]
+
+    def ask(folder: str) -> pulp_adapter.Answer:
+        return pulp_adapter.solve(form, "cbc", float("inf"), 1, folder)
+
+    answer = run_in_child(ask, str(tmp_path)).value
+    if answer.status is Status.INFEASIBLE:
+        assert answer.values is None
+    else:
+        assert answer.status is Status.OPTIMAL
+        assert answer.values[0] + answer.values[4] == 1
+
+
+def test_a_crashed_engine_is_unknown(fake_cbc):
+    fake_cbc("os.kill(os.getpid(), signal.SIGSEGV)\n")
+    outcome = solve_milp(small_knapsack(), engine="cbc")
+    assert outcome.status is Status.UNKNOWN
+    assert outcome.reason.startswith("cbc failed: ")
+
+
+def test_a_deaf_engine_is_killed(fake_cbc, tmp_path):
+    fake_cbc(
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "time.sleep(600)\n"
+    )
+    outcome = solve_milp(small_knapsack(), engine="cbc", time_limit=0.5)
+    assert outcome.status is Status.UNKNOWN
+    assert "time limit" in outcome.reason
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(200):
+        if not lives(pid):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"the engine's process {pid} lives on")
+
+
+def lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_killed_child_is_unknown(monkeypatch):
+    monkeypatch.setattr(pulp_adapter, "solve", lambda *_: os.abort())
+    outcome = solve_milp(small_knapsack())
+    assert outcome.status is Status.UNKNOWN
+    assert "SIGABRT" in outcome.reason
+
+
+def test_our_own_errors_are_not_the_engines(monkeypatch):
+    monkeypatch.setattr(pulp_adapter, "solve", lambda *_: [][1])
+    with pytest.raises(RuntimeError, match="IndexError"):
+        solve_milp(small_knapsack())
+
+
+# --------------------------------------------------------------------- confirm
+
+
+def proposal(*values: float, status: Status = Status.OPTIMAL) -> LinearOutcome:
+    return LinearOutcome(status, 0.0, values, 0.0, "someone", bound=99.0, nodes=5)
+
+
+def mixed() -> LinearModel:
+    """max x + y with 3 x + 2 k ≤ 4, y ≤ k / 3, k whole."""
+    model = LinearModel()
+    x = model.add_variable("x", 0, 1)
+    y = model.add_variable("y", 0, 1)
+    k = model.add_variable("k", 0, 1, integer=True)
+    model.add_row([x, k], [3, 2], "<=", 4)
+    model.add_row([y, k], [3, -1], "<=", 0)
+    model.set_objective([x, y], [1, 1], maximise=True)
+    return model
+
+
+def test_confirm_completes_the_integers_exactly():
+    found = confirm(mixed(), proposal(0.1, 0.2, 1 - 1e-7))
+    assert found.status is Status.FEASIBLE
+    assert found.exact
+    assert found.values == (Fraction(2, 3), Fraction(1, 3), 1)
+    assert found.objective == 1
+    assert (found.bound, found.nodes, found.engine) == (99.0, 5, "someone")
+    assert found.multipliers is None
+    best = confirm(mixed(), proposal(0.1, 0.2, 1), bound=1)
+    assert best.status is Status.OPTIMAL
+    assert best.bound == best.objective == 1
+    open_ = confirm(mixed(), proposal(0.1, 0.2, 1), bound=Fraction(3, 2))
+    assert open_.status is Status.FEASIBLE
+    assert open_.bound == Fraction(3, 2)
+
+
+def test_confirm_without_integers_is_a_proof():
+    model = mixed()
+    model.variables = [replace(v, integer=False) for v in model.variables]
+    found = confirm(model, proposal(0, 0, 0))
+    assert found.status is Status.OPTIMAL
+    assert found.objective == found.bound == Fraction(7, 6)
+    assert found.multipliers is not None
+
+
+def test_a_point_refutes_a_wrong_bound():
+    with pytest.raises(ValueError, match="value 1 refutes the bound 1/2"):
+        confirm(mixed(), proposal(0, 0, 1), bound=Fraction(1, 2))
+
+
+def test_confirm_believes_no_impossible_point():
+    model = mixed()
+    assert confirm(model, proposal(0, 0, 2)).status is Status.UNKNOWN
+    model.add_row([0, 2], [1, 1], ">=", 2)
+    assert confirm(model, proposal(1, 0, 1)).status is Status.UNKNOWN
+    narrow = LinearModel()
+    narrow.add_variable("k", Fraction(1, 3), Fraction(2, 3), integer=True)
+    for value in (0, 0.5, 1):
+        found = confirm(narrow, proposal(value))
+        assert found.status is Status.UNKNOWN
+        assert "rounded integers" in found.reason
+        assert not found.exact
+    with pytest.raises(ValueError, match="2 values for 1 variables"):
+        confirm(narrow, proposal(0, 0))
+
+
+def test_confirm_leaves_what_it_cannot_prove():
+    unknown = LinearOutcome(Status.UNKNOWN, None, None, 0.0, "x", reason="time")
+    assert confirm(mixed(), unknown) is unknown
+    late = confirm(mixed(), proposal(0, 0, 1), time_limit=0)
+    assert late.status is Status.UNKNOWN
+    assert "time limit" in late.reason
+
+
+# ------------------------------------------------------------- the PuLP problem
+
+
+@given(linear_models(integer=True))
+@settings(max_examples=25)
+def test_the_pulp_problem_is_the_model(model):
+    """Also for those who solve or write it with PuLP themselves."""
+    made = to_pulp(model)
+    optimum = brute_force_milp(model)
+    form = integer_form(model)
+    assert made.names == form.names
+    assert made.problem.sense == pulp.LpMinimize
+
+    def by_pulp() -> tuple[float, ...] | None:
+        highs_module.forget_threads()
+        made.problem.solve(pulp.HiGHS(msg=False, gapRel=0.0, gapAbs=0.0))
+        engine = made.problem.solverModel
+        if highs_module.status_of(engine) is not Status.OPTIMAL:
+            return None
+        return float(engine.getObjectiveValue())
+
+    value = run_in_child(by_pulp).value
+    if optimum is None:
+        assert value is None
+    else:
+        sign = -1 if made.negated else 1
+        assert sign * value == pytest.approx(float(optimum), abs=1e-6)
+
+
+@given(linear_models(integer=True))
+@settings(max_examples=40)
+def test_the_integer_form_is_the_model(model):
+    form = integer_form(model)
+    whole = LinearModel(maximise=False)
+    for v in form.variables:
+        whole.add_variable(v.name, v.lower, v.upper, integer=v.integer)
+    for row in form.rows:
+        whole.add_row(row.indices, row.coefficients, row.sense, row.rhs, row.name)
+    whole.set_objective(
+        list(form.objective), list(form.objective.values()), maximise=False
+    )
+    optimum = brute_force_milp(model)
+    value = brute_force_milp(whole)
+    assert (value is None) == (optimum is None)
+    if optimum is not None:
+        assert value == (-optimum if model.maximise else optimum)
+    names = [v.name for v in form.variables] + [row.name for row in form.rows]
+    assert len(set(names)) == len(names) == len(form.names)
+    assert [form.names[f"x{j}"] for j in range(len(model.variables))] == [
+        v.name for v in model.variables
+    ]
+    assert [form.names[f"c{i}"] for i in range(len(model.rows))] == [
+        row.name for row in model.rows
+    ]
