@@ -26,6 +26,9 @@ CLAUSE_BITS: NDArray[np.int8] = np.array(
 )
 """Shape (7, 3): the bits (b1, b2, b3) of each clause action, as printed."""
 
+MAX_STATES = 2**31 - 1
+"""Greatest number of states; their numbers are int32."""
+
 QUIT = 7
 """Local index of [quit] at a clause state of `all-levels`."""
 
@@ -53,6 +56,8 @@ class Layout:
                 "the family needs at least one variable and one clause, got "
                 f"{self.n_variables} and {self.n_clauses}"
             )
+        if self.n_states > MAX_STATES:
+            raise ValueError(f"{self.n_states} states, more than int32 can number")
 
     # States -----------------------------------------------------------------
 

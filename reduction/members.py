@@ -136,7 +136,7 @@ def _best_action(
         for target, numerator in zip(
             targets, mdp.transition_numerator[entries], strict=True
         ):
-            total += values[target] * values.dtype.type(numerator)
+            total += values[target] * int(numerator)
         total //= int(mdp.transition_denominator[action])  # exact, by the scale
         total += rewards[int(mdp.reward_index[action])]
         best = total if best is None else np.maximum(best, total)

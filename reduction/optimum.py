@@ -149,10 +149,12 @@ def round_to_possible(
     """
     exact, slack = _finite(value), _finite(accuracy)
     last = number_of_possible_optima(parameters) - 1
-    # The possible optima fall with k; the nearest is a neighbour of the k at
-    # which the unit steps pass the value, or the cap.
-    guess = (1 - exact) / step(parameters)
-    near = {min(max(k, 0), last) for k in _around(guess)} | {last, max(last - 1, 0)}
+    # The possible optima fall with k, in equal steps but perhaps for the last;
+    # the nearest two are next to where the steps reach the value, or the last.
+    reached = min(max((1 - exact) / step(parameters), Fraction(0)), Fraction(last))
+    floor = int(reached // 1)
+    near = {k for k in range(floor - 1, floor + 3) if 0 <= k <= last}
+    near |= {last, max(last - 1, 0)}
     ranked = sorted(
         (abs(candidate - exact), candidate)
         for candidate in (_possible(parameters, k) for k in sorted(near))
@@ -199,10 +201,6 @@ def _cap(parameters: Parameters) -> int:
 
 def _possible(parameters: Parameters, k: int) -> Fraction:
     return 1 - min(step(parameters) * k, parameters.penalty)
-
-
-def _around(guess: Fraction) -> range:
-    return range(int(guess // 1) - 1, int(guess // 1) + 3)
 
 
 def _finite(value: float | Fraction) -> Fraction:

@@ -79,7 +79,8 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     policy = np.zeros(layout.n_states, dtype=np.int32)
     values[layout.start], policy[layout.start] = scaled(start), action
     clauses = slice(1, 1 + family.n_clauses)
-    values[clauses] = np.where(satisfied, scaled(top), scaled(top * 2 / 3))
+    values[clauses][satisfied] = scaled(top)
+    values[clauses][~satisfied] = scaled(top * 2 / 3)
     spelled = truth @ np.array([4, 2, 1], dtype=np.int32) - 1
     policy[clauses] = np.where(satisfied, spelled, 0)
     if family.variant.has_variable_states:

@@ -1,0 +1,86 @@
+"""Small families with every odd kind of clause, and slow references for them."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from reduction.family import Family, Variant
+from reduction.formula import Formula
+from reduction.three_sat import ThreeSat
+
+VARIANTS = tuple(Variant)
+# Every sign pattern on three variables: each assignment leaves one unsatisfied.
+ALL_EIGHT = [[a, 2 * b, 3 * c] for a, b, c in itertools.product((1, -1), repeat=3)]
+
+
+def as_three_sat(clauses, n_variables, weights=None) -> ThreeSat:
+    """Clauses of three literals taken as they are, repeated literals included."""
+    formula = Formula.from_clauses(clauses, n_variables, weights)
+    return ThreeSat(
+        n_variables,
+        np.array(clauses, dtype=np.int32).reshape(-1, 3),
+        formula.weights,
+        np.arange(len(clauses)),
+        formula,
+    )
+
+
+@st.composite
+def three_sats(draw, max_variables=4, max_clauses=7, weighted=None):
+    """Draw a 3-SAT form: repeated, complementary and unused variables are common."""
+    n = draw(st.integers(1, max_variables))
+    literal = st.integers(1, n).flatmap(lambda i: st.sampled_from([i, -i]))
+    clause = st.lists(literal, min_size=3, max_size=3)
+    clauses = draw(st.lists(clause, min_size=1, max_size=max_clauses))
+    weights = None
+    if draw(st.booleans()) if weighted is None else weighted:
+        weight = st.one_of(st.integers(1, 4), st.integers(1, 2**58))
+        m = len(clauses)
+        weights = draw(st.lists(weight, min_size=m, max_size=m))
+    return as_three_sat(clauses, n, weights)
+
+
+@st.composite
+def penalties(draw, variant):
+    """Draw a penalty of the variant's range, or None for the default."""
+    if variant is Variant.GAP or draw(st.booleans()):
+        return None
+    high = Fraction(1) if variant is Variant.PAPER else Fraction(99, 100)
+    return draw(st.fractions(Fraction(1, 100), high, max_denominator=100))
+
+
+@st.composite
+def families(draw, variant=None, **sizes):
+    """Draw a family of any variant and penalty."""
+    variant = draw(st.sampled_from(VARIANTS)) if variant is None else variant
+    return Family(draw(three_sats(**sizes)), variant, draw(penalties(variant)))
+
+
+def assignments(n):
+    """All assignments of n variables, as boolean arrays."""
+    for values in itertools.product((False, True), repeat=n):
+        yield np.array(values, dtype=np.bool_)
+
+
+def unsatisfied_weight(three_sat, assignment) -> int:
+    """Weight of the unsatisfied clauses, clause by clause."""
+    weights = three_sat.weights
+    total = 0
+    for j, clause in enumerate(three_sat.clauses.tolist()):
+        if not any(assignment[abs(v) - 1] == (v > 0) for v in clause):
+            total += 1 if weights is None else int(weights[j])
+    return total
+
+
+def best_assignments(three_sat):
+    """Least unsatisfied weight and the assignments that attain it, by trying all."""
+    by_weight: dict[int, list] = {}
+    for assignment in assignments(three_sat.n_variables):
+        weight = unsatisfied_weight(three_sat, assignment)
+        by_weight.setdefault(weight, []).append(assignment)
+    least = min(by_weight)
+    return least, by_weight[least]
