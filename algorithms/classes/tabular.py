@@ -23,6 +23,11 @@ def check_codes(
     observations: Any, n_observations: int, name: str = "observations"
 ) -> NDArray[np.int64]:
     """Codes below ``n_observations``, or ValueError naming argument and row."""
+    codes = np.asarray(observations)
+    usual = codes.ndim == 1 and codes.dtype == np.int64 and codes.size > 0
+    # One pass: a negative code is a huge unsigned one.
+    if usual and int(codes.view(np.uint64).max()) < n_observations:
+        return codes
     codes = check_observations(observations, name)
     if codes.ndim != 1:
         raise ValueError(f"{name}: this class wants integer codes of shape (n,)")

@@ -15,6 +15,7 @@ multipliers μ ≥ 0 of rows Gθ ≥ h, convexity gives for every feasible θ'
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +26,7 @@ from scipy.optimize import nnls
 
 from algorithms.classes.linear import LinearValue, LinearValueClass
 from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.exactness import summation_bound
+from algorithms.oracles.exactness import scaled_integers, summation_bound
 from algorithms.oracles.results import LeastSquaresResult
 
 
@@ -40,17 +41,26 @@ class Regression:
     targets
         v, float64, shape (n,).
     importance
-        w ≥ 0, float64, shape (n,).
+        w ≥ 0, float64, shape (n,); None where all are 1.
     """
 
     data: EmpiricalMeasure
     targets: NDArray[np.float64]
-    importance: NDArray[np.float64]
+    importance: NDArray[np.float64] | None
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """Probability times importance, float64, shape (n,)."""
+        if self.importance is None:
+            return self.data.probabilities
         return self.data.probabilities * self.importance
+
+    @property
+    def integer_importance(self) -> tuple[NDArray[Any], Fraction]:
+        """Importances as integers times a rational."""
+        if self.importance is None:
+            return scaled_integers(np.ones(len(self.data)))
+        return scaled_integers(self.importance)
 
 
 def fit_linear(
