@@ -206,14 +206,14 @@ def _horizon(graph: nx.DiGraph[Any]) -> Iterator[str]:
     horizon = graph.graph.get("horizon")
     if horizon is None:
         return
-    actions_left: dict[Any, int] = {}
-    for node in reversed(order):
-        best = max((actions_left[after] for after in graph.adj[node]), default=0)
-        actions_left[node] = best + (graph.nodes[node]["kind"] == "action")
     for node in _states(graph):
         level = graph.nodes[node]["level"]
         if level > horizon:
             yield f"node {node!r}: level {level} is beyond the horizon {horizon}"
+    actions_left: dict[Any, int] = {}
+    for node in reversed(order):
+        best = max((actions_left[after] for after in graph.adj[node]), default=0)
+        actions_left[node] = best + (graph.nodes[node]["kind"] == "action")
         if graph.nodes[node].get("start") is True and actions_left[node] > horizon:
             yield (
                 f"node {node!r}: an episode can take {actions_left[node]} actions, "

@@ -37,9 +37,12 @@ def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:
     Raises
     ------
     ValueError
-        If an attribute is no string, boolean, integer or float, or a string
-        has characters that XML does not allow.
+        If an attribute is no string, boolean, integer, float or Fraction, a
+        string has characters that XML does not allow, or two nodes have the
+        same name as strings.
     """
+    if len({str(node) for node in graph}) < len(graph):
+        raise ValueError("two nodes have the same name as strings")
     keys = _keys(graph)
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'

@@ -31,19 +31,20 @@ def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:
     Raises
     ------
     ValueError
-        If a node is neither a string nor an integer, or an attribute does not
-        go into JSON.
+        If a node is neither a string nor an integer, an attribute does not go
+        into JSON, or it has the name of an entry of the format: id, source or
+        target.
     """
     yield '{"directed": true, "multigraph": false,'
     yield f'"graph": {_dump(encode(graph.graph), "graph")},'
     yield '"nodes": ['
     yield from _separated(
-        _dump({**encode(data), "id": _checked_id(node)}, f"node {node!r}")
+        _dump(_joined({"id": _checked_id(node)}, data), f"node {node!r}")
         for node, data in graph.nodes(data=True)
     )
     yield '], "edges": ['
     yield from _separated(
-        _dump({**encode(data), "source": u, "target": v}, f"edge {u!r} -> {v!r}")
+        _dump(_joined({"source": u, "target": v}, data), f"edge {u!r} -> {v!r}")
         for u, v, data in graph.edges(data=True)
     )
     yield "]}"
@@ -107,6 +108,13 @@ def _separated(items: Iterator[str]) -> Iterator[str]:
         previous = item
     if previous is not None:
         yield previous
+
+
+def _joined(own: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Put the format's own entries before attributes, which must not be called so."""
+    for name in own.keys() & attributes.keys():
+        raise ValueError(f"node-link JSON has no place for an attribute {name!r}")
+    return {**own, **encode(attributes)}
 
 
 def _dump(value: dict[str, Any], where: str) -> str:
