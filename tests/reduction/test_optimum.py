@@ -1,12 +1,11 @@
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reduction.dimacs import read_dimacs
 from reduction.family import Family, Variant
 from reduction.members import best_member
 from reduction.optimum import (
@@ -18,6 +17,7 @@ from reduction.optimum import (
     unsatisfied_from_optimum,
 )
 from reduction.variants import Parameters, default_penalty
+from tests.support.cases import cases
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -27,13 +27,12 @@ from tests.support.families import (
     families,
 )
 
-CASES = Path(__file__).parents[1] / "cases"
-EXPECTED = [
-    (f"{lines.parent.name}/{case['file']}", case)
-    for lines in sorted(CASES.glob("*/expected.jsonl"))
-    for case in map(json.loads, lines.read_text().splitlines())
-    if "optimum" in case
-]
+EXPECTED = [case for case in cases() if "optimum" in case.expected]
+SMALL = [case for case in EXPECTED if case.expected["three_sat"]["variables"] <= 12]
+
+
+def name(case):
+    return f"{case.path.parent.name}/{case.path.name}"
 
 
 @st.composite
@@ -48,10 +47,9 @@ def parameters(draw, max_weight=200):
     return Parameters(variant, penalty, weight)
 
 
-@pytest.mark.parametrize(
-    "case", [case for _, case in EXPECTED], ids=[name for name, _ in EXPECTED]
-)
+@pytest.mark.parametrize("case", EXPECTED, ids=name)
 def test_cases_with_known_answers(case):
+    case = case.expected
     m = case["three_sat"]["clauses"]
     for variant, expected in case["optimum"].items():
         given_parameters = Parameters(variant, default_penalty(variant, m), m)
@@ -64,8 +62,17 @@ def test_cases_with_known_answers(case):
             assert told.at_least == case["unsatisfied"]
 
 
+@pytest.mark.parametrize("case", SMALL, ids=name)
+def test_small_cases_by_all_members(case):
+    """From the file to the optimum without Theorem O."""
+    three_sat = read_dimacs(case.path).formula.three_sat()
+    for variant, expected in case.expected["optimum"].items():
+        assert best_member(Family(three_sat, variant)).value == Fraction(expected)
+
+
 def test_there_are_cases():
     assert len(EXPECTED) >= 40
+    assert len(SMALL) >= 10
 
 
 @given(families())
