@@ -2,6 +2,7 @@
 
 from algorithms.classes.finite import FinitePolicyClass, FiniteValueClass, zero_class
 from algorithms.classes.kernel import KernelBall, gaussian_kernel, identity_kernel
+from algorithms.classes.learned import LearnedPolicyClass
 from algorithms.classes.levels import PolicyClassByLevel, ValueClassByLevel
 from algorithms.classes.linear import LinearPolicyClass, LinearValueClass
 from algorithms.classes.protocols import (
@@ -10,6 +11,7 @@ from algorithms.classes.protocols import (
     ValueClass,
     ValueFunction,
 )
+from algorithms.classes.sklearn_policies import sklearn_policies
 from algorithms.classes.tabular import (
     TabularPolicy,
     TabularPolicyClass,
@@ -21,6 +23,7 @@ __all__ = [
     "FinitePolicyClass",
     "FiniteValueClass",
     "KernelBall",
+    "LearnedPolicyClass",
     "LinearPolicyClass",
     "LinearValueClass",
     "Policy",
@@ -35,5 +38,6 @@ __all__ = [
     "ValueFunction",
     "gaussian_kernel",
     "identity_kernel",
+    "sklearn_policies",
     "zero_class",
 ]

@@ -8,7 +8,7 @@ class                     guarantee
 ========================  ==================================================
 tabular                   optimal, ties to the lowest action
 finite                    optimal, ties to the lowest member
-linear, binary learners   a candidate and a certified bound on its
+linear, learned           a candidate and a certified bound on its
                           suboptimality, which may exceed ε_sub: the problem
                           is NP-hard (see `csc_linear`, `reductions`)
 ========================  ==================================================
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.classes.finite import FinitePolicyClass
+from algorithms.classes.learned import LearnedPolicyClass
 from algorithms.classes.linear import LinearPolicyClass
 from algorithms.classes.protocols import PolicyClass
 from algorithms.classes.tabular import TabularPolicyClass
@@ -40,6 +41,7 @@ from algorithms.oracles.csc_enumerated import (
 from algorithms.oracles.csc_linear import minimise_linear
 from algorithms.oracles.exactness import check_accuracy
 from algorithms.oracles.ledger import oracle
+from algorithms.oracles.reductions import minimise_learned
 from algorithms.oracles.results import CscResult
 
 
@@ -60,6 +62,7 @@ def solve_csc(
 solve_csc.register(TabularPolicyClass, minimise_tabular)
 solve_csc.register(FinitePolicyClass, minimise_enumerated)
 solve_csc.register(LinearPolicyClass, minimise_linear)
+solve_csc.register(LearnedPolicyClass, minimise_learned)
 
 
 def _rows(policy_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:

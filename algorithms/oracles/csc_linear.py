@@ -63,7 +63,8 @@ def minimise_linear(
     floor = float(totals.min(axis=1).sum())
     best, best_cost = np.zeros((policy_class.n_actions, features.shape[1])), np.inf
     operations = reals.size
-    for theta in _candidates(features, totals):
+    shares = np.bincount(groups, weights=data.probabilities, minlength=size)
+    for theta in _candidates(features, totals, shares):
         policy = LinearPolicy(theta, policy_class.features)
         cost = float(totals[np.arange(size), policy(observations)].sum())
         operations += size * theta.size
@@ -80,11 +81,17 @@ def minimise_linear(
     )
 
 
-def _candidates(features: NDArray[Any], totals: NDArray[Any]) -> Any:
+def _candidates(
+    features: NDArray[Any], totals: NDArray[Any], shares: NDArray[Any]
+) -> Any:
     """Yield θ of shape (K, d), cheap candidates first."""
     n_actions, dimension = totals.shape[1], features.shape[1]
     yield np.zeros((n_actions, dimension))
-    regressed = -np.linalg.lstsq(features, totals, rcond=None)[0].T
+    # Mean costs, each observation weighing what it weighs in the data.
+    seen = np.flatnonzero(shares > 0)
+    root = np.sqrt(shares[seen, None])
+    fitted = np.linalg.lstsq(root * features[seen], totals[seen] / root, rcond=None)
+    regressed = -fitted[0].T
     yield regressed
     starts = [regressed]
     if len(features) * n_actions * (2 * dimension + 1) <= _LARGEST_PROGRAM:

@@ -1,0 +1,137 @@
+"""Policy classes defined by a learner: whatever it can fit is in the class.
+
+CSC reduces to binary or weighted multiclass classification, or to regression
+(paper, section 2), for which there are practical learners. A learner here is
+anything with a ``fit`` that returns a predictor; `sklearn_policies` makes one of
+any scikit-learn estimator. How CSC is reduced to it is in
+`algorithms.oracles.reductions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.features import FeatureMap, FeatureSource
+from algorithms.classes.protocols import Observations, check_level
+
+Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
+"""Maps features (n, d) to n labels, or to n reals for a regressor."""
+
+Reduction = Literal[
+    "weighted-multiclass", "all-pairs", "filter-tree", "cost-regression"
+]
+
+
+class Learner(Protocol):
+    """A supervised learner of one kind: binary, multiclass, or real targets."""
+
+    def fit(
+        self,
+        features: NDArray[np.float64],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64],
+    ) -> Predictor:
+        """Fit to n weighted examples.
+
+        Parameters
+        ----------
+        features
+            Shape (n, d), n at least 1.
+        targets
+            0/1 labels, labels 0..K-1, or reals, shape (n,).
+        weights
+            Positive, shape (n,).
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPolicy:
+    """A policy built from predictors.
+
+    Attributes
+    ----------
+    decide
+        Maps features (n, d) to actions (n,).
+    features
+        φ.
+    """
+
+    decide: Predictor
+    features: FeatureMap
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.int64]:
+        """Actions, int64, shape (n,)."""
+        actions = self.decide(self.features(observations))
+        return np.asarray(actions, dtype=np.int64)
+
+
+class LearnedPolicyClass:
+    """The policies that a learner produces through a reduction.
+
+    Parameters
+    ----------
+    learner
+        What is fitted: a binary learner for ``all-pairs`` and ``filter-tree``, a
+        multiclass one for ``weighted-multiclass``, a regressor for
+        ``cost-regression``.
+    n_actions
+        K.
+    reduction
+        How CSC is reduced to the learner.
+    features
+        See `FeatureMap`.
+    dimension
+        d, where ``features`` is a callable.
+    log_size
+        Natural logarithm of the size to use in sample sizes, if known.
+
+    Raises
+    ------
+    ValueError
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        n_actions: int,
+        *,
+        reduction: Reduction,
+        features: FeatureSource,
+        dimension: int | None = None,
+        log_size: float | None = None,
+    ) -> None:
+        if n_actions < 1:
+            raise ValueError(f"n_actions: {n_actions} is below 1")
+        if reduction not in Reduction.__args__:  # type: ignore[attr-defined]
+            raise ValueError(f"reduction: unknown {reduction!r}")
+        self.learner = learner
+        self.n_actions = n_actions
+        self.reduction: Reduction = reduction
+        self.features = FeatureMap(features, dimension)
+        self._log_size = log_size
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        return self.features.admit(observations, name)
+
+    def at_level(self, level: int) -> LearnedPolicyClass:
+        """Return the class itself: it is the same at every level."""
+        check_level(level)
+        return self
+
+    def log_size(self, *, points: int | None = None) -> float:
+        """Return the size given.
+
+        Raises
+        ------
+        ValueError
+            If none was.
+        """
+        if self._log_size is None:
+            raise ValueError("log_size: a learner does not know the size of its class")
+        return self._log_size

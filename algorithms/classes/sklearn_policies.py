@@ -1,0 +1,123 @@
+"""Any scikit-learn classifier or regressor as a policy class (extra ``sklearn``).
+
+>>> from sklearn.tree import DecisionTreeClassifier  # doctest: +SKIP
+>>> policies = sklearn_policies(  # doctest: +SKIP
+...     DecisionTreeClassifier(max_depth=3, random_state=0), 4, features=2)
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.features import FeatureSource
+from algorithms.classes.learned import LearnedPolicyClass, Predictor, Reduction
+
+
+class SklearnLearner:
+    """A scikit-learn estimator as a learner; each fit is of a fresh clone.
+
+    Parameters
+    ----------
+    estimator
+        The estimator to clone. Give it a ``random_state`` if it draws.
+    rng
+        Needed where ``fit`` takes no ``sample_weight``: then examples are drawn
+        in proportion to their weights instead (costing; Zadrozny, Langford and
+        Abe 2003), as many as there are.
+
+    Raises
+    ------
+    ValueError
+        If a generator is needed and there is none.
+    """
+
+    def __init__(self, estimator: Any, rng: np.random.Generator | None = None) -> None:
+        parameters = inspect.signature(estimator.fit).parameters
+        self._weighted = "sample_weight" in parameters
+        if not self._weighted and rng is None:
+            raise ValueError(
+                f"rng: {type(estimator).__name__}.fit takes no sample_weight, so "
+                "examples have to be drawn by weight"
+            )
+        self._estimator, self._rng = estimator, rng
+
+    def fit(
+        self,
+        features: NDArray[np.float64],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64],
+    ) -> Predictor:
+        """Fit a clone; where all targets agree, predict that target."""
+        from sklearn.base import clone
+
+        if (targets == targets[0]).all():
+            constant = targets[0]
+            return lambda rows: np.full(len(rows), constant)
+        fresh = clone(self._estimator)
+        if self._weighted:
+            # Mean 1, as estimators with a regularisation term expect.
+            fresh.fit(features, targets, sample_weight=weights / weights.mean())
+        elif self._rng is not None:
+            size, shares = len(weights), weights / weights.sum()
+            drawn = self._rng.choice(size, size, p=shares)
+            if (targets[drawn] == targets[drawn[0]]).all():
+                constant = targets[drawn[0]]
+                return lambda rows: np.full(len(rows), constant)
+            fresh.fit(features[drawn], targets[drawn])
+        return lambda rows: np.asarray(fresh.predict(rows))
+
+
+def sklearn_policies(
+    estimator: Any,
+    n_actions: int,
+    *,
+    features: FeatureSource,
+    dimension: int | None = None,
+    reduction: Reduction | None = None,
+    rng: np.random.Generator | None = None,
+    log_size: float | None = None,
+) -> LearnedPolicyClass:
+    """Make a policy class of a scikit-learn estimator.
+
+    Parameters
+    ----------
+    estimator
+        A classifier or a regressor.
+    n_actions
+        K.
+    features, dimension
+        See `FeatureMap`; an integer d where observations are their own features.
+    reduction
+        Default ``weighted-multiclass`` for classifiers, ``cost-regression`` for
+        regressors. Classifiers that are only binary need ``all-pairs`` or
+        ``filter-tree``.
+    rng
+        See `SklearnLearner`.
+    log_size
+        See `LearnedPolicyClass`.
+
+    Raises
+    ------
+    ValueError
+        If the reduction does not go with the estimator.
+    """
+    from sklearn.base import is_regressor
+
+    regresses = is_regressor(estimator)
+    if reduction is None:
+        reduction = "cost-regression" if regresses else "weighted-multiclass"
+    if regresses != (reduction == "cost-regression"):
+        kind = "regressor" if regresses else "classifier"
+        raise ValueError(f"reduction: {reduction!r} does not go with a {kind}")
+    return LearnedPolicyClass(
+        SklearnLearner(estimator, rng),
+        n_actions,
+        reduction=reduction,
+        features=features,
+        dimension=dimension,
+        log_size=log_size,
+    )
