@@ -6,6 +6,7 @@ import importlib
 import pickle
 import struct
 from collections import Counter
+from fractions import Fraction
 from math import comb, sqrt
 
 import numpy as np
@@ -156,6 +157,7 @@ def test_no_variables_and_no_clauses():
         ((1, [1], [0, 1], [MAX_WEIGHT + 1]), "clause 0: weight 9223372036854775808"),
         ((1, [1], [0, 1], [2**70]), "clause 0: weight 1180591620717411303424"),
         ((1, [1], [0, 1], [0.5]), "clause 0: weight 0.5"),
+        ((1, [1], [0, 1], [Fraction(1, 2)]), "clause 0: weight Fraction"),
         ((1, [1], [0, 1], [True]), "clause 0: weight True"),
         ((1, [1], [0, 1], [1, 1]), "weights of shape"),
         ((1, [1], [0, 1], None, [1]), "hard of shape"),
