@@ -1,0 +1,1 @@
+"""Formulations of OLIVE's program over a family, one a file."""
