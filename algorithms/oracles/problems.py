@@ -120,6 +120,12 @@ def random_lp(
     return LpProblem(n_observations, expectation(), tuple(constraints), True)
 
 
+def fitted_exponent(sizes: Sequence[int], counts: Sequence[int]) -> float:
+    """Slope of a least-squares line through log counts over log sizes."""
+    slope: Any = np.polyfit(np.log(sizes), np.log(counts), 1)[0]
+    return float(slope)
+
+
 def exact_cost(
     policy: Policy, data: EmpiricalMeasure, costs: NDArray[Any] | Sequence[Any]
 ) -> Fraction:

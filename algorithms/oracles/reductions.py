@@ -122,7 +122,7 @@ def all_pairs(learner: Learner, features: Features, costs: Costs) -> Predictor:
         _binary(learner, features, values[:, i] - values[:, j]) for i, j in pairs
     ]
 
-    def decide(rows: Features) -> NDArray[Any]:
+    def decide(rows: Features) -> Any:
         wins = np.zeros((len(rows), n_actions), dtype=np.int64)
         for (i, j), match in zip(pairs, matches, strict=True):
             second = match(rows).astype(bool)
@@ -151,7 +151,7 @@ def _knockout(
     differences = costs[every, left(features)] - costs[every, right(features)]
     match = _binary(learner, features, differences)
 
-    def decide(rows: Features) -> NDArray[Any]:
+    def decide(rows: Features) -> Any:
         return np.where(match(rows).astype(bool), right(rows), left(rows))
 
     return decide
@@ -168,7 +168,7 @@ def cost_regression(
     means = costs[seen] / shares[seen, None]
     fits = [learner.fit(features[seen], column, shares[seen]) for column in means.T]
 
-    def decide(rows: Features) -> NDArray[Any]:
+    def decide(rows: Features) -> Any:
         predictions = np.stack([fit(rows) for fit in fits], axis=1)
         return np.argmin(predictions, axis=1)
 

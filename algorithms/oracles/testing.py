@@ -15,7 +15,6 @@ It needs Hypothesis (the extra ``test``). Three things:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +35,7 @@ from algorithms.oracles.problems import (
     LpProblem,
     exact_cost,
     exact_loss,
+    fitted_exponent,
     least_cost,
     least_loss,
 )
@@ -353,7 +353,5 @@ def growth(cost: Callable[[int], int], sizes: Sequence[int]) -> Growth:
     operations = [cost(size) for size in sizes]
     if min(operations) < 1:
         raise ValueError(f"cost: {operations} are not all positive")
-    x = np.array([math.log(s) for s in sizes])
-    y = np.array([math.log(o) for o in operations])
-    slope: Any = np.polyfit(x, y, 1)[0]
-    return Growth(tuple(sizes), tuple(operations), float(slope))
+    slope = fitted_exponent(sizes, operations)
+    return Growth(tuple(sizes), tuple(operations), slope)
