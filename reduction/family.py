@@ -17,7 +17,6 @@ NP-hardness of OLIVE's program; variants in `reduction.variants`, numbering in
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,13 +28,9 @@ from algorithms.columns import exact_sum
 from algorithms.distribution import Distributions
 from algorithms.mdp import TabularMDP
 from algorithms.olive_program import OliveProgram
-from reduction.layout import (
-    CLAUSE_BITS,
-    Layout,
-    Sizes,
-    clause_transitions,
-    declared_sizes,
-)
+from reduction.layout import Layout
+from reduction.sizes import Sizes, clause_transitions, declared_sizes
+from reduction.transitions import transitions
 from reduction.variants import (
     MAX_TOTAL_WEIGHT,
     Parameters,
@@ -209,7 +204,9 @@ class Family:
 
     @cached_property
     def _zero_member(self) -> TabularMDP:
-        offsets, targets, numerators, denominators = self._transitions()
+        offsets, targets, numerators, denominators = transitions(
+            self.layout, self.literal_states_of_clauses, self.weights
+        )
         table = tuple(
             sorted(
                 {
@@ -260,61 +257,6 @@ class Family:
         first = layout.first_literal_action
         indices[first : first + 2 * n : 2] = table.index(self.top)
         return indices
-
-    def _transitions(
-        self,
-    ) -> tuple[
-        NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
-    ]:
-        """Offsets, targets, numerators and denominators, in lowest terms."""
-        layout, n, m = self.layout, self.n_variables, self.n_clauses
-        literals = np.arange(2 * n, dtype=np.int32) + np.int32(
-            layout.first_literal_state
-        )
-        tries = literals
-        if self.variant.has_variable_states:
-            tries = np.arange(n, dtype=np.int32)
-            tries += np.int32(layout.first_variable_state)
-        clause_states = np.arange(1, m + 1, dtype=np.int32)
-        chances, total = self._solve_chances()
-        targets, numerators, clause_counts, clause_denominators = _clause_actions(
-            self.literal_states_of_clauses, layout
-        )
-        between = literals if self.variant.has_variable_states else literals[:0]
-
-        counts = np.zeros(layout.n_actions + 1, dtype=np.int64)
-        denominators = np.ones(layout.n_actions, dtype=np.int64)
-        first, last = layout.first_clause_action, layout.first_literal_action
-        counts[1 : n + 1] = len(tries) // n
-        denominators[:n] = len(tries) // n
-        counts[n + 1 : layout.solve + 1] = 1
-        counts[layout.solve + 1] = m
-        denominators[layout.solve] = total
-        after_clauses = first + len(clause_counts)
-        counts[first + 1 : after_clauses + 1] = clause_counts
-        denominators[first:after_clauses] = clause_denominators
-        counts[after_clauses + 1 : last + 1] = 2
-        denominators[after_clauses:last] = 2
-        return (
-            np.cumsum(counts, out=counts),
-            np.concatenate([tries, clause_states, clause_states, targets, between]),
-            np.concatenate(
-                [
-                    np.ones(len(tries) + m, dtype=np.int64),
-                    chances,
-                    numerators,
-                    np.ones(len(between), dtype=np.int64),
-                ]
-            ),
-            denominators,
-        )
-
-    def _solve_chances(self) -> tuple[NDArray[np.int64], int]:
-        """Numerators and denominator of [solve], in lowest terms."""
-        if self.weights is None:
-            return np.ones(self.n_clauses, dtype=np.int64), self.n_clauses
-        divisor = math.gcd(self.total_weight, int(np.gcd.reduce(self.weights)))
-        return self.weights // divisor, self.total_weight // divisor
 
     # OLIVE's program --------------------------------------------------------
 
@@ -400,72 +342,6 @@ def as_assignment(values: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
     if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
         raise ValueError("truth values must be booleans or 0 and 1")
     return array.astype(np.bool_)
-
-
-def _clause_actions(
-    literal_states: NDArray[np.int32], layout: Layout
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Successors of all clause actions, equal ones merged.
-
-    Parameters
-    ----------
-    literal_states
-        int32, shape (m, 3): the states o_{j,k}^1.
-
-    Returns
-    -------
-    targets, numerators, counts, denominators
-        The first two flat, the others one entry an action.
-    """
-    m, actions = len(literal_states), layout.clause_actions
-    first = np.int32(layout.first_literal_state)
-    # o^0 is the other state of its pair; pairs start at an even distance.
-    opposite = ((literal_states - first) ^ 1) + first
-    targets = np.empty((m, actions, 3), dtype=np.int32)
-    targets[:, :7] = np.where(
-        CLAUSE_BITS[None] == 1, literal_states[:, None], opposite[:, None]
-    )
-    numerators = np.ones((m, actions, 3), dtype=np.int8)
-    kept = np.ones((m, actions, 3), dtype=np.bool_)
-    denominators = np.full((m, actions), 3, dtype=np.int64)
-    if actions > 7:
-        targets[:, 7] = layout.bottom_state
-        kept[:, 7, 1:] = False
-        denominators[:, 7] = 1
-    variables = (literal_states - first) // 2
-    _merge_equal_targets(variables, targets, numerators, kept, denominators)
-    return (
-        targets[kept],
-        numerators[kept].astype(np.int64),
-        kept.sum(axis=2, dtype=np.int64).ravel(),
-        denominators.ravel(),
-    )
-
-
-def _merge_equal_targets(
-    variables: NDArray[np.int32],
-    targets: NDArray[np.int32],
-    numerators: NDArray[np.int8],
-    kept: NDArray[np.bool_],
-    denominators: NDArray[np.int64],
-) -> None:
-    """Add up the chances of equal targets in clauses that repeat a variable."""
-    a, b, c = variables.T
-    repeats = np.flatnonzero((a == b) | (a == c) | (b == c))
-    if not len(repeats):
-        return
-    a, b, c = np.moveaxis(targets[repeats, :7], 2, 0)
-    ab, ac, bc = a == b, a == c, b == c
-    same = ab & ac
-    chances = np.ones((len(repeats), 7, 3), dtype=np.int8)
-    chances[..., 0] += ab
-    chances[..., 0] += ac
-    chances[..., 1] += bc
-    chances[same, 0] = 1
-    numerators[repeats, :7] = chances
-    kept[repeats, :7, 1] = ~ab
-    kept[repeats, :7, 2] = ~(ac | bc)
-    denominators[repeats, :7] = np.where(same, 1, 3)
 
 
 def _checked_weights(
