@@ -40,7 +40,7 @@ policy read back takes the first of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -50,9 +50,9 @@ from numpy.typing import NDArray
 
 from algorithms.olive_terms import (
     Backup,
+    action_classes,
     backup_range,
     distinct_actions,
-    first_equal,
     needed_states,
     single_state_constraints,
     support_states,
@@ -145,15 +145,17 @@ class ProgramModel:
         values = [self.program.lower] * len(self.model.variables)
         for state, variable in self.value_index.items():
             values[variable] = g[state]
+        taken: dict[int, int] = {}
         for state, binaries in self.policy_index.items():
-            taken = first_equal(mdp, state, int(pair.policy[state]))
+            taken[state] = action_classes(mdp, state)[int(pair.policy[state])]
             for local, variable in binaries.items():
-                values[variable] = Fraction(int(local == taken))
+                values[variable] = Fraction(int(local == taken[state]))
         for state, variable in self.backup_index.items():
             action = mdp.actions(state)[int(pair.policy[state])]
             values[variable] = Backup.of(self.program, action).at(g)
         for (state, local), variable in self.q_index.items():
-            if first_equal(mdp, state, int(pair.policy[state])) == local:
+            # without a choice f(x,a) is the variable of g(x)
+            if taken.get(state, local) == local:
                 values[variable] = g[state]
         return values
 
@@ -168,91 +170,95 @@ def program_model(program: OliveProgram, form: Form) -> ProgramModel:
         built.value_index[state] = built.model.add_variable(
             f"g({mdp.state_names[state]})", program.lower, program.upper
         )
-    support = support_states(program)
-    choosing = set(support) | ({mdp.start} if form == "q-function" else set())
-    for state in sorted(choosing):
-        actions = distinct_actions(mdp, state)
-        if form == "q-function":
-            _add_q_values(built, state, actions)
-        if len(actions) > 1:
-            _add_choice(built, state, actions)
     alone = single_state_constraints(program)
-    for state in support:
-        if state in built.policy_index:
-            _add_backup(built, state, alone.get(state))
+    support = set(support_states(program))
+    choosing = support | ({mdp.start} if form == "q-function" else set())
+    for state in sorted(choosing):
+        labels = _labels(program, state)
+        if form == "q-function":
+            _add_q_values(built, state, labels)
+        if len(labels) > 1:
+            _add_choice(built, state, labels)
+            if form == "q-function":
+                _add_greedy_rows(built, state, labels)
+            if state in support:
+                _add_backup(built, state, labels, alone.get(state))
     _add_constraints(built)
     start = built.value_index[mdp.start]
     built.model.set_objective([start], [1], maximise=True)
     return built
 
 
-def _add_choice(built: ProgramModel, state: int, actions: Sequence[int]) -> None:
-    """Binaries that choose one action; in the Q-function form, a greedy one."""
-    name = built.program.mdp.state_names[state]
-    binaries = {
-        local: built.model.add_variable(
-            f"pi({_label(built.program, state, local)})", 0, 1, integer=True
-        )
-        for local in actions
+def _labels(program: OliveProgram, state: int) -> dict[int, str]:
+    """Label "state,action" of each distinct action of a state."""
+    mdp = program.mdp
+    name, first = mdp.state_names[state], int(mdp.action_offset[state])
+    return {
+        local: f"{name},{mdp.action_names[first + local]}"
+        for local in distinct_actions(mdp, state)
     }
-    built.policy_index[state] = binaries
-    built.model.add_row(
-        list(binaries.values()), [1] * len(binaries), "==", 1, f"choice({name})"
-    )
-    if built.form == "q-function":
-        width = built.program.upper - built.program.lower
-        for local, binary in binaries.items():
-            label = _label(built.program, state, local)
-            f, v = built.q_index[state, local], built.value_index[state]
-            built.model.add_row([v, f], [1, -1], ">=", 0, f"maximum({label})")
-            built.model.add_row(
-                [v, f, binary], [1, -1, width], "<=", width, f"greedy({label})"
-            )
 
 
-def _add_q_values(built: ProgramModel, state: int, actions: Sequence[int]) -> None:
+def _add_q_values(built: ProgramModel, state: int, labels: Mapping[int, str]) -> None:
     """f(x,a) for the distinct actions; with one action it is v(x) itself."""
-    if len(actions) == 1:
-        built.q_index[state, actions[0]] = built.value_index[state]
+    if len(labels) == 1:
+        built.q_index[state, next(iter(labels))] = built.value_index[state]
         return
-    for local in actions:
-        label = _label(built.program, state, local)
+    for local, label in labels.items():
         built.q_index[state, local] = built.model.add_variable(
             f"f({label})", built.program.lower, built.program.upper
         )
 
 
-def _add_backup(built: ProgramModel, state: int, alone: Fraction | None) -> None:
+def _add_choice(built: ProgramModel, state: int, labels: Mapping[int, str]) -> None:
+    """Binaries that choose one of the distinct actions."""
+    binaries = {
+        local: built.model.add_variable(f"pi({label})", 0, 1, integer=True)
+        for local, label in labels.items()
+    }
+    built.policy_index[state] = binaries
+    name = built.program.mdp.state_names[state]
+    built.model.add_row(
+        list(binaries.values()), [1] * len(binaries), "==", 1, f"choice({name})"
+    )
+
+
+def _add_greedy_rows(
+    built: ProgramModel, state: int, labels: Mapping[int, str]
+) -> None:
+    """v(x) = max_a f(x,a), attained by the action chosen."""
+    width = built.program.upper - built.program.lower
+    v = built.value_index[state]
+    for local, binary in built.policy_index[state].items():
+        f, label = built.q_index[state, local], labels[local]
+        built.model.add_row([v, f], [1, -1], ">=", 0, f"maximum({label})")
+        built.model.add_row(
+            [v, f, binary], [1, -1, width], "<=", width, f"greedy({label})"
+        )
+
+
+def _add_backup(
+    built: ProgramModel, state: int, labels: Mapping[int, str], alone: Fraction | None
+) -> None:
     """b(x), made equal to the chosen action's backup by big-M rows."""
     program, model = built.program, built.model
-    binaries = built.policy_index[state]
     actions = program.mdp.actions(state)
-    backups = {local: Backup.of(program, actions[local]) for local in binaries}
+    backups = {local: Backup.of(program, actions[local]) for local in labels}
     low, high = backup_range(program, list(backups.values()), alone)
     b = model.add_variable(f"backup({program.mdp.state_names[state]})", low, high)
     built.backup_index[state] = b
     for local, backup in backups.items():
-        label = _label(program, state, local)
-        targets = [built.value_index[s] for s in backup.states]
-        indices = [b, binaries[local], *targets]
+        indices = [b, built.policy_index[state][local]]
+        indices += [built.value_index[s] for s in backup.states]
         minus = [-c for c in backup.coefficients]
         above, below = high - backup.low, backup.high - low
-        if above > 0:  # else b never exceeds the backup
-            model.add_row(
-                indices,
-                [1, above, *minus],
-                "<=",
-                backup.constant + above,
-                f"above({label})",
-            )
+        reward, label = backup.constant, labels[local]
+        if above > 0:  # else b(x) never exceeds the backup
+            coefs: list[Fraction | int] = [1, above, *minus]
+            model.add_row(indices, coefs, "<=", reward + above, f"above({label})")
         if below > 0:
-            model.add_row(
-                indices,
-                [1, -below, *minus],
-                ">=",
-                backup.constant - below,
-                f"below({label})",
-            )
+            coefs = [1, -below, *minus]
+            model.add_row(indices, coefs, ">=", reward - below, f"below({label})")
 
 
 def _add_constraints(built: ProgramModel) -> None:
@@ -295,8 +301,3 @@ def add_constraint(
         return
     model.add_row(indices, coefficients, "<=", constant + tolerance, f"{name}+")
     model.add_row(indices, coefficients, ">=", constant - tolerance, f"{name}-")
-
-
-def _label(program: OliveProgram, state: int, local: int) -> str:
-    action = program.mdp.actions(state)[local]
-    return f"{program.mdp.state_names[state]},{program.mdp.action_names[action]}"

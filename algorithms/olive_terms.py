@@ -6,6 +6,7 @@ policies, so that both agree on which states and actions occur in it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -55,30 +56,35 @@ class Backup:
         return sum(terms, self.constant)
 
 
-def distinct_actions(mdp: TabularMDP, state: int) -> list[int]:
-    """Local indices of the first of each group of equal actions of a state.
+def action_classes(mdp: TabularMDP, state: int) -> list[int]:
+    """First equal action of each action of a state, as local indices.
 
     Actions are equal when reward and successors with probabilities are.
     """
     first: dict[object, int] = {}
-    for local, action in enumerate(mdp.actions(state)):
+    return [
         first.setdefault(_action_key(mdp, action), local)
-    return list(first.values())
-
-
-def first_equal(mdp: TabularMDP, state: int, local: int) -> int:
-    """First action of a state that is equal to the given one."""
-    action = mdp.actions(state)[local]
-    key = _action_key(mdp, action)
-    return next(
-        other
-        for other, candidate in enumerate(mdp.actions(state))
-        if _action_key(mdp, candidate) == key
-    )
+        for local, action in enumerate(mdp.actions(state))
+    ]
 
 
 def _action_key(mdp: TabularMDP, action: int) -> object:
-    return mdp.reward(action), frozenset(mdp.successors(action))
+    """Reward, and successors with shares of the least common denominator."""
+    low, high = (int(t) for t in mdp.transition_offset[action : action + 2])
+    targets = mdp.transition_target[low:high].tolist()
+    numerators = mdp.transition_numerator[low:high].tolist()
+    divisor = math.gcd(*numerators)
+    shares = sorted(
+        (target, share // divisor)
+        for target, share in zip(targets, numerators, strict=True)
+    )
+    reward = mdp.reward(action)
+    return reward.numerator, reward.denominator, tuple(shares)
+
+
+def distinct_actions(mdp: TabularMDP, state: int) -> list[int]:
+    """Local indices of the first of each group of equal actions of a state."""
+    return sorted(set(action_classes(mdp, state)))
 
 
 def support_states(program: OliveProgram) -> list[int]:

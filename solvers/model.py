@@ -160,5 +160,9 @@ class LinearModel:
         for i, c in zip(indices, coefficients, strict=True):
             if not 0 <= i < len(self.variables):
                 raise ValueError(f"row {name!r}: no variable with index {i}")
-            merged[int(i)] = merged.get(int(i), Fraction(0)) + c
+            before = merged.get(int(i))
+            if before is not None:
+                merged[int(i)] = before + c
+            else:
+                merged[int(i)] = c if isinstance(c, Fraction) else Fraction(c)
         return {i: c for i, c in merged.items() if c}
