@@ -1,8 +1,9 @@
 """Mixed-integer linear programs: solve, confirm exactly, write, read back.
 
 Engines are run through PuLP (`solvers.pulp_adapter`) on the integer form of the
-model (`solvers.integer_form`), in a child process that the limits can kill,
-with relative and absolute gap 0 and tolerances of 1e-9.
+model (`solvers.integer_form`), its objective scaled to integers too
+(`solvers.objective`), in a child process that the limits can kill, with
+relative and absolute gap 0 and tolerances of 1e-9.
 
 None of their answers is a proof. They compute in floating point, and CBC has
 called a feasible program infeasible; so an outcome of `solve_milp` always has
@@ -25,6 +26,7 @@ from solvers.child import run_in_child
 from solvers.integer_form import IntegerForm, integer_form
 from solvers.lp import solve_lp
 from solvers.model import LinearModel
+from solvers.objective import scaled_objective
 from solvers.outcome import LinearOutcome, Status
 from solvers.program_files import write_lp, write_mps
 from solvers.pulp_adapter import Answer, PulpModel, available_engines, to_pulp
@@ -94,11 +96,15 @@ def solve_milp(
         raise ValueError(f"threads {threads} is not positive")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time limit {time_limit} is negative or no number")
+    scaled = scaled_objective(model)
     try:
-        form = integer_form(model)
+        form = integer_form(scaled.model)
     except ValueError as exc:
         return _unknown(engine, start, str(exc))
     answer = _ask(form, engine, start, time_limit, memory_limit, threads)
+    if answer.bound is not None:
+        bound = scaled.original(-answer.bound if form.negated else answer.bound)
+        answer = replace(answer, bound=bound)
     return replace(
         _translate(model, form, answer),
         engine=engine,
@@ -236,15 +242,14 @@ def _ask(
 
 
 def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearOutcome:
-    """Turn an answer on the form into an outcome of the model."""
-    sign = -1 if form.negated else 1
+    """Turn an answer on the form, its bound translated, into an outcome."""
     outcome = LinearOutcome(
         answer.status,
         None,
         None,
         0.0,
         "",
-        bound=None if answer.bound is None else sign * answer.bound,
+        bound=answer.bound,
         nodes=answer.nodes,
         reason=answer.reason if answer.status in _WITH_REASON else "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import subprocess
@@ -16,6 +17,7 @@ import numpy as np
 import pulp
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from solvers import highs as highs_module
 from solvers import pulp_adapter
@@ -23,8 +25,9 @@ from solvers.child import run_in_child
 from solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable, integer_form
 from solvers.milp import available_engines, confirm, solve_milp, to_pulp
 from solvers.model import LinearModel
+from solvers.objective import scaled_objective
 from solvers.outcome import LinearOutcome, Status
-from tests.support.linear import brute_force_milp, linear_models
+from tests.support.linear import brute_force_milp, linear_models, vertices
 
 ENGINES = available_engines()
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -528,3 +531,68 @@ def test_the_integer_form_is_the_model(model):
     assert [form.names[f"c{i}"] for i in range(len(model.rows))] == [
         row.name for row in model.rows
     ]
+
+
+# ---------------------------------------------------------- the scaled objective
+
+
+@given(linear_models(integer=True, max_variables=3), st.booleans(), st.data())
+@settings(max_examples=60)
+def test_the_scaled_objective_is_the_models(model, defined, data):
+    if defined:
+        # Name the objective by a variable and an equation.
+        z = model.add_variable("z", -1000, 1000)
+        factor = data.draw(st.sampled_from([1, -2, Fraction(3, 7)]))
+        indices, costs = [z, *model.objective], list(model.objective.values())
+        coefficients = [factor, *(-factor * c for c in costs)]
+        constant = model.objective_constant
+        model.add_row(indices, coefficients, "==", factor * constant)
+        model.set_objective(
+            [z],
+            [data.draw(st.sampled_from([1, 5]))],
+            maximise=model.maximise,
+            constant=constant,
+        )
+    scaled = scaled_objective(model)
+    numbers = scaled.model.objective.values()
+    assert all(c.denominator == 1 for c in numbers)
+    assert math.gcd(*(int(c) for c in numbers)) in (0, 1)
+    assert scaled.scale > 0
+    assert scaled.model.objective_constant == 0
+    assert scaled.model.rows == model.rows
+    for point in vertices(model):
+        value = scaled.model.objective_value(point) / scaled.scale + scaled.constant
+        assert value == model.objective_value(point)
+        assert scaled.original(float(scaled.model.objective_value(point))) == (
+            pytest.approx(float(value))
+        )
+
+
+def test_only_definitions_are_put_in():
+    model = LinearModel()
+    z = model.add_variable("z", 0, 1)
+    x = model.add_variable("x", 0, 1, integer=True)
+    model.add_row([z, x], [24, -23], "==", 0)
+    model.set_objective([z], [1], maximise=True)
+    assert scaled_objective(model).model.objective == {x: 1}
+    assert scaled_objective(model).scale == Fraction(24, 23)
+    model.add_row([z, x], [1, 1], "<=", 2)
+    assert scaled_objective(model).model.objective == {z: 1}
+    model.rows = [replace(model.rows[0], sense="<=")]
+    assert scaled_objective(model).model.objective == {z: 1}
+
+
+@every_engine
+def test_objective_and_bound_are_the_models_own(engine):
+    model = LinearModel()
+    z = model.add_variable("g(s0)", 0, 1)
+    misses = [model.add_variable(f"y{j}", 0, 1, integer=True) for j in range(3)]
+    model.add_row([z, *misses], [1, *[Fraction(1, 9)] * 3], "==", 1)
+    model.add_row(misses, [1, 1, 1], ">=", 1)
+    model.set_objective([z], [1], maximise=True, constant=Fraction(1, 2))
+    outcome = solve_milp(model, engine=engine)
+    assert outcome.objective == pytest.approx(8 / 9 + 1 / 2)
+    assert outcome.values[z] == pytest.approx(8 / 9)
+    if outcome.bound is not None:
+        assert outcome.bound == pytest.approx(8 / 9 + 1 / 2)
+    assert confirm(model, outcome).objective == Fraction(25, 18)
