@@ -201,7 +201,7 @@ def fit_enumerated(
     )
     best = int(np.argmin(losses))
     largest = 1 + magnitude(targets)
-    terms = 3 * (largest_group(groups) + size)
+    terms = 5 * (largest_group(groups) + size)
     bound = 2 * summation_bound(terms, float(total.sum()) * largest**2)
     operations = 3 * len(groups) + 3 * len(value_class) * size
     if bound > epsilon_sub:

@@ -104,7 +104,7 @@ class LinearForm:
         self.lower = np.full(size, -value_class.bound)
         self.upper = np.full(size, value_class.bound)
         self._ranged = np.zeros((0, size))
-        self._begun = False
+        self._given_out: set[bytes] = set()
 
     def rows(self, functionals: Sequence[Functional]) -> csr_matrix:
         """Σ_i α_i φ(x_i), one row a functional."""
@@ -127,16 +127,24 @@ class LinearForm:
 
     def range_rows(self, functionals: Sequence[Functional]) -> csr_matrix:
         """Features: the whole table once, or those of new observations."""
+        size = len(self.lower)
         if self._features.table is None:
             fresh = [self._features(f.observations) for f in functionals]
-            new = np.concatenate([np.zeros((0, len(self.lower))), *fresh])
-        elif self._begun:
-            new = np.zeros((0, len(self.lower)))
+            rows = np.concatenate([np.zeros((0, size)), *fresh])
+        elif len(self._ranged):
+            return csr_matrix((0, size))
         else:
-            new = self._features.table
-        self._begun = True
-        self._ranged = np.concatenate([self._ranged, new])
-        return csr_matrix(new)
+            rows = self._features.table
+        # Bytes as keys only save repetition; two forms of zero would do no harm.
+        keys = [row.tobytes() for row in rows]
+        new = [i for i, key in enumerate(keys) if not self._known(key)]
+        self._ranged = np.concatenate([self._ranged, rows[new]])
+        return csr_matrix(rows[new])
+
+    def _known(self, key: bytes) -> bool:
+        known = key in self._given_out
+        self._given_out.add(key)
+        return known
 
     def exact_range_rows(self) -> list[ExactRow]:
         """Features of all observations so far."""

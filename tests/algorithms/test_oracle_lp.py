@@ -182,6 +182,20 @@ def test_one_hot_features_make_linear_values_tabular():
     assert np.isclose(linear.value, tabular.value, atol=3e-7)
 
 
+def test_linear_values_keep_their_range_at_all_observations_so_far():
+    values = LinearValueClass(1, bound=10.0)
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+    here, far = Functional([[1.0]], [1.0]), Functional([[4.0]], [1.0])
+    program = ValueProgram(values)
+    assert program.optimise(here, **accuracies).value == pytest.approx(1)
+    assert program.optimise(far, **accuracies).value == pytest.approx(1)
+    # Now 4θ ≤ 1 as well: the class is that of the data seen.
+    assert program.optimise(here, **accuracies).value == pytest.approx(0.25)
+    exact = program.optimise(here, exact=True, **accuracies)
+    assert exact.exact_value == Fraction(1, 4)
+    assert exact.function.exact == (Fraction(1, 4),)
+
+
 # ------------------------------------------------------- accuracy and exactness
 
 
