@@ -65,6 +65,13 @@ class ChildResult(Generic[Value]):
     message: str = ""
     details: str = ""
 
+    def raise_error(self, what: str) -> None:
+        """Raise RuntimeError, naming what failed, if the function raised."""
+        if self.status == "error":
+            error = RuntimeError(f"{what} failed: {self.message}")
+            error.add_note(self.details)
+            raise error
+
 
 def run_in_child(
     function: Callable[[*Args], Value],

@@ -125,13 +125,14 @@ class SatOutcome:
 
 @dataclass(frozen=True)
 class MaxSatOutcome:
-    """Result of a MaxSAT call in which every clause is soft.
+    """Result of a MaxSAT call.
 
     Attributes
     ----------
     status
-        SATISFIABLE when the optimum was found (an all-soft formula always
-        has one), else UNKNOWN.
+        SATISFIABLE when the optimum was found, UNSATISFIABLE when the hard
+        clauses have no model (so never where every clause is soft), else
+        UNKNOWN.
     cost
         Least total weight of falsified clauses (number, when unweighted), or
         None. It has been recomputed from `model`.

@@ -198,10 +198,7 @@ def unpack_model(packed: bytes, n_variables: int) -> NDArray[np.bool_]:
 
 
 def _unwrap(child: ChildResult[_Answer], engine: str) -> tuple[bool | None, bytes, str]:
-    if child.status == "error":
-        error = RuntimeError(f"{engine} failed: {child.message}")
-        error.add_note(child.details)
-        raise error
+    child.raise_error(engine)
     if child.value is None:
         return None, b"", child.message
     answer, payload = child.value
