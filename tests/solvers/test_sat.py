@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reduction.dimacs import read_dimacs
 from solvers import child, sat
 from solvers.child import ChildResult
 from solvers.outcome import SatStatus
 from solvers.proof import check_drat
 from solvers.sat import Clauses, engines, satisfied, solve_sat
+from tests.support.cases import case_parameters
 
 SAT, UNSAT, UNKNOWN = (
     SatStatus.SATISFIABLE,
@@ -72,6 +74,23 @@ def test_agrees_with_brute_force(formula):
         assert outcome.status is UNSAT
         assert outcome.model is None
         assert check_drat(clauses, outcome.proof).valid
+
+
+def known_cases():
+    return [
+        case
+        for case in case_parameters("satlib", "cadical", "dense", "odd")
+        if case.values[0].expected.get("satisfiable") is not None
+    ]
+
+
+@pytest.mark.parametrize("case", known_cases())
+def test_known_cases(case):
+    formula = read_dimacs(case.path).formula
+    outcome = solve_sat(formula, formula.n_variables, proof=True, time_limit=60)
+    assert (outcome.status is SAT) == case.expected["satisfiable"]
+    if outcome.status is UNSAT:
+        assert check_drat(formula, outcome.proof).valid
 
 
 def all_formulas_of_a_kind(seed, count):
