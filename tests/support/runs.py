@@ -1,0 +1,38 @@
+"""The adversarial run spelled out on whole programs, without `reduction.run`."""
+
+from collections.abc import Iterator
+
+from algorithms.distribution import Distribution
+from algorithms.mdp import TabularMDP
+from algorithms.olive_program import OliveProgram
+from reduction.family import Family, Variant
+from reduction.run_functions import QFunction, q_functions
+from reduction.run_schedule import Move
+
+
+def replayed(
+    family: Family, member: TabularMDP
+) -> Iterator[tuple[Move, QFunction, OliveProgram]]:
+    """Yield each round's move, its f, and the program that it maximises over."""
+    for move, f, constraints in _rounds(family, member):
+        yield move, f, OliveProgram(member, list(constraints))
+
+
+def program_left(family: Family, member: TabularMDP) -> OliveProgram:
+    """Build the program that the whole run leaves."""
+    *_, (_, _, constraints) = _rounds(family, member)
+    return OliveProgram(member, constraints)
+
+
+def _rounds(
+    family: Family, member: TabularMDP
+) -> Iterator[tuple[Move, QFunction, list[Distribution]]]:
+    """The list of constraints is one and the same, and grows after each round."""
+    every = family.variant is Variant.ALL_LEVELS
+    constraints: list[Distribution] = []
+    for move, f in q_functions(family):
+        yield move, f, constraints
+        for level in (1, 2, 3) if every else (move.level,):
+            met = member.distribution(f.policy, level)
+            if len(met.states) and met not in constraints:
+                constraints.append(met)
