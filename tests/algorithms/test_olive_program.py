@@ -123,7 +123,7 @@ def test_errors_match_their_definition(data: st.DataObject) -> None:
         Violation("value", s, v - bound)
         for s, v in enumerate(pair.values())
         for bound in (program.lower, program.upper)
-        if (v < bound == program.lower) or (v > bound == program.upper)
+        if (bound == program.lower > v) or (bound == program.upper < v)
     ]
     constraints = [
         Violation("constraint", i, e)
@@ -286,6 +286,35 @@ def test_big_m_is_the_least_that_never_cuts(program: OliveProgram) -> None:
                 ends = [sign * c * variable.lower, sign * c * variable.upper]
                 worst += 0 if variable.integer else max(ends)
             assert worst == 0
+
+
+def test_the_range_of_a_backup_allows_for_the_tolerance_and_the_mass() -> None:
+    """A constraint on half of the mass at one state allows twice the error."""
+    mdp = TabularMDP.from_lists([("s", 1, [("a", 2, {}), ("b", -1, {})])])
+    share = Distribution.from_fractions({0: HALF}, 1)
+    for tolerance, range_ in [(HALF, (-1, 2)), (Fraction(1, 4), (-HALF, 3 * HALF))]:
+        built = OliveProgram(mdp, [share], tolerance).to_model()
+        backup = built.model.variables[built.backup_index[0]]
+        assert (backup.lower, backup.upper) == range_
+    best = Pair.from_fractions([1], [0])
+    built = OliveProgram(mdp, [share], HALF).to_model()
+    assert built.model.is_feasible(built.point(best))
+    whole = Distribution.from_fractions({0: 1}, 1)
+    assert not OliveProgram(mdp, [whole], HALF).is_feasible(best)
+
+
+def test_the_policy_of_the_q_function_form_is_greedy() -> None:
+    mdp, collected = one_variable_family()
+    built = OliveProgram(mdp, collected).to_model("q-function")
+    point = built.point(mdp.optimal_values())
+    start = mdp.start
+    for local, value, greedy in [(0, Fraction(5, 6), True), (0, Fraction(6, 7), False)]:
+        changed = list(point)
+        changed[built.q_index[start, local]] = value
+        assert built.model.is_feasible(changed) == greedy
+    tie = list(point)
+    tie[built.q_index[start, 3]] = HALF  # the action taken, below its value
+    assert not built.model.is_feasible(tie)
 
 
 def test_equal_actions_share_a_binary() -> None:

@@ -76,8 +76,9 @@ def programs(draw: st.DrawFn, *, max_states: int = 5) -> OliveProgram:
     mdp = draw(mdps(max_states=max_states))
     collected = draw(st.lists(distributions(mdp), max_size=4))
     tolerance = draw(st.sampled_from([0, 0, Fraction(1, 10), Fraction(1, 3)]))
-    lower = draw(st.sampled_from([0, -1]))
-    return OliveProgram(mdp, collected, tolerance, lower, 1)
+    lower = draw(st.sampled_from([0, 0, -1, Fraction(-1, 7), Fraction(1, 5)]))
+    upper = draw(st.sampled_from([1, 1, Fraction(9, 7)]))
+    return OliveProgram(mdp, collected, tolerance, lower, upper)
 
 
 def all_policies(mdp: TabularMDP) -> list[list[int]]:
