@@ -112,8 +112,9 @@ class ProjectedModel(ReductionModel):
     def point(self, assignment: ArrayLike) -> list[Fraction]:
         """Exact point of the certificate; see `ReductionModel.point`.
 
-        (For an assignment that satisfies no clause it is worth more, 1 - p,
-        where that is better than [solve].)
+        Two assignments that are never optimal differ: one so bad that its
+        certificate takes [try C_j] is a point of [solve] here if there is no z;
+        and one that satisfies no clause is worth 1 - p here if there is.
         """
         truth = as_assignment(assignment, self.family.n_variables)
         values = [Fraction(0)] * len(self.model.variables)

@@ -257,4 +257,6 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
         f"{place}, cut",
     )
     if quits:
-        model.add_row([g, policy[QUIT]], [1, family.top], "<=", family.top, "quit")
+        model.add_row(
+            [g, policy[QUIT]], [1, family.top], "<=", family.top, f"{place}, [quit]"
+        )
