@@ -1,0 +1,119 @@
+"""``olivine claims``: the ledger of the paper's claims and of our own."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from olivine.common import (
+    ExitStatus,
+    internal_error,
+    print_json,
+    say,
+    stdout_console,
+    verb,
+    worst,
+)
+from olivine.options import Json
+
+if TYPE_CHECKING:
+    from algorithms.claims import Claim
+
+# Claims register themselves beside the code that checks them when these are
+# imported; the order here is the order of the ledger.
+MODULES = ("reduction.claims",)
+
+
+@verb
+def claims(
+    identifiers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Only these entries; all by default."),
+    ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run the checks and give verdicts.")
+    ] = False,
+    json_lines: Json = False,
+) -> int:
+    """List the claims of the paper and of this project, or check them with --run.
+
+    Exit status: 0 done, 1 a claim was refuted by its check.
+
+    Example: [bold]olivine claims --run theorem-o[/bold]
+    """
+    entries = _select(identifiers or [])
+    statuses = []
+    for entry in entries:
+        record, status = _record(entry, run)
+        statuses.append(status)
+        if json_lines:
+            print_json(record)
+        else:
+            _show(record)
+    return worst(statuses)
+
+
+def _select(identifiers: list[str]) -> list[Claim]:
+    """Entries of these names in the ledger's order, all when there are none."""
+    from algorithms.claims import registered
+
+    for module in MODULES:
+        import_module(module)
+    entries = registered()
+    known = {entry.id for entry in entries}
+    for identifier in identifiers:
+        if identifier not in known:
+            raise typer.BadParameter(
+                f"no claim {identifier!r}; olivine claims lists them"
+            )
+    return [e for e in entries if not identifiers or e.id in identifiers]
+
+
+def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
+    """Describe an entry, after running its check if wanted."""
+    start = time.perf_counter()
+    verdict, text, status = None, None, ExitStatus.DONE
+    if run:
+        try:
+            evidence = None if entry.check is None else entry.check()
+        except Exception as error:
+            text = internal_error(error)
+            status = ExitStatus.CONTRADICTION
+        else:
+            verdict = entry.verdict(evidence)
+            text = "nothing checks it yet" if evidence is None else evidence.text
+            if verdict == "refuted":
+                status = ExitStatus.CONTRADICTION
+    record = {
+        "id": entry.id,
+        "source": entry.source,
+        "statement": entry.statement,
+        "method": entry.method,
+        "verdict": verdict,
+        "evidence": text,
+        "seconds": round(time.perf_counter() - start, 6) if run else None,
+    }
+    if entry.erratum:
+        record["erratum"] = entry.erratum
+    if status is not ExitStatus.DONE:
+        say(f"olivine: claim {entry.id}: {verdict or 'its check failed'}")
+    return record, status
+
+
+def _show(record: dict[str, Any]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = stdout_console()
+    title = Text.assemble((record["id"], "bold"), f"  ({record['source']})")
+    if record["verdict"] is not None:
+        title.append(f"  {record['verdict']}", style="bold")
+    console.print(title)
+    console.print(Padding(Text(record["statement"]), (0, 0, 0, 4)))
+    evidence = f"{record['method']}"
+    if record["evidence"] is not None:
+        evidence += f": {record['evidence']} ({record['seconds']:.1f} s)"
+    console.print(Padding(Text(evidence, style="dim"), (0, 0, 1, 4)))

@@ -1,0 +1,227 @@
+"""What every verb shares: exit status, JSON lines, options and inputs.
+
+Nothing here imports numpy or an engine, so that ``olivine --help`` stays fast;
+verbs import what they need when they run.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reduction.dimacs import DimacsFile
+
+
+class ExitStatus(enum.IntEnum):
+    """Exit status of every verb but ``solve`` when it has an answer."""
+
+    DONE = 0
+    CONTRADICTION = 1
+    BAD_INPUT = 2
+    UNDECIDED = 3
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
+    """Return the first that occurs of 1, 2, 3, 0 (0 when there is none)."""
+    seen = set(statuses)
+    for status in (
+        ExitStatus.CONTRADICTION,
+        ExitStatus.BAD_INPUT,
+        ExitStatus.UNDECIDED,
+    ):
+        if status in seen:
+            return status
+    return ExitStatus.DONE
+
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How input files are read (picklable: worker processes get one)."""
+
+    strict: bool = False
+    input_format: str | None = None
+    max_variables: int = 10**7
+
+    def read(self, path: str) -> DimacsFile:
+        """Read a file, or standard input for ``-``.
+
+        Raises
+        ------
+        ValueError, OSError
+            The file is malformed, or cannot be read.
+        """
+        from reduction.dimacs import read_dimacs
+
+        return read_dimacs(
+            path,
+            strict=self.strict,
+            input_format=self.input_format,  # type: ignore[arg-type]
+            max_variables=self.max_variables,
+        )
+
+
+_SUFFIXES = (".cnf", ".dimacs", ".wcnf")
+_COMPRESSED = (".gz", ".bz2", ".xz")
+
+
+def is_formula_name(name: str) -> bool:
+    """Whether a file of this name in a folder is taken for a formula."""
+    lower = name.lower()
+    for suffix in _COMPRESSED:
+        lower = lower.removesuffix(suffix)
+    return lower.endswith(_SUFFIXES)
+
+
+def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield (file, error) for every file named, folders replaced by their files.
+
+    A folder means the files in and below it that are named like formulas,
+    sorted. The error is None, or says why there is nothing to read.
+    """
+    for path in paths:
+        if path == STANDARD_INPUT or not os.path.isdir(path):
+            yield path, None
+            continue
+        problems: list[OSError] = []
+        found = sorted(
+            str(Path(folder) / name)
+            for folder, _, names in os.walk(path, onerror=problems.append)
+            for name in names
+            if is_formula_name(name)
+        )
+        for problem in problems:
+            yield str(problem.filename), describe(problem)
+        if not found and not problems:
+            yield path, f"{path}: no .cnf, .dimacs or .wcnf file in this folder"
+        for file in found:
+            yield file, None
+
+
+def describe(error: BaseException) -> str:
+    """One line for people: no errno, the file in front."""
+    if isinstance(error, OSError) and error.strerror:
+        name = error.filename
+        return f"{name}: {error.strerror}" if name is not None else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """Print one object on one line of standard output.
+
+    Names of files that are no UTF-8 come out escaped, so the line is always
+    ASCII and always printable.
+    """
+    sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def stderr_console() -> Console:
+    """Console for progress and messages; never writes to standard output."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def stdout_console() -> Console:
+    """Console for tables; wide where no terminal sets the width."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else 160
+    return Console(width=width, highlight=False)
+
+
+def printable(text: str) -> str:
+    """Escape what must not reach a terminal as it is, odd file names above all."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
+
+
+def say(message: str) -> None:
+    """Print one message on standard error, on one line."""
+    print(printable(message), file=sys.stderr)
+
+
+def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
+    """Say that a file is bad: an object under ``--json``, a line otherwise."""
+    if json_lines:
+        print_json({"file": file, "error": message})
+    else:
+        say(f"olivine: {message}")
+    return ExitStatus.BAD_INPUT
+
+
+def internal_error(error: BaseException) -> str:
+    """Describe an error that is ours, and print its traceback for the report."""
+    traceback.print_exception(error, file=sys.stderr)
+    return (
+        f"internal error: {type(error).__name__}: {describe(error)} "
+        "(this should be impossible: please report it with the input)"
+    )
+
+
+def verb(function: Callable[..., int]) -> Callable[..., None]:
+    """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
+
+    Input errors are dealt with where input is read; an exception that arrives
+    here is ours (status 1, with a traceback to report), save for an interrupt
+    (130), a reader that closed our output (141, quiet), output that cannot be
+    written (2) and memory that ran out (3).
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            status = function(*args, **kwargs)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            say("olivine: interrupted")
+            status = ExitStatus.INTERRUPTED
+        except BrokenPipeError:
+            _drop_stdout()
+            status = ExitStatus.BROKEN_PIPE
+        except OSError as error:
+            _drop_stdout()
+            say(f"olivine: {describe(error)}")
+            status = ExitStatus.BAD_INPUT
+        except MemoryError:
+            say("olivine: out of memory")
+            status = ExitStatus.UNDECIDED
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            say(f"olivine: {internal_error(error)}")
+            status = ExitStatus.CONTRADICTION
+        raise typer.Exit(int(status))
+
+    return run
+
+
+def _drop_stdout() -> None:
+    """Send what is still buffered nowhere, so that the end of Python is quiet."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # captured by a test: nothing will be flushed to a descriptor
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

@@ -1,0 +1,109 @@
+"""Writing a folder of files so that it appears complete or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def staged(
+    directory: Path, *, force: bool, stale: frozenset[str], last: str
+) -> Iterator[Path]:
+    """Yield a temporary folder whose files move to `directory` on success.
+
+    A new folder is written beside its place and renamed. Files for an existing
+    one are written inside it, on the same file system whatever is mounted
+    there, and moved one by one.
+
+    Parameters
+    ----------
+    directory
+        Where the files are to be; parents are made.
+    force
+        Whether a folder that is not empty will do. What is in it stays, save
+        for files written anew and those named in `stale`.
+    stale
+        Names of files that belong to an earlier run and would contradict this.
+    last
+        The file that describes the others and is moved after them.
+
+    Raises
+    ------
+    OSError
+        If something cannot be written, or `directory` is no folder, or is not
+        empty without `force`. Nothing is left of the attempt.
+    """
+    if directory.is_dir():
+        if not force and any(directory.iterdir()):
+            raise FileExistsError(
+                f"{directory}: the folder is not empty; --force writes into it"
+            )
+        parent, made = directory, None
+    elif os.path.lexists(directory):
+        raise NotADirectoryError(f"{directory}: exists and is no folder")
+    else:
+        parent = directory.absolute().parent
+        made = _make_parents(parent)
+    try:
+        stage = Path(tempfile.mkdtemp(dir=parent, prefix=".olivine-"))
+        try:
+            yield stage
+            if parent == directory:
+                _move_files(stage, directory, stale, last)
+            else:
+                umask = os.umask(0)
+                os.umask(umask)
+                stage.chmod(0o777 & ~umask)  # mkdtemp's own mode is 0700
+                stage.rename(directory)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except BaseException:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _make_parents(parent: Path) -> Path | None:
+    """Make missing parents and return the outermost one made, if any."""
+    missing = [p for p in (parent, *parent.parents) if not p.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    return missing[-1] if missing else None
+
+
+def _move_files(stage: Path, directory: Path, stale: frozenset[str], last: str) -> None:
+    written = sorted(
+        (file.name for file in stage.iterdir()), key=lambda name: (name == last, name)
+    )
+    for name in stale.difference(written):
+        (directory / name).unlink(missing_ok=True)
+    moved: list[Path] = []
+    try:
+        for name in written:
+            fresh = not (directory / name).exists()
+            os.replace(stage / name, directory / name)
+            if fresh:
+                moved.append(directory / name)
+    except BaseException:
+        for file in moved:
+            file.unlink(missing_ok=True)
+        raise
+
+
+def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
+    """Yield the text of a JSON value: objects over lines, lists on one each."""
+    if not isinstance(value, dict) or not value:
+        yield json.dumps(value, allow_nan=False)
+        return
+    separator = "{\n"
+    for key, entry in value.items():
+        yield f"{separator}{indent}  {json.dumps(key)}: "
+        yield from pretty_json(entry, indent + "  ")
+        separator = ",\n"
+    yield f"\n{indent}}}"

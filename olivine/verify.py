@@ -1,0 +1,263 @@
+"""``olivine verify``: the optimum of OLIVE's program equals satisfiability."""
+
+from __future__ import annotations
+
+import enum
+import multiprocessing
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from olivine.common import (
+    STANDARD_INPUT,
+    ExitStatus,
+    Reading,
+    describe,
+    expand,
+    internal_error,
+    print_json,
+    say,
+    stderr_console,
+    verb,
+    worst,
+)
+from olivine.options import (
+    DEFAULT_MAX_VARIABLES,
+    FormulationName,
+    Json,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    Seed,
+    StrictReading,
+    TimeLimit,
+    VariantName,
+    VariantOption,
+    checked_penalty,
+)
+from olivine.summary import show
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+Record = dict[str, Any]
+
+
+class RouteName(enum.StrEnum):
+    """Routes to the optimum."""
+
+    SAT = "sat"
+    MAXSAT = "maxsat"
+    MILP = "milp"
+    BRUTE = "brute"
+    WITNESS = "witness"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with each file; picklable for worker processes."""
+
+    reading: Reading
+    variant: str
+    penalty: Fraction | None
+    formulation: str | None
+    routes: tuple[str, ...] | None
+    time_limit: float | None
+    seed: int
+
+    def __call__(self, file: str) -> tuple[Record, ExitStatus]:
+        """Verify one file; whatever happens becomes a record."""
+        start = time.perf_counter()
+        try:
+            return self._verify(file, start)
+        except MemoryError:
+            return {"file": file, "error": f"{file}: out of memory"}, (
+                ExitStatus.UNDECIDED
+            )
+        except Exception as error:
+            return {"file": file, "error": f"{file}: {internal_error(error)}"}, (
+                ExitStatus.CONTRADICTION
+            )
+
+    def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
+        from reduction.instance import Instance
+        from reduction.verification import verify_instance
+
+        try:
+            source = self.reading.read(file)
+        except (ValueError, OSError) as error:
+            return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+        try:
+            instance = Instance.of(source.formula, self.variant, self.penalty)
+        except ValueError as error:
+            message = f"{file}: {describe(error)}"
+            return {"file": file, "error": message}, ExitStatus.BAD_INPUT
+        answer = verify_instance(
+            instance,
+            formulation=self.formulation,
+            routes=self.routes,  # type: ignore[arg-type]
+            time_limit=self.time_limit,
+            seed=self.seed,
+        )
+        record = {"file": file} | answer.to_json()
+        del record["seconds"]
+        record["warnings"] = list(source.warnings)
+        record["seconds"] = round(time.perf_counter() - start, 6)
+        if answer.agree is False:
+            return record, ExitStatus.CONTRADICTION
+        return record, ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
+
+
+@verb
+def verify(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="DIMACS files, folders of them, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    variant: VariantOption = VariantName.PAPER,
+    penalty: PenaltyOption = None,
+    formulation: Annotated[
+        FormulationName | None,
+        typer.Option(help="Formulation of the MILP route; by size when not given."),
+    ] = None,
+    route: Annotated[
+        list[RouteName] | None,
+        typer.Option(help="Run this route; repeatable. By size when not given."),
+    ] = None,
+    time_limit: TimeLimit = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Files verified at a time.")
+    ] = 1,
+    seed: Seed = 0,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    json_lines: Json = False,
+) -> int:
+    """Check that the optimum of OLIVE's program equals satisfiability.
+
+    Independent routes (a SAT solver, MaxSAT with Theorem O, a MILP of the
+    program, brute force, exact certificates) must agree. A route may take 60
+    seconds (the MILP 5) unless --time-limit says otherwise.
+
+    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided.
+
+    Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
+    """
+    job = Job(
+        reading=Reading(strict, input_format, max_variables),
+        variant=variant.value,
+        penalty=checked_penalty(variant, penalty),
+        formulation=None if formulation is None else formulation.value,
+        routes=tuple(r.value for r in route) if route else None,
+        time_limit=time_limit,
+        seed=seed,
+    )
+    inputs = list(expand(files))
+    statuses: list[ExitStatus] = []
+    records: list[Record] = []
+    with _progress(len(inputs), json_lines) as progress:
+        for record, status in _results(job, inputs, jobs):
+            statuses.append(status)
+            _announce(record, json_lines)
+            if json_lines:
+                print_json(record)
+            else:
+                records.append(record)
+            progress.advance(progress.task_ids[0])
+    if not json_lines:
+        show(records)
+    return worst(statuses)
+
+
+def _results(
+    job: Job, inputs: list[tuple[str, str | None]], jobs: int
+) -> Iterator[tuple[Record, ExitStatus]]:
+    """Yield results in the order of the inputs."""
+    files = [file for file, error in inputs if error is None]
+    results = _in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
+    for file, error in inputs:
+        if error is None:
+            yield next(results)
+        else:
+            yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
+
+
+def _in_parallel(
+    job: Job, files: list[str], jobs: int
+) -> Iterator[tuple[Record, ExitStatus]]:
+    """Verify files in worker processes; standard input stays in this one."""
+    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+
+    # Not by fork: this process may have threads.
+    methods = multiprocessing.get_all_start_methods()
+    method = "forkserver" if "forkserver" in methods else "spawn"
+    pool = ProcessPoolExecutor(
+        min(jobs, len(files) or 1),
+        mp_context=multiprocessing.get_context(method),
+        initializer=_start_worker,
+    )
+    try:
+        futures = [
+            None if file == STANDARD_INPUT else pool.submit(job, file) for file in files
+        ]
+        for file, future in zip(files, futures, strict=True):
+            try:
+                yield job(file) if future is None else future.result()
+            except BrokenExecutor:
+                message = f"{file}: a worker process died (out of memory?)"
+                yield {"file": file, "error": message}, ExitStatus.UNDECIDED
+    except BaseException:
+        # Interrupted: do not wait for what is running.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
+    pool.shutdown()
+
+
+def _start_worker() -> None:
+    # Ctrl-C reaches the whole group; workers then go without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def _progress(total: int, json_lines: bool) -> Iterator[Progress]:
+    """Show a bar on standard error, where somebody is there to see it."""
+    from rich.progress import Progress
+
+    # JSON on the same terminal would be drawn over.
+    hidden = not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
+    progress = Progress(
+        console=stderr_console(),
+        redirect_stdout=False,
+        transient=True,
+        disable=hidden or total < 2,
+    )
+    with progress:
+        progress.add_task("verifying", total=total)
+        yield progress
+
+
+def _announce(record: Record, json_lines: bool) -> None:
+    """Say warnings, contradictions and (without --json) errors on standard error."""
+    for warning in record.get("warnings", ()):
+        say(f"olivine: warning: {warning}")
+    for contradiction in record.get("contradictions", ()):
+        say(
+            f"olivine: {record['file']}: contradiction: {contradiction} "
+            "(this should be impossible: please report it with the input)"
+        )
+    if "error" in record and not json_lines:
+        say(f"olivine: {record['error']}")

@@ -1,0 +1,88 @@
+import pytest
+
+from algorithms import claims as ledger
+from algorithms.claims import Claim, Evidence
+from tests.support.commands import olivine
+
+KEYS = {"id", "source", "statement", "method", "verdict", "evidence", "seconds"}
+
+
+def test_the_ledger_lists_its_entries_without_verdicts() -> None:
+    done = olivine("claims", "--json")
+    assert done.status == 0
+    assert done.err == ""
+    assert len(done.records) == len({r["id"] for r in done.records}) >= 3
+    for record in done.records:
+        assert set(record) - {"erratum"} == KEYS
+        assert record["verdict"] is record["evidence"] is record["seconds"] is None
+        assert record["statement"]
+        assert record["source"]
+
+
+def test_the_ledger_for_people() -> None:
+    ids = [record["id"] for record in olivine("claims", "--json").records]
+    done = olivine("claims")
+    assert done.status == 0
+    for identifier in ids:
+        assert identifier in done.out
+
+
+@pytest.mark.long
+def test_every_claim_that_is_checked_holds() -> None:
+    done = olivine("claims", "--run", "--json")
+    assert done.status == 0
+    for record in done.records:
+        assert record["verdict"] in ("holds", "holds as corrected", "open")
+        assert record["evidence"]
+        assert record["seconds"] >= 0
+
+
+def broken() -> Evidence:
+    raise RuntimeError("the check breaks")
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    def entry(name, check, erratum=""):
+        return Claim(name, "a source", "a statement [x]", "exact", check, erratum)
+
+    made = [
+        entry("true", lambda: Evidence(True, "seen")),
+        entry("corrected", lambda: Evidence(True, "seen"), "7"),
+        entry("false", lambda: Evidence(False, "a counterexample")),
+        entry("nobody", None),
+        entry("broken", broken),
+    ]
+    monkeypatch.setattr(ledger, "_REGISTRY", {e.id: e for e in made})
+    monkeypatch.setattr("olivine.claims.MODULES", ())
+
+
+def test_verdicts(entries) -> None:
+    done = olivine("claims", "--run", "--json")
+    assert done.status == 1
+    verdicts = {record["id"]: record["verdict"] for record in done.records}
+    assert verdicts == {
+        "true": "holds",
+        "corrected": "holds as corrected",
+        "false": "refuted",
+        "nobody": "open",
+        "broken": None,
+    }
+    by_id = {record["id"]: record for record in done.records}
+    assert by_id["corrected"]["erratum"] == "7"
+    assert by_id["false"]["evidence"] == "a counterexample"
+    assert "RuntimeError" in by_id["broken"]["evidence"]
+    assert "claim false: refuted" in done.err
+
+
+def test_some_entries_only(entries) -> None:
+    done = olivine("claims", "nobody", "true", "--run", "--json")
+    assert done.status == 0
+    assert [record["id"] for record in done.records] == ["true", "nobody"]
+
+
+def test_verdicts_for_people(entries) -> None:
+    done = olivine("claims", "true", "false", "--run")
+    assert done.status == 1
+    assert "a statement [x]" in done.out
+    assert "refuted" in done.out

@@ -1,0 +1,138 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+import olivine as package
+from tests.support.commands import CASES, ROOT, olivine, run_olivine
+
+VERBS = ["claims", "generate", "report", "solve", "verify"]
+
+
+def test_version() -> None:
+    done = olivine("--version")
+    assert done.status == 0
+    assert done.out == f"olivine {package.__version__}\n"
+
+
+def test_help_lists_every_verb() -> None:
+    done = olivine("--help")
+    assert done.status == 0
+    for verb in VERBS:
+        assert verb in done.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself_with_an_example(verb: str) -> None:
+    done = olivine(verb, "--help")
+    assert done.status == 0
+    assert f"olivine {verb} " in done.out
+    assert "--json" in done.out
+
+
+def test_no_verb_shows_the_help() -> None:
+    done = olivine()
+    assert "Usage" in done.out + done.err
+    assert done.status in (0, 2)  # click has changed its mind on this
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["unknown"],
+        ["verify"],
+        ["verify", "a.cnf", "--variant", "other"],
+        ["verify", "a.cnf", "--route", "oracle"],
+        ["verify", "a.cnf", "--formulation", "other"],
+        ["verify", "a.cnf", "--penalty", "two"],
+        ["verify", "a.cnf", "--penalty", "0"],
+        ["verify", "a.cnf", "--penalty", "3/2"],
+        ["verify", "a.cnf", "--variant", "gap", "--penalty", "1/4"],
+        ["verify", "a.cnf", "--variant", "normalized", "--penalty", "1"],
+        ["verify", "a.cnf", "--time-limit", "0"],
+        ["verify", "a.cnf", "--time-limit", "soon"],
+        ["verify", "a.cnf", "--jobs", "0"],
+        ["verify", "a.cnf", "--seed", "-1"],
+        ["verify", "a.cnf", "--max-variables", "0"],
+        ["verify", "a.cnf", "--input-format", "smt"],
+        ["generate", "a.cnf"],
+        ["generate", "a.cnf", "-o", "x", "--format", "pdf"],
+        ["solve", "a.cnf", "--engine", "oracle"],
+        ["claims", "no-such-claim"],
+        ["report", "a.cnf"],
+    ],
+    ids=" ".join,
+)
+def test_usage_errors(arguments: list[str]) -> None:
+    done = olivine(*arguments)
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("verb", [["verify"], ["solve"]])
+@pytest.mark.parametrize("json", [True, False])
+def test_a_missing_file(verb, json: bool) -> None:
+    done = olivine(*verb, "no/such.cnf", *["--json"] * json)
+    assert done.status == 2
+    message = "no/such.cnf: No such file or directory"
+    if json:
+        assert done.record == {"file": "no/such.cnf", "error": message}
+        assert done.err == ""
+    else:
+        assert done.out == ""
+        assert done.err == f"olivine: {message}\n"
+
+
+def test_the_command_is_a_module_too() -> None:
+    done = run_olivine("--version")
+    assert done.status == 0
+    assert done.out.startswith("olivine ")
+
+
+def test_help_loads_no_engine() -> None:
+    code = (
+        "import sys, olivine.cli; "
+        "heavy = {'numpy', 'pysat', 'pulp', 'highspy', 'networkx', 'matplotlib', "
+        "'scipy'}; print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == b""
+
+
+def test_an_interrupt_ends_it_cleanly(tmp_path) -> None:
+    import os
+    import signal
+
+    # Reading waits for the other end of the pipe.
+    pipe = tmp_path / "pipe.cnf"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "olivine", "verify", str(pipe)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with open(pipe, "wb"):  # returns once the reader has opened it
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert err == b"olivine: interrupted\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    line = (
+        f"{sys.executable} -m olivine verify --route sat --json "
+        f"{CASES / 'satlib'} {CASES / 'cadical'} | head -n 1"
+    )
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, cwd=ROOT, check=True
+    )
+    assert done.stderr == b""
+    assert done.stdout.count(b"\n") == 1

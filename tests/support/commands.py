@@ -1,0 +1,62 @@
+"""Running the command line in tests."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from olivine.cli import app
+
+CASES = Path(__file__).parent.parent / "cases"
+ROOT = Path(__file__).parent.parent.parent
+
+
+@dataclass
+class Done:
+    """What a run of the command did."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def records(self) -> list[dict]:
+        """The JSON objects on standard output, which holds nothing else."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def record(self) -> dict:
+        (one,) = self.records
+        return one
+
+
+def olivine(*arguments, stdin: bytes | None = None) -> Done:
+    """Run a verb in this process."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def run_olivine(*arguments, stdin: bytes = b"", **options) -> Done:
+    """Run a verb in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    done = subprocess.run(
+        [sys.executable, "-m", "olivine", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        env=environment,
+        **options,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def expected(folder: str) -> list[dict]:
+    """Rows of a folder's expected.jsonl."""
+    text = (CASES / folder / "expected.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
