@@ -1,0 +1,43 @@
+"""Names of states and actions as identifiers of other tools' languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+_OTHER = re.compile(r"[^A-Za-z0-9_]+")
+
+
+def identifiers(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
+    """Turn each distinct name into an identifier of its own.
+
+    An identifier is a letter or underscore followed by letters, digits and
+    underscores. Runs of other characters become an underscore, at the ends
+    nothing: "x1^0" is x1_0, "[try C1]" is try_C1, "001" is _001. Where two names
+    would be one identifier, the later one gets a number.
+
+    Parameters
+    ----------
+    names
+        The names, in the order in which they are to be served.
+    taken
+        Words that are no identifiers, or used for something else.
+
+    Returns
+    -------
+    The identifier of each name.
+    """
+    found: dict[str, str] = {}
+    used = set(taken)
+    for name in names:
+        if name in found:
+            continue
+        stem = _OTHER.sub("_", name).strip("_")
+        if not stem or stem[0].isdigit():
+            stem = f"_{stem}"
+        identifier, number = stem, 2
+        while identifier in used:
+            identifier, number = f"{stem}_{number}", number + 1
+        used.add(identifier)
+        found[name] = identifier
+    return found
