@@ -66,21 +66,75 @@ def average_errors(
     actions = mdp.action_offset[states] + pair.policy[states]
     if scale is None:
         scale = common_denominator(mdp, actions)
+    # with a common denominator c every intermediate result is at most c * unit
+    reward = math.ceil(max(map(abs, mdp.reward_table)) * pair.denominator)
+    unit = 2 * magnitude(pair.numerators) + reward
+    unit *= magnitude(distributions.denominators)
+    whole = scale * pair.denominator
+    if fits_int64(scale * unit):
+        return _errors(mdp, distributions, pair, scale, exact=False), whole
+    # one action with many successors must not make all constraints slow
+    easy, shared = _easy(mdp, distributions, actions, scale, unit)
+    numerators = np.zeros(len(distributions), dtype=object)
+    if easy.any():
+        few = distributions.select(np.flatnonzero(easy))
+        small = _errors(mdp, few, pair, shared, exact=False)
+        numerators[easy] = small.astype(object) * (scale // shared)
+    rest = distributions.select(np.flatnonzero(~easy))
+    numerators[~easy] = _errors(mdp, rest, pair, scale, exact=True)
+    return numerators, whole
+
+
+def _easy(
+    mdp: TabularMDP,
+    distributions: Distributions,
+    actions: NDArray[np.int64],
+    scale: int,
+    unit: int,
+) -> tuple[NDArray[np.bool_], int]:
+    """Distributions that int64 is enough for, and their common denominator."""
+    easy = np.zeros(len(distributions), dtype=bool)
+    if not fits_int64(scale):  # then neither is sure of what follows
+        return easy, 1
+    rewards = np.array([r.denominator for r in mdp.reward_table], dtype=object)
+    own = np.lcm(
+        mdp.transition_denominator[actions],
+        rewards[mdp.reward_index[actions]].astype(np.int64),
+    )
+    filled = np.diff(distributions.offsets) > 0
+    scales = np.ones(len(distributions), dtype=np.int64)
+    scales[filled] = np.lcm.reduceat(own, distributions.offsets[:-1][filled])
+    shared = 1
+    for candidate in distinct(scales):
+        common = math.lcm(shared, int(candidate))
+        if fits_int64(common * unit):
+            shared = common
+            easy |= scales == candidate
+    return easy, shared
+
+
+def _errors(
+    mdp: TabularMDP,
+    distributions: Distributions,
+    pair: Pair,
+    scale: int,
+    *,
+    exact: bool,
+) -> IntArray:
+    """Average errors times scale, pair's and distribution's denominator."""
+    states = distributions.states
+    actions = mdp.action_offset[states] + pair.policy[states]
     # unused rewards may leave a fraction; truncating those harms nothing
-    rewards = [int(r * scale) for r in mdp.reward_table]
-    largest = max(map(abs, rewards)) * pair.denominator
-    bound = 2 * magnitude(pair.numerators) * scale + largest
-    exact = not fits_int64(bound * magnitude(distributions.denominators))
+    rewards = np.array([int(r * scale) for r in mdp.reward_table], dtype=object)
+    table = integers(rewards, exact=exact)
     g = integers(pair.numerators, exact=exact)
-    table = integers(np.array(rewards, dtype=object), exact=exact)
     index, bounds = gather(mdp.transition_offset, actions)
     terms = g[mdp.transition_target[index]] * mdp.transition_numerator[index]
     own = integers(mdp.transition_denominator[actions], exact=exact)
     backups = segment_sums(terms, bounds) * (scale // own)
     backups += table[mdp.reward_index[actions]] * pair.denominator
     errors = g[states] * scale - backups
-    weighted = errors * distributions.numerators
-    return segment_sums(weighted, distributions.offsets), scale * pair.denominator
+    return segment_sums(errors * distributions.numerators, distributions.offsets)
 
 
 def as_fractions(

@@ -126,6 +126,16 @@ class OliveProgram:
         states = distinct(self.distributions.states)
         return common_denominator(self.mdp, gather(self.mdp.action_offset, states)[0])
 
+    def extended(self, distributions: Iterable[Distribution]) -> OliveProgram:
+        """Give the program more constraints, as a round of OLIVE does."""
+        return OliveProgram(
+            self.mdp,
+            [*self.distributions, *distributions],
+            self.tolerance,
+            self.lower,
+            self.upper,
+        )
+
     def objective(self, pair: Pair) -> Fraction:
         """Value of the start state."""
         return pair.value(self.mdp.start)

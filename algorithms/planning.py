@@ -130,7 +130,10 @@ def _induction(mdp: TabularMDP, chosen: NDArray[np.int64] | None) -> Pair:
     if chosen is not None:
         policy = (chosen - mdp.action_offset[:-1]).astype(np.int32)
     divisor = math.gcd(denominator, int(np.gcd.reduce(values)))
-    return Pair(values // divisor, denominator // divisor, policy)
+    values //= divisor
+    if fits_int64(magnitude(values)):
+        values = values.astype(np.int64)
+    return Pair(values, denominator // divisor, policy)
 
 
 def _groups(

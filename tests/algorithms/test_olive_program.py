@@ -22,6 +22,7 @@ from tests.support.tabular import (
     mdps,
     one_variable_family,
     pairs,
+    policies,
     programs,
     slow_distribution,
     slow_error,
@@ -187,6 +188,36 @@ def test_int64_pairs_with_large_denominators_do_not_wrap() -> None:
     assert pair.numerators.dtype == np.int64
     assert program.errors(pair) == [slow_error(mdp, d, pair) for d in collected]
     assert [v.index for v in program.violations(pair)] == [0, 1, 2]
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_constraints_that_need_large_integers_do_not_disturb_others(
+    data: st.DataObject,
+) -> None:
+    """One action with a large denominator: int64 for some, Python ints for it."""
+    prime = 2**31 - 1
+    rare = Fraction(1, prime)
+    mdp = TabularMDP.from_lists(
+        [
+            ("s", 1, [("go", 0, {"t": rare, "u": 1 - rare}), ("stay", HALF, {"u": 1})]),
+            ("t", 2, [("end", Fraction(1, 3), {})]),
+            ("u", 2, [("end", 0, {}), ("more", 1, {})]),
+        ]
+    )
+    sets = [{0: 1}, {1: 1}, {1: HALF, 2: HALF}, {0: HALF, 2: HALF}, {}]
+    collected = [Distribution.from_fractions(p, 1) for p in sets]
+    tolerance = data.draw(st.sampled_from([0, Fraction(1, 100)]))
+    program = OliveProgram(mdp, collected[:2], tolerance).extended(collected[2:])
+    size = 2 ** data.draw(st.integers(20, 60)) - 1
+    parts = st.integers(0, size)
+    numerators = np.array([data.draw(parts) for _ in range(3)])
+    pair = Pair(numerators, size, np.array(data.draw(policies(mdp))))
+    expected = [slow_error(mdp, d, pair) for d in collected]
+    assert program.errors(pair) == expected
+    assert [v.index for v in program.violations(pair)] == [
+        i for i, e in enumerate(expected) if abs(e) > tolerance
+    ]
 
 
 # ------------------------------------------------------------- the hand-made
