@@ -15,8 +15,11 @@ from olivine import __version__
 from olivine.folder import pretty_json
 from reduction.dimacs import DimacsFile
 from reduction.dimacs_write import write_dimacs
+from reduction.export.dot import write_dot
+from reduction.export.drn import write_drn
 from reduction.export.graphml import write_graphml
 from reduction.export.node_link import write_node_link
+from reduction.export.prism import write_prism
 from reduction.family import Family
 from reduction.graph import DEFAULT_MEMORY_LIMIT, estimate_bytes, graph, validate_graph
 from reduction.instance import Instance
@@ -33,6 +36,9 @@ FILES = {
     "mps": "program.mps",
     "json": "graph.json",
     "graphml": "graph.graphml",
+    "dot": "graph.dot",
+    "drn": "member.drn",
+    "prism": "member.prism",
 }
 OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
 """Every file that a run can write."""
@@ -41,7 +47,8 @@ READ_BACK_SECONDS = 5.0
 # Greatest m at which HiGHS is expected to solve a file in a few seconds.
 READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
 
-_GRAPHS = frozenset({"json", "graphml"})
+_GRAPHS = frozenset({"json", "graphml", "dot"})
+_PROGRAMS = frozenset({"lp", "mps"})
 _LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
 
 
@@ -97,12 +104,13 @@ def write_folder(
     family = instance.family
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
     _write_graphs(stage, family, wanted, member)
+    _write_models(stage, family, wanted, member)
     description = {
         "provenance": _provenance(instance, source),
         **_describe_family(family, member),
     }
     checks: dict[str, str] = {}
-    if set(wanted) - _GRAPHS:
+    if _PROGRAMS.intersection(wanted):
         description["program"], checks = _write_program(
             stage, instance, wanted, formulation
         )
@@ -135,6 +143,18 @@ def _write_graphs(
         write_node_link(built, stage / FILES["json"])
     if "graphml" in wanted:
         write_graphml(built, stage / FILES["graphml"])
+    if "dot" in wanted:
+        write_dot(built, stage / FILES["dot"])
+
+
+def _write_models(
+    stage: Path, family: Family, wanted: Collection[str], member: NDArray[np.bool_]
+) -> None:
+    """Write the member for model checkers."""
+    if "drn" in wanted:
+        write_drn(family.mdp(member), stage / FILES["drn"])
+    if "prism" in wanted:
+        write_prism(family.mdp(member), stage / FILES["prism"])
 
 
 def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:

@@ -41,6 +41,9 @@ class FormatName(enum.StrEnum):
     MPS = "mps"
     JSON = "json"
     GRAPHML = "graphml"
+    DOT = "dot"
+    DRN = "drn"
+    PRISM = "prism"
 
 
 @verb
@@ -64,8 +67,9 @@ def generate(
         str | None,
         typer.Option(
             metavar="Y",
-            help="Draw the graph with the rewards of this member: a bit a variable "
-            "(of the input or of the 3-SAT form), as in 0110; all 0 if not given.",
+            help="Write graphs and models with the rewards of this member: a bit a "
+            "variable (of the input or of the 3-SAT form), as in 0110; all 0 if not "
+            "given.",
         ),
     ] = None,
     formats: Annotated[
@@ -82,10 +86,12 @@ def generate(
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
 
-    Beside them stand three_sat.cnf, the 3-SAT form, and family.json with sizes,
-    rewards, the numbering of states and the meaning of the short names in the
-    program files. The objective there is g(s0), or -g(s0) minimised. The folder
-    appears complete or not at all.
+    The graph is written as node-link JSON, GraphML and DOT, and the member for
+    model checkers in Storm's DRN and in PRISM's language. Beside them stand
+    three_sat.cnf, the 3-SAT form, and family.json with sizes, rewards, the
+    numbering of states and the meaning of the short names in the program files.
+    The objective there is g(s0), or -g(s0) minimised. The folder appears complete
+    or not at all.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """

@@ -10,15 +10,20 @@ import pytest
 from reduction.dimacs import read_dimacs
 from reduction.export.graphml import read_graphml
 from reduction.export.node_link import read_node_link
+from reduction.graph import mdp_from_graph
 from tests.support.commands import CASES, olivine
+from tests.support.model_files import read_drn, read_prism
 
 FULL2 = CASES / "cadical" / "full2.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
 WIDE = CASES / "odd" / "width-four.cnf"
 ALL = {
     "family.json",
+    "graph.dot",
     "graph.graphml",
     "graph.json",
+    "member.drn",
+    "member.prism",
     "program.lp",
     "program.mps",
     "three_sat.cnf",
@@ -88,6 +93,21 @@ def rewards(directory: Path) -> dict[str, Fraction]:
     }
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_model_checkers_get_the_member_of_the_graph(tmp_path, variant: str) -> None:
+    out = tmp_path / "out"
+    done = olivine(
+        "generate", WIDE, "-o", out, "--variant", variant, "--member", "0110"
+    )
+    assert done.status == 0
+    mdp = mdp_from_graph(read_node_link(out / "graph.json"))
+    expected = mdp.optimal_values().value(mdp.start)
+    assert read_drn((out / "member.drn").read_text()).optimal_value() == expected
+    assert read_prism((out / "member.prism").read_text()).optimal_value() == expected
+    edges = (out / "graph.dot").read_text().count(" -> ")
+    assert edges == mdp.n_actions + mdp.n_transitions
+
+
 def test_members(tmp_path) -> None:
     # Five variables: four of the input and a fresh one.
     for k, (member, bits) in enumerate(
@@ -121,6 +141,8 @@ def test_bad_members(tmp_path, member: str) -> None:
         (["lp"], {"program.lp"}),
         (["mps", "json"], {"program.mps", "graph.json"}),
         (["graphml"], {"graph.graphml"}),
+        (["dot"], {"graph.dot"}),
+        (["drn", "prism"], {"member.drn", "member.prism"}),
     ],
 )
 def test_formats(tmp_path, formats, files) -> None:
