@@ -1,0 +1,300 @@
+"""Check a certificate of the optimum of OLIVE's program, trusting nothing else.
+
+Nothing of the project is imported, only the standard library and the proof
+checker `dratify`. To run it by itself: ``python checker.py CERTIFICATE FILE``;
+exit status 0 means valid, 1 not valid, 2 unreadable. The format, and the
+mathematics that is trusted, are in docs/certificate.md.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import re
+import struct
+import sys
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, chain, product
+from operator import eq
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dratify import CNF, check_proof, parse_proof
+
+FORMAT = "olivine certificate 1"
+MAX_CLAUSES = 10**6  # of a formula that counts
+VARIANTS = ("paper", "normalized", "gap", "all-levels")
+ACTIONS = {f"{b:03b}": (b > 3, b % 4 > 1, b % 2 > 0) for b in range(1, 8)}
+_OPENERS = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ\x00": lzma}
+
+
+class Formula(NamedTuple):
+    """Clauses of nonzero integers over variables 1 to n, and a weight for each."""
+
+    n: int
+    clauses: list[list[int]]
+    weights: list[int]
+    weighted: bool = False  # whether the weights were given, and not just 1 each
+
+    def digest(self) -> str:
+        """SHA-256 of the content as docs/certificate.md defines it."""
+        m, literals = len(self.clauses), list(chain(*self.clauses))
+        offsets = accumulate(map(len, self.clauses), initial=0)
+        numbers = [self.n, m, len(literals), int(self.weighted), *offsets, *literals]
+        layout = f"<{m + 5}q{len(literals)}i{m * self.weighted}q"
+        content = struct.pack(layout, *numbers, *self.weights[: m * self.weighted])
+        return hashlib.sha256(b"olivine formula 1\n" + content).hexdigest()
+
+
+def read_formula(path: str, input_format: str | None = None) -> Formula:
+    """Read DIMACS CNF or WCNF, plain, gzip, bzip2 or xz; ``-`` is standard input.
+
+    Raises OSError for what cannot be read, is malformed or has hard clauses.
+    """
+    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    named = re.search(r"\.wcnf(\.xz)?(\.bz2)?(\.gz)?$", path.lower()) is not None
+    opener = next((o for magic, o in _OPENERS.items() if data.startswith(magic)), None)
+    try:
+        data = data if opener is None else opener.decompress(data)
+        return _parse_formula(data, input_format, named and input_format is None)
+    except (ValueError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise OSError(f"{path}: {error}") from None
+
+
+def _parse_formula(data: bytes, asked: str | None, named: bool) -> Formula:
+    data = re.sub(rb"(?m)^[ \t\r\v\f]*c.*", b"", data.removeprefix(b"\xef\xbb\xbf"))
+    data = re.split(rb"(?m)^[ \t\r\v\f]*%", data)[0].lstrip()
+    data = re.sub(rb"(?<!\S)0+[ \t\r\v\f]+c.*", b"0", data)  # a comment behind a 0
+    n, top, weighted = 0, 10**40, True
+    if data.startswith(b"p"):
+        header, _, data = data.partition(b"\n")
+        p, kind, *counts = [*header.split(), b""]
+        fine = len(counts) in {b"cnf": (3,), b"wcnf": (3, 4)}.get(kind, ())
+        if p != b"p" or not fine or asked not in (None, kind.decode()):
+            raise ValueError("the header is malformed or not of the format asked for")
+        n, weighted = _integer(counts[0], 0, 2**31 - 1), kind == b"wcnf"
+        _integer(counts[1], 0, 10**40 - 1)
+        top = _integer(counts[2], 1, 10**40 - 1) if counts[2] else top
+    elif not data or not (named or asked == "wcnf"):
+        raise ValueError("no 'p cnf' header")
+    clauses, weights, tokens = list[list[int]](), list[int](), iter(data.split())
+    for token in tokens:
+        if weighted:
+            if token == b"h" or _integer(token, 1, 10**40) >= top:
+                raise ValueError("a hard clause: the family needs all clauses soft")
+            weights.append(_integer(token, 1, 2**63 - 1))
+            token = next(tokens, b"")
+        clauses.append([])
+        while literal := _integer(token, 1 - 2**31, 2**31 - 1):
+            clauses[-1].append(literal)
+            token = next(tokens, b"")
+    n = max(map(abs, chain([n], *clauses)))
+    return Formula(n, clauses, weights or [1] * len(clauses), weighted)
+
+
+def _integer(token: bytes, low: int, high: int) -> int:
+    fine = re.fullmatch(rb"0*[0-9]{1,40}|-0*[1-9][0-9]{0,39}", token)
+    if fine and low <= int(token) <= high:
+        return int(token)
+    raise ValueError(f"{token[:40]!r} where an integer in {low}..{high} is due")
+
+
+def three_sat(formula: Formula) -> Formula:
+    """Bring a formula to 3-SAT form: split, pad, and keep every weight."""
+    n, clauses, weights = formula.n, list[list[int]](), list[int]()
+    for clause, weight in zip(formula.clauses, formula.weights, strict=True):
+        c = list(dict.fromkeys(clause))
+        c += c[-1:] * (3 - len(c))
+        fresh = range(n + 1, n + len(c) - 2) if c else range(n + 1, n + 2)
+        n += len(fresh)
+        first, last = [*c[:1], *(-y for y in fresh)], [*fresh, *c[-1:]]
+        pieces = zip(first, c[1:-1], last, strict=True) if c else ([n] * 3, [-n] * 3)
+        clauses += map(list, pieces)
+        weights += [weight] * (len(clauses) - len(weights))
+    if not clauses:
+        n, clauses, weights = max(n, 1), [[1, -1, -1]], [1]
+    return Formula(n, clauses, weights)
+
+
+def bound_formula(three: Formula, bound: int) -> Formula:
+    """Build clauses that are satisfiable if an assignment leaves less than `bound`.
+
+    Equal clauses are merged and their weights added up; tautologies go. A
+    clause of weight `bound` or more stays as it is, any other gets a literal
+    that relaxes it, and a weighted totalizer keeps the sum of those below
+    `bound`: a literal for each sum under it, two nodes at a time, oldest first.
+    """
+    merged: Counter[frozenset[int]] = Counter()
+    for clause, weight in zip(three.clauses, three.weights, strict=True):
+        if not any(-literal in clause for literal in clause):
+            merged[frozenset(clause)] += weight
+    n, clauses, nodes = three.n, [], deque[dict[int, int]]()
+    for literals, weight in merged.items():
+        clauses.append(sorted(literals))
+        if weight < bound:
+            n += 1
+            clauses[-1].append(n)
+            nodes.append({weight: n})
+    while len(nodes) > 1:
+        a, b = nodes.popleft(), nodes.popleft()
+        if len(clauses) + (len(a) + 1) * (len(b) + 1) > MAX_CLAUSES:
+            raise ValueError(f"counting to {bound} takes over {MAX_CLAUSES} clauses")
+        sums = sorted({*a, *b, *(s + t for s in a for t in b if s + t < bound)})
+        node = {total: n + k for k, total in enumerate(sums, 1)}
+        n += len(sums)
+        clauses += [[-x, node[s]] for child in (a, b) for s, x in child.items()]
+        for (s, x), (t, y) in product(a.items(), b.items()):
+            clauses.append([-x, -y, *([node[s + t]] if s + t < bound else [])])
+        nodes.append(node)
+    return Formula(n, clauses, [])
+
+
+def check_refutation(formula: Formula, proof: bytes) -> None:
+    """Check a DRAT proof, all steps RUP: `dratify` is unsound on RAT with deletions."""
+    cnf, steps = CNF(formula.n), parse_proof(proof.decode("ascii"))
+    for clause in formula.clauses:
+        cnf.add_dimacs(clause)
+    if steps[-1:] != [("a", ())]:
+        raise ValueError("proof: the last step is not the empty clause")
+    result = check_proof(cnf, steps, check_rat=False, engine="python")
+    if not result.ok:
+        raise ValueError(f"proof: the clause of step {result.failed_step} is not RUP")
+
+
+def values(three: Formula, variant: str, p: Fraction, x: list[bool], pi: Any) -> Any:
+    """Return the one g that meets the constraints, and the weight unsatisfied.
+
+    Given pi and the truth values `x` (x_i^1 is worth `top` and x_i^0 nothing,
+    or the reverse) they determine every value. The weight is what `x` leaves.
+    """
+    n, paper, no = three.n, variant == "paper", Fraction(0)
+    top, solve, attempt = (no + 1, no, -p) if paper else (1 - p, p, no)
+    actions = ACTIONS | ({"[quit]": ()} if variant == "all-levels" else {})
+    left, total, clauses = 0, no, list[Fraction]()
+    for clause, weight, b in zip(three.clauses, three.weights, pi["C"], strict=True):
+        if b not in actions:
+            raise ValueError(f"pi: {b!r} is no action of a clause state")
+        truth = [x[abs(literal) - 1] == (literal > 0) for literal in clause]
+        left += 0 if any(truth) else weight
+        clauses.append(top * sum(map(eq, truth, actions[b])) / 3)
+        total += clauses[-1] * weight
+    start = {"[solve]": solve + total / sum(three.weights)}
+    start |= {f"[try x{i}]": solve + top / 2 for i in range(1, n + 1)}
+    start |= {f"[try C{j}]": attempt + value for j, value in enumerate(clauses, 1)}
+    if pi["s0"] not in start:
+        raise ValueError(f"pi: {pi['s0']!r} is no action of s0")
+    g = {"s0": start[pi["s0"]], "C": clauses, "X": [] if paper else [top / 2] * n}
+    g |= {"x0": [top * (not t) for t in x], "x1": [top * t for t in x]}
+    return g | {"bottom": [no] * (len(actions) - len(ACTIONS))}, left
+
+
+@lru_cache
+def rational(text: str) -> Fraction:
+    """Read a rational in lowest terms, "1/3", of at most 200 digits a part."""
+    fine = re.fullmatch(r"-?[0-9]{1,200}(/[1-9][0-9]{0,199})?", text)
+    if fine and text == str(Fraction(text)):
+        return Fraction(text)
+    raise ValueError(f"{text[:40]!r} is no rational in lowest terms, or too long a one")
+
+
+def parse(text: bytes) -> Any:
+    """Parse JSON without floats, repeated keys and integers of over 200 digits."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError(f"a key occurs twice: {[key for key, _ in pairs]}")
+        return dict(pairs)
+
+    hooks: dict[str, Any] = {"object_pairs_hook": unique}
+    for kind in ("int", "float", "constant"):
+        hooks[f"parse_{kind}"] = lambda digits: rational(digits).numerator
+    try:
+        return json.loads(text, **hooks)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise OSError(f"the certificate is no JSON: {error}") from None
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys, without blanks, in ASCII; a rational is a string."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def seal(certificate: dict[str, Any]) -> str:
+    """SHA-256 of the canonical JSON with null in place of the field `sha256`."""
+    return hashlib.sha256(
+        canonical(certificate | {"sha256": None}).encode()
+    ).hexdigest()
+
+
+def _keys(where: str, value: Any, names: str) -> None:
+    if type(value) is not dict or sorted(value) != sorted(names.split()):
+        raise ValueError(f"{where} is no object with exactly the fields {names}")
+
+
+def _compare(where: str, found: Any, due: Any) -> None:
+    if type(found) is type(due) is list and len(found) == len(due):
+        found, due = dict(enumerate(found, 1)), dict(enumerate(due, 1))
+    if type(found) is type(due) is dict and set(found) == set(due):
+        for key in due:
+            _compare(f"{where} {key}", found[key], due[key])
+    elif canonical(found) != canonical(due):
+        shown = canonical(found)[:80], canonical(due)[:80]
+        raise ValueError(f"{where.strip()} is {shown[0]}, but due is {shown[1]}")
+
+
+def judge(text: bytes, read_proof: Callable[[], bytes], formula: Formula) -> Any:
+    """Return what a certificate proves about a formula; ValueError if not valid.
+
+    `read_proof` gives the bytes of the proof file; it is called if one is due.
+    """
+    given, three = parse(text), three_sat(formula)
+    _keys("it", given, "format formula three_sat family claim g pi proof sha256")
+    family, claim, g = given["family"], given["claim"], given["g"]
+    _keys("family", family, "variant penalty")
+    _keys("claim", claim, "satisfiable at_least at_most optimum")
+    _keys("g", g, "s0 C X x0 x1 bottom")
+    _keys("pi", given["pi"], "s0 C")
+    due: dict[str, Any] = {"format": FORMAT, "sha256": seal(given)}
+    for name, f in (("formula", formula), ("three_sat", three)):
+        due[name] = {"variables": f.n, "clauses": len(f.clauses), "sha256": f.digest()}
+    _compare("", given, given | due)
+    variant, p, least = family["variant"], family["penalty"], claim["at_least"]
+    p, x, actions = rational(str(p)), g["x1"], given["pi"]["C"]
+    fits = {"paper": 0 < p <= 1, "gap": 4 * p == 1}.get(str(variant), 0 < p < 1)
+    if variant not in VARIANTS or not fits or type(least) is not int or least < 0:
+        raise ValueError(f"no variant {variant!r} with penalty {p}, at_least {least!r}")
+    if type(x) is not list or len(x) != three.n or type(actions) is not list:
+        raise ValueError(f"g: x1 is no list of {three.n}, or pi: C is none")
+    pi = {"s0": str(given["pi"]["s0"]), "C": list(map(str, actions))}
+    top = 1 if variant == "paper" else 1 - p
+    g, left = values(three, variant, p, [value == str(top) for value in x], pi)
+    best = 1 - min(top * Fraction(least, 3 * sum(three.weights)), p)  # Theorem O
+    if g["s0"] != best or least > left:
+        raise ValueError(f"at_least {least} allows {best}, and g(s0) is {g['s0']}")
+    proof = read_proof() if least else b""
+    due |= {"family": {"variant": variant, "penalty": p}, "g": g, "pi": pi}
+    due["claim"] = claim | {"satisfiable": not left, "at_most": left, "optimum": best}
+    due["proof"] = hashlib.sha256(proof).hexdigest() if least else None
+    _compare("", given, due)
+    if least:
+        check_refutation(bound_formula(three, least), proof)
+    return {"formula": due["formula"], **family, **claim}
+
+
+if __name__ == "__main__":
+    try:
+        path, about = Path(sys.argv[1]), read_formula(sys.argv[2])
+        proof = Path(f"{path}.drat")
+        print("valid:", canonical(judge(path.read_bytes(), proof.read_bytes, about)))
+    except ValueError as problem:
+        sys.exit(f"not valid: {problem}")
+    except (OSError, IndexError) as problem:
+        print("unreadable:", problem, file=sys.stderr)
+        sys.exit(2)
