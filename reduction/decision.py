@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from algorithms.pair import Pair
 from reduction.family import Family
 from reduction.instance import Instance
+from reduction.milp_route import milp_route
 from reduction.route import Settings
-from reduction.routes import milp_route
 from reduction.witness import back, check, forward
 from solvers.outcome import SatStatus
 from solvers.sat import Clauses, solve_sat

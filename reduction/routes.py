@@ -33,27 +33,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reduction.family import Family
+from reduction.certified import certify
 from reduction.instance import Instance
 from reduction.local_search import walksat
 from reduction.members import MAX_VARIABLES, best_member
+from reduction.milp_route import milp_route
 from reduction.optimum import optimum as theorem_o
-from reduction.optimum import round_to_possible, unsatisfied_from_optimum
-from reduction.program import build
+from reduction.optimum import unsatisfied_from_optimum
 from reduction.route import Results, Route, RouteResult, Settings
-from reduction.witness import back, check, forward
 from solvers.child import run_in_child
 from solvers.maxsat import solve_maxsat
-from solvers.milp import solve_milp
-from solvers.outcome import SatStatus, Status
+from solvers.outcome import SatStatus
 from solvers.sat import solve_sat
 
 FLIPS = 100_000
 """Flips of the local search, and 20 more a variable."""
-
-FAITHFUL_CLAUSES = 4
-STRENGTHENED_CLAUSES = 60
-"""Up to so many clauses the MILP is faithful, strengthened; then projected."""
 
 
 def run_route(
@@ -155,60 +149,6 @@ def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
     )
 
 
-def formulation_for(family: Family) -> str:
-    """Choose the formulation of the MILP by size.
-
-    The program as it stands where HiGHS solves it in a moment, with the cuts of
-    the vertex lemma up to some sixty clauses, and projected above.
-    """
-    if family.n_clauses <= FAITHFUL_CLAUSES:
-        return "faithful"
-    return "strengthened" if family.n_clauses <= STRENGTHENED_CLAUSES else "projected"
-
-
-def milp_route(instance: Instance, settings: Settings) -> RouteResult:
-    """Solve a formulation of the program; believe what its solution attains."""
-    start = time.perf_counter()
-    family = instance.family
-    formulation = settings.formulation or formulation_for(family)
-    built = build(family, formulation)
-    outcome = solve_milp(built.model, time_limit=settings.limit("milp"))
-    details = {"engine": outcome.engine, "formulation": formulation}
-
-    def result(status: str, **found: Any) -> RouteResult:
-        seconds = time.perf_counter() - start
-        return RouteResult(status, seconds, details=details, **found)
-
-    if outcome.values is None or outcome.objective is None:
-        # Infeasible is a finished answer, and a false one.
-        infeasible = outcome.status is Status.INFEASIBLE
-        status = "infeasible" if infeasible else "unknown"
-        return result(status, finished=infeasible, reason=outcome.reason)
-    try:
-        # A point of the model is a pair up to rounding; made exact, it is
-        # checked against the program and brought back.
-        assignment = back(family, built.pair(outcome.values))
-    except ValueError as error:
-        return result("unknown", reason=f"its solution is no pair: {error}")
-    exact = certify(family, assignment)
-    attained = family.three_sat.unsatisfied_weight(assignment)
-    lower = {"lower": exact, "assignment": assignment, "attained": attained}
-    if exact == 1:
-        # Nothing is above 1: the witness is a proof, whatever the engine says.
-        one = {"value": exact, "satisfiable": True, "upper": exact}
-        return result("optimal", finished=True, **one, **lower)
-    if outcome.status is not Status.OPTIMAL:
-        return result("feasible", value=exact, reason=outcome.reason, **lower)
-    try:
-        value, _ = round_to_possible(family.parameters, outcome.objective)
-    except ValueError as error:
-        return result("unknown", reason=str(error), **lower)
-    if exact < value:
-        reason = f"claims {value}, but its solution attains {exact} exactly"
-        return result("unknown", reason=reason, **lower)
-    return result("optimal", finished=True, value=value, **lower)
-
-
 def brute_route(instance: Instance, settings: Settings) -> RouteResult:
     """Plan exactly in every member and take the best."""
     family = instance.family
@@ -216,6 +156,7 @@ def brute_route(instance: Instance, settings: Settings) -> RouteResult:
         reason = f"2^{family.n_variables} members; at most 2^{MAX_VARIABLES} are tried"
         return RouteResult("unknown", 0.0, reason=reason)
     result = run_in_child(best_member, family, time_limit=settings.limit("brute"))
+    result.raise_error("the brute-force route")
     if result.value is None:
         return RouteResult("unknown", result.seconds, reason=result.message)
     value, y = result.value
@@ -283,28 +224,3 @@ def best_assignment(results: Results) -> NDArray[np.bool_] | None:
         if r.assignment is not None and r.attained is not None
     ]
     return list(results.values())[min(known)[1]].assignment if known else None
-
-
-def certify(family: Family, assignment: NDArray[np.bool_]) -> Fraction:
-    """Exact value of the certificate forward, with every constraint checked.
-
-    The certificate back of it must be worth no less.
-
-    Raises
-    ------
-    RuntimeError
-        If one of the two certificates is wrong.
-    """
-    pair = forward(family, assignment)
-    try:
-        value = check(family, pair)
-        again = check(family, forward(family, back(family, pair)))
-    except ValueError as error:
-        raise RuntimeError(
-            f"the certificate of an assignment fails: {error}"
-        ) from error
-    if again < value:
-        raise RuntimeError(
-            f"a pair of value {value} came back as an assignment worth {again}"
-        )
-    return value

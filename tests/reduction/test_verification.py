@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reduction.agreement import combine
+from reduction.certified import certify
 from reduction.formula import Formula
 from reduction.instance import Instance
+from reduction.milp_route import milp_route
 from reduction.optimum import optimum as theorem_o
 from reduction.route import ROUTES, RouteResult, Settings
 from reduction.routes import (
     best_assignment,
-    certify,
-    milp_route,
 )
 from reduction.variants import Parameters, Variant
 from reduction.verification import verify
@@ -330,7 +330,7 @@ def milp(monkeypatch, formula, **claims):
     instance = Instance.of(formula)
     honest = milp_route(instance, Settings("strengthened", 60, None))
     assert honest.finished
-    import reduction.routes as routes
+    import reduction.milp_route as routes
 
     real = routes.solve_milp
 
