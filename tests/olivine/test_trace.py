@@ -91,7 +91,19 @@ def test_a_table_for_people() -> None:
     lines = done.out.splitlines()
     assert "normalized, penalty 1/5" in lines[0]
     assert len(lines) == 3 + 8 + 2 * 3 + 1
-    assert lines[10].split() == ["9", "[try", "x1]", "3", "0,", "0,", "2/5", "x1^0,", "x1^1", "1", "ok"]
+    assert lines[10].split() == [
+        "9",
+        "[try",
+        "x1]",
+        "3",
+        "0,",
+        "0,",
+        "2/5",
+        "x1^0,",
+        "x1^1",
+        "1",
+        "ok",
+    ]
     assert "15 rounds, final program as stated" in lines[-1]
 
 
