@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from olivine import __version__
+from olivine.check import check
 from olivine.claims import claims
 from olivine.generate import generate
 from olivine.report import report
@@ -26,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _verb in (generate, verify, solve, trace, claims, report):
+for _verb in (generate, verify, check, solve, trace, claims, report):
     app.command()(_verb)
 
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from olivine.certificates import certify, check_target
 from olivine.common import (
     STANDARD_INPUT,
     ExitStatus,
@@ -71,6 +73,7 @@ class Job:
     routes: tuple[str, ...] | None
     time_limit: float | None
     seed: int
+    certificate: str | None = None
 
     def __call__(self, file: str) -> tuple[Record, ExitStatus]:
         """Verify one file; whatever happens becomes a record."""
@@ -109,10 +112,19 @@ class Job:
         record = {"file": file} | answer.to_json()
         del record["seconds"]
         record["warnings"] = list(source.warnings)
-        record["seconds"] = round(time.perf_counter() - start, 6)
+        status = ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
         if answer.agree is False:
-            return record, ExitStatus.CONTRADICTION
-        return record, ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
+            status = ExitStatus.CONTRADICTION
+        if self.certificate is not None:
+            try:
+                made = certify(instance, answer, self.certificate, self.time_limit)
+            except OSError as error:
+                return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+            record["certificate"] = made
+            if status is ExitStatus.DONE and made["file"] is None:
+                status = ExitStatus.UNDECIDED
+        record["seconds"] = round(time.perf_counter() - start, 6)
+        return record, status
 
 
 @verb
@@ -136,6 +148,14 @@ def verify(
         typer.Option(help="Run this route; repeatable. By size when not given."),
     ] = None,
     time_limit: TimeLimit = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a certificate here, and its proof to FILE.drat; "
+            "for one input only.",
+        ),
+    ] = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Files verified at a time.")
     ] = 1,
@@ -151,7 +171,8 @@ def verify(
     program, brute force, exact certificates) must agree. A route may take 60
     seconds (the MILP 5) unless --time-limit says otherwise.
 
-    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided.
+    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided (or no
+    proof for the certificate within the time limit).
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """
@@ -163,8 +184,11 @@ def verify(
         routes=tuple(r.value for r in route) if route else None,
         time_limit=time_limit,
         seed=seed,
+        certificate=None if certificate is None else str(certificate),
     )
     inputs = list(expand(files))
+    if certificate is not None:
+        check_target(certificate, [file for file, _ in inputs])
     statuses: list[ExitStatus] = []
     records: list[Record] = []
     with _progress(len(inputs), json_lines) as progress:
@@ -254,6 +278,12 @@ def _announce(record: Record, json_lines: bool) -> None:
     """Say warnings, contradictions and (without --json) errors on standard error."""
     for warning in record.get("warnings", ()):
         say(f"olivine: warning: {warning}")
+    if "certificate" in record:
+        made = record["certificate"]
+        if made["file"] is None:
+            say(f"olivine: {record['file']}: {made['reason']}")
+        elif not json_lines:
+            say(f"olivine: {record['file']}: certificate in {made['file']}")
     for contradiction in record.get("contradictions", ()):
         say(
             f"olivine: {record['file']}: contradiction: {contradiction} "

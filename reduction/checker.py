@@ -246,7 +246,7 @@ def _compare(where: str, found: Any, due: Any) -> None:
             _compare(f"{where} {key}", found[key], due[key])
     elif canonical(found) != canonical(due):
         shown = canonical(found)[:80], canonical(due)[:80]
-        raise ValueError(f"{where.strip()} is {shown[0]}, but due is {shown[1]}")
+        raise ValueError(f"the certificate's{where} is {shown[0]}; due is {shown[1]}")
 
 
 def judge(text: bytes, read_proof: Callable[[], bytes], formula: Formula) -> Any:
