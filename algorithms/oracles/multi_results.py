@@ -1,0 +1,143 @@
+"""Input and output of the multi-data-set oracle."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from algorithms.classes.mixed import MixedPolicy
+from algorithms.data import EmpiricalMeasure
+from algorithms.oracles.functionals import Number
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationSet:
+    """A data set with a limit: E_D[c(π(x))] ≤ U.
+
+    Attributes
+    ----------
+    data
+        D: observations and their weights; other columns are not looked at.
+    costs
+        c, shape (n, K): finite reals, or Fractions.
+    limit
+        U, finite.
+    """
+
+    data: EmpiricalMeasure
+    costs: ArrayLike
+    limit: Number
+
+
+class MultiStatus(enum.Enum):
+    """What is known of a multi-data-set problem."""
+
+    FEASIBLE = "feasible"
+    """A policy within ε_feas of every limit was found."""
+    INFEASIBLE = "infeasible"
+    """No policy meets every limit."""
+    UNKNOWN = "unknown"
+    """A limit on calls or time was reached, or the CSC oracle fell short."""
+
+
+@dataclass(frozen=True)
+class InfeasibilityCertificate:
+    """Weights that prove no policy, and no mixture, meets every limit.
+
+    Attributes
+    ----------
+    weights
+        λ ≥ 0, one a data set, not all 0.
+    margin
+        A certified lower bound, positive, on the least of
+        Σ_j λ_j (cost_j(π) - U_j) over the class.
+    """
+
+    weights: tuple[Fraction, ...]
+    margin: float
+
+
+@dataclass(frozen=True)
+class MultiResult:
+    """Result of multi-data-set classification.
+
+    Attributes
+    ----------
+    status
+        See `MultiStatus`.
+    policy
+        The mixture found (of one member, for a deterministic answer); with
+        UNKNOWN the best one known, if any; None when infeasible.
+    costs
+        Its average cost on each data set, float64, shape (J,); None without
+        policy.
+    violation
+        Certified bound on the largest excess of a cost over its limit, at
+        least 0; 0 when infeasible, infinite without policy and certificate.
+    certificate
+        Proof of infeasibility, where there is one.
+    proved
+        Whether the status is proved. Only the infeasibility of a deterministic
+        problem with a feasible mixture can be an engine's unproved word.
+    epsilon_feas
+        What was asked for.
+    calls
+        CSC calls made.
+    call_bound
+        Most CSC calls that the method's theorem allows; None without one.
+    operations
+        Basic operations, CSC calls included; None where an engine is involved.
+    nodes
+        Branch-and-bound nodes of the deterministic form, else None.
+    method
+        Which method gave the answer.
+    exact_violation
+        The violation as a rational, where costs were added up exactly.
+    reason
+        For UNKNOWN: why.
+    """
+
+    status: MultiStatus
+    policy: MixedPolicy | None
+    costs: NDArray[np.float64] | None
+    violation: float
+    certificate: InfeasibilityCertificate | None
+    proved: bool
+    epsilon_feas: float
+    calls: int
+    call_bound: int | None
+    operations: int | None
+    method: str
+    nodes: int | None = None
+    exact_violation: Fraction | None = None
+    reason: str = ""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether a policy within ε_feas was found."""
+        return self.status is MultiStatus.FEASIBLE
+
+    @property
+    def honoured(self) -> bool:
+        """Whether the contract was kept, by proof: ε_feas, or infeasible."""
+        known = self.status is not MultiStatus.UNKNOWN
+        return known and self.proved and self.violation <= self.epsilon_feas
+
+    def to_json(self) -> dict[str, Any]:
+        """Numbers of the result, without policy and weights."""
+        return {
+            "status": self.status.value,
+            "method": self.method,
+            "members": None if self.policy is None else len(self.policy),
+            "violation": None if np.isinf(self.violation) else self.violation,
+            "proved": self.proved,
+            "calls": self.calls,
+            "call_bound": self.call_bound,
+            "operations": self.operations,
+            "nodes": self.nodes,
+        }
