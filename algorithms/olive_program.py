@@ -120,6 +120,11 @@ class OliveProgram:
                 f"a distribution names state {last}, but the MDP has {mdp.n_states}"
             )
 
+    @property
+    def action_counts(self) -> NDArray[np.int64]:
+        """Number of actions of each state, shape (n,)."""
+        return self.mdp.action_counts
+
     @cached_property
     def _scale(self) -> int:
         """Common denominator of all actions in the distributions' states."""

@@ -1,0 +1,140 @@
+"""OLIVE with exact expectations on tabular MDPs.
+
+All numbers are rationals. With tolerance 0 and accuracy 0 OLIVE ends with an
+optimal policy after adding at most one constraint a state: a distribution over
+states is a vector with one entry a state, a pair that meets the constraints has
+residuals x ↦ g(x) − E[r + g(x′) | x, π(x)] orthogonal to all collected vectors,
+and the vector that a round adds is not orthogonal to the residuals of that
+round's pair, hence no linear combination of the earlier ones. (This is the rank
+argument of Jiang et al. 2017 with the Bellman rank at most the number of
+states.) At the end all errors add up to 0, so π attains the predicted value,
+and that is at least V*, as (V*, π*) meets every constraint.
+
+Examples
+--------
+>>> from fractions import Fraction
+>>> from algorithms.mdp import TabularMDP
+>>> mdp = TabularMDP.from_lists(
+...     [
+...         ("s", 1, [("left", 0, {"t": 1}), ("right", Fraction(1, 3), {})]),
+...         ("t", 2, [("end", Fraction(1, 2), {})]),
+...     ]
+... )
+>>> result = olive_exact(mdp)
+>>> result.status, len(result.constraints), result.policy.tolist()
+('finished', 2, [0, 0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from algorithms.distribution import Distribution
+from algorithms.mdp import TabularMDP
+from algorithms.olive_loop import OliveResult, run_rounds
+from algorithms.olive_optimisers import Milp, Optimiser
+from algorithms.olive_program import OliveProgram, average_bellman_errors
+from algorithms.pair import Pair
+from algorithms.planning import state_distributions
+from algorithms.tiebreak import SolverTiebreak, Tiebreak
+
+
+def olive_exact(
+    mdp: TabularMDP,
+    *,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
+    tolerance: Fraction | int = 0,
+    epsilon: Fraction | int | None = None,
+    lower: Fraction | int = 0,
+    upper: Fraction | int = 1,
+    constraints: Iterable[Distribution] = (),
+    all_levels: bool = False,
+    max_rounds: int | None = None,
+) -> OliveResult[Distribution]:
+    """Run OLIVE on a tabular MDP with exact expectations.
+
+    Parameters
+    ----------
+    mdp
+        Any finite acyclic MDP. g is indexed by the state alone.
+    optimiser
+        Solves the programs, and with it the class: `Milp` by default and
+        `BranchAndBound` search all tabular pairs, `FinitePairs` a finite class.
+    tiebreak
+        The choices that OLIVE leaves open; `SolverTiebreak` by default.
+    tolerance
+        φ ≥ 0.
+    epsilon
+        Stop when the errors add up to at most this; by default the horizon
+        times φ, the least that makes every round rule out its own pair. The
+        policy returned is then within epsilon of optimal if the class contains
+        (V*, π*) (or, tabular, if V* lies in the range).
+    lower, upper
+        Range of g.
+    constraints
+        Distributions constrained from the start.
+    all_levels
+        Whether a round adds the constraints of all levels, or only of one.
+    max_rounds
+        Stop there, unfinished; the run ends by itself without it, as every
+        round adds another of the finitely many distributions.
+
+    Returns
+    -------
+    OliveResult
+        Its `trajectories` are 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range (see also `OliveProgram`), or a script
+        does not hold what it promises.
+    """
+    program = OliveProgram(mdp, constraints, tolerance, lower, upper)
+    least = mdp.horizon * program.tolerance
+    return run_rounds(
+        ExactWorld(program),
+        Milp() if optimiser is None else optimiser,
+        SolverTiebreak() if tiebreak is None else tiebreak,
+        stop=least if epsilon is None else Fraction(epsilon),
+        all_levels=all_levels,
+        max_rounds=max_rounds,
+    )
+
+
+class ExactWorld:
+    """A tabular MDP whose expectations are known; see `algorithms.olive_loop`.
+
+    Attributes
+    ----------
+    program : OliveProgram
+        The current program; grows with `constrain`.
+    """
+
+    trajectories = 0
+
+    def __init__(self, program: OliveProgram) -> None:
+        self.program = program
+        self.horizon = program.mdp.horizon
+
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+        """Exact average Bellman error at each level."""
+        return tuple(average_bellman_errors(self.program.mdp, pair))
+
+    def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Distribution, ...]:
+        """Add the distributions of the state at some levels.
+
+        Those of levels that no episode reaches and those added before are left
+        out; g and the error do not depend on the level.
+        """
+        known = list(self.program.distributions)
+        added: list[Distribution] = []
+        for met in state_distributions(self.program.mdp, pair.policy):
+            if met.level not in levels or not len(met.states):
+                continue
+            if all(met.probabilities() != d.probabilities() for d in known + added):
+                added.append(met)
+        self.program = self.program.extended(added)
+        return tuple(added)

@@ -1,0 +1,240 @@
+"""The rounds of OLIVE, whatever the expectations come from.
+
+OLIVE (optimism led iterative value-function elimination), Jiang, Krishnamurthy,
+Agarwal, Langford, Schapire 2017, recalled: in each round
+
+1. take a maximiser (g, π) of the predicted value among the pairs that meet all
+   constraints so far;
+2. measure its average Bellman errors at each level along its own policy; they
+   add up to the predicted value minus the value of π. If they add up to at most
+   `stop`, return π;
+3. choose a level h whose error is at least stop/H and add the constraint
+   |average Bellman error under the distribution of (x_h under π)| ≤ φ.
+
+What "measure" and "add" mean is up to a `World`: `algorithms.olive_exact` has
+exact expectations, `algorithms.olive_sampled` data sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.olive_optimisers import Optimiser, Program
+from algorithms.pair import Pair
+from algorithms.tiebreak import RoundProblem, Tiebreak
+
+Constraint = TypeVar("Constraint")
+Ending = Literal["finished", "no pair left", "undecided", "round limit"]
+
+
+class World(Protocol[Constraint]):
+    """Where OLIVE runs: its current program and what it can measure."""
+
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def trajectories(self) -> int:
+        """Trajectories collected so far."""
+        ...
+
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+        """Average Bellman error at each level along the pair's own policy."""
+        ...
+
+    def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Constraint, ...]:
+        """Add the constraints of some levels to the program; return the new ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class OliveRound(Generic[Constraint]):
+    """A round of OLIVE.
+
+    Attributes
+    ----------
+    number
+        1-based.
+    pair
+        The maximiser (g, π).
+    optimum
+        Its exact objective, the predicted value.
+    proved
+        Whether it is proved that no pair left is better; see
+        `algorithms.olive_optimisers`.
+    errors
+        Average Bellman error at levels 1..H (estimated, if sampled).
+    level
+        The level chosen; None in the round that ends the run.
+    added
+        The constraints added: `Distribution`s or `SampledConstraint`s.
+    seconds, engine_seconds
+        Wall time in the optimiser, and of it in the engine itself.
+    trajectories
+        Trajectories collected up to the end of the round.
+    note
+        What the tie-break has to say, usually "".
+    """
+
+    number: int
+    pair: Pair
+    optimum: Fraction
+    proved: bool
+    errors: tuple[Fraction, ...]
+    level: int | None
+    added: tuple[Constraint, ...]
+    seconds: float
+    engine_seconds: float
+    trajectories: int
+    note: str = ""
+
+    @property
+    def total_error(self) -> Fraction:
+        """Sum of the errors, which OLIVE compares with its stopping threshold."""
+        return sum(self.errors, Fraction(0))
+
+
+@dataclass(frozen=True)
+class OliveResult(Generic[Constraint]):
+    """A run of OLIVE.
+
+    Attributes
+    ----------
+    status
+        "finished": the stopping rule held; "no pair left": the class cannot
+        contain the optimal pair (or, if sampled, the estimates failed);
+        "undecided": the optimiser gave up; "round limit".
+    rounds
+        In order; the last one holds the answer if the run finished.
+    trajectories
+        Trajectories collected in all; 0 with exact expectations.
+    seconds
+        Wall time in the optimiser, the call that ended the run included.
+    reason
+        For "undecided".
+    """
+
+    status: Ending
+    rounds: tuple[OliveRound[Constraint], ...]
+    trajectories: int
+    seconds: float
+    reason: str = ""
+
+    @property
+    def policy(self) -> NDArray[np.int32] | None:
+        """The policy returned, local action indices; None unless finished."""
+        return self.rounds[-1].pair.policy if self.status == "finished" else None
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All constraints added, in order."""
+        return tuple(c for r in self.rounds for c in r.added)
+
+    @property
+    def proved(self) -> bool:
+        """Whether every round's maximiser is proved to be one."""
+        return all(r.proved for r in self.rounds)
+
+
+def run_rounds(
+    world: World[Constraint],
+    optimiser: Optimiser,
+    tiebreak: Tiebreak,
+    *,
+    stop: Fraction,
+    all_levels: bool,
+    max_rounds: int | None,
+) -> OliveResult[Constraint]:
+    """Play rounds until one of the endings of `OliveResult`.
+
+    Raises
+    ------
+    ValueError
+        If stop/H is below the tolerance (a round could then add a constraint
+        that its own pair meets, and OLIVE would not get on), or `max_rounds`
+        is negative.
+    RuntimeError
+        If the optimiser's pair breaks the program, or the tie-break chooses a
+        level that is not eligible: errors of theirs.
+    """
+    tolerance = world.program.tolerance
+    if stop < world.horizon * tolerance:
+        raise ValueError(
+            f"OLIVE stops where the errors add up to {stop}, which must be at least "
+            f"the horizon times the tolerance, {world.horizon} · {tolerance}"
+        )
+    if max_rounds is not None and max_rounds < 0:
+        raise ValueError(f"round limit {max_rounds} is negative")
+    rounds: list[OliveRound[Constraint]] = []
+    seconds = 0.0
+
+    def result(status: Ending, reason: str = "") -> OliveResult[Constraint]:
+        return OliveResult(status, tuple(rounds), world.trajectories, seconds, reason)
+
+    while max_rounds is None or len(rounds) < max_rounds:
+        answer = tiebreak.maximiser(RoundProblem(world.program, optimiser))
+        seconds += answer.seconds
+        if answer.pair is None or answer.value is None:
+            if answer.status == "infeasible":
+                return result("no pair left")
+            return result("undecided", answer.reason)
+        if not world.program.is_feasible(answer.pair):
+            raise RuntimeError("the optimiser's pair breaks the program")
+        errors = world.errors(answer.pair)
+        level: int | None = None
+        added: tuple[Constraint, ...] = ()
+        if sum(errors, Fraction(0)) > stop:
+            level, added = _constrain(
+                world, answer.pair, errors, tiebreak, stop, all_levels
+            )
+        rounds.append(
+            OliveRound(
+                len(rounds) + 1,
+                answer.pair,
+                answer.value,
+                answer.proved,
+                errors,
+                level,
+                added,
+                answer.seconds,
+                answer.engine_seconds,
+                world.trajectories,
+                answer.reason,
+            )
+        )
+        if level is None:
+            return result("finished")
+    return result("round limit")
+
+
+def _constrain(
+    world: World[Constraint],
+    pair: Pair,
+    errors: Sequence[Fraction],
+    tiebreak: Tiebreak,
+    stop: Fraction,
+    all_levels: bool,
+) -> tuple[int, tuple[Constraint, ...]]:
+    """Choose a level and add its constraint, or those of all levels.
+
+    One of H errors is at least their mean, which exceeds stop/H, which is at
+    least the tolerance: so some level is eligible.
+    """
+    horizon, tolerance = len(errors), world.program.tolerance
+    eligible = [
+        h
+        for h, error in enumerate(errors, start=1)
+        if error * horizon >= stop and error > tolerance
+    ]
+    level = tiebreak.level(errors, eligible)
+    if level not in eligible:
+        raise RuntimeError(f"the tie-break chose level {level} out of {eligible}")
+    levels = range(1, horizon + 1) if all_levels else (level,)
+    return level, world.constrain(pair, levels)

@@ -1,0 +1,321 @@
+"""Who solves the program of a round of OLIVE: engines, exact search, enumeration.
+
+Over tabular classes the program is a mixed-integer linear program; over a finite
+class it is a walk through the class. Whoever solves it, the pair that OLIVE gets
+is exact and is checked against every constraint in rational arithmetic. Whether
+it is also a *maximiser* is proved by `BranchAndBound` and `FinitePairs`, and by
+`Milp` where it attains the upper end of the range of g; else it is the engine's
+word.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.pair import Pair
+from solvers.branch_and_bound import branch_and_bound
+from solvers.milp import confirm, solve_milp
+from solvers.model import LinearModel
+from solvers.outcome import LinearOutcome, Status
+
+if TYPE_CHECKING:
+    from algorithms.olive_program import Form
+
+_LARGEST_WEIGHT = 100
+
+
+class PairModel(Protocol):
+    """A linear model of a program and the way back to pairs."""
+
+    @property
+    def model(self) -> LinearModel: ...
+    @property
+    def value_index(self) -> Mapping[int, int]: ...
+    @property
+    def policy_index(self) -> Mapping[int, Mapping[int, int]]: ...
+    def pair(self, values: Sequence[Fraction | int]) -> Pair:
+        """Read a pair off an exact point; ValueError if it is not feasible."""
+        ...
+
+
+class Program(Protocol):
+    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`."""
+
+    @property
+    def lower(self) -> Fraction: ...
+    @property
+    def upper(self) -> Fraction: ...
+    @property
+    def tolerance(self) -> Fraction: ...
+    @property
+    def action_counts(self) -> NDArray[np.int64]: ...
+    def objective(self, pair: Pair) -> Fraction: ...
+    def is_feasible(self, pair: Pair) -> bool: ...
+    def to_model(self, form: Form = "value-policy") -> PairModel: ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an optimiser says about a program.
+
+    Attributes
+    ----------
+    status
+        "optimal"; "infeasible" (no pair is left); "undecided" (a limit was
+        reached or the engine gave nothing that could be confirmed).
+    pair
+        Exactly feasible, None unless "optimal".
+    value
+        Its exact objective.
+    proved
+        Whether `status` is proved in exact arithmetic.
+    seconds
+        Wall time in the optimiser, confirmation included.
+    engine_seconds
+        Of these, what the engine itself took, its process's start included.
+    reason
+        For "undecided".
+    """
+
+    status: Literal["optimal", "infeasible", "undecided"]
+    pair: Pair | None
+    value: Fraction | None
+    proved: bool
+    seconds: float
+    engine_seconds: float = 0.0
+    reason: str = ""
+
+
+class Optimiser(Protocol):
+    """Solves programs."""
+
+    def maximise(self, program: Program) -> Answer:
+        """Find a maximiser."""
+        ...
+
+    def another(
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
+        """Find a random pair with the objective `value`, the program's optimum."""
+        ...
+
+
+class Milp:
+    """Tabular classes, by a MILP engine in floating point, confirmed exactly.
+
+    Parameters
+    ----------
+    engine
+        One of `solvers.milp.available_engines()`.
+    form
+        "value-policy" over (g, π), or "q-function" over f.
+    time_limit
+        Wall seconds a call.
+    """
+
+    def __init__(
+        self,
+        engine: str = "highs",
+        form: Form = "value-policy",
+        time_limit: float | None = None,
+    ) -> None:
+        self.engine, self.form, self.time_limit = engine, form, time_limit
+
+    def maximise(self, program: Program) -> Answer:
+        """Solve the program; the pair is the engine's, its values a vertex.
+
+        The engine's policy is kept and the best values for it are computed
+        exactly, so a value lost to rounding is won back.
+        """
+        return self._solve(program, program.to_model(self.form))
+
+    def another(
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
+        """Maximise a random objective over the optimal pairs.
+
+        The weights of all values and binaries are uniform integers, so this
+        finds extreme points of the set of maximisers, not uniformly. Values and
+        actions that the program says nothing about are drawn uniformly.
+        """
+        built = program.to_model(self.form)
+        answer = self._solve(program, _face(built, value, rng))
+        return _scattered(program, built, answer, rng)
+
+    def _solve(self, program: Program, built: PairModel) -> Answer:
+        began = time.monotonic()
+        outcome = solve_milp(
+            built.model, engine=self.engine, time_limit=self.time_limit
+        )
+        engine_seconds = outcome.seconds
+        if outcome.status is not Status.FEASIBLE:  # an incumbent decides nothing
+            outcome = confirm(built.model, outcome)
+        answer = _read(program, built, outcome, began)
+        return replace(answer, engine_seconds=engine_seconds)
+
+
+class BranchAndBound:
+    """Tabular classes, solved exactly with a proof; for small programs.
+
+    Parameters
+    ----------
+    form
+        "value-policy" over (g, π), or "q-function" over f.
+    time_limit
+        Wall seconds a call.
+    """
+
+    def __init__(
+        self, form: Form = "value-policy", time_limit: float | None = None
+    ) -> None:
+        self.form, self.time_limit = form, time_limit
+
+    def maximise(self, program: Program) -> Answer:
+        """Solve the program."""
+        return self._solve(program, program.to_model(self.form))
+
+    def another(
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
+        """Maximise a random objective over the optimal pairs; see `Milp`."""
+        built = program.to_model(self.form)
+        answer = self._solve(program, _face(built, value, rng))
+        return _scattered(program, built, answer, rng)
+
+    def _solve(self, program: Program, built: PairModel) -> Answer:
+        began = time.monotonic()
+        outcome = branch_and_bound(built.model, time_limit=self.time_limit)
+        answer = _read(program, built, outcome, began)
+        return replace(answer, engine_seconds=outcome.seconds)
+
+
+class FinitePairs:
+    """A finite class of pairs, walked through exactly.
+
+    Parameters
+    ----------
+    pairs
+        At least one; all on the same states.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or the numbers of states differ.
+    """
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self.pairs = tuple(pairs)
+        if not self.pairs:
+            raise ValueError("the class has no pair")
+        if len({pair.n_states for pair in self.pairs}) > 1:
+            raise ValueError("the pairs of the class differ in their number of states")
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.pairs)
+
+    def maximise(self, program: Program) -> Answer:
+        """Take the first of the best feasible pairs."""
+        return self._choose(program, None)
+
+    def another(
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
+        """Take one of the best feasible pairs, uniformly."""
+        return self._choose(program, rng)
+
+    def _choose(self, program: Program, rng: np.random.Generator | None) -> Answer:
+        began = time.monotonic()
+        left = [pair for pair in self.pairs if program.is_feasible(pair)]
+        if not left:
+            return Answer("infeasible", None, None, True, time.monotonic() - began)
+        value = max(program.objective(pair) for pair in left)
+        best = [pair for pair in left if program.objective(pair) == value]
+        pair = best[0 if rng is None else int(rng.integers(len(best)))]
+        seconds = time.monotonic() - began
+        return Answer("optimal", pair, value, True, seconds, seconds)
+
+
+def _read(
+    program: Program, built: PairModel, outcome: LinearOutcome, began: float
+) -> Answer:
+    """Turn an outcome into an answer; the pair is checked as it is read."""
+
+    def seconds() -> float:
+        return time.monotonic() - began
+
+    if outcome.status is Status.INFEASIBLE:
+        return Answer("infeasible", None, None, outcome.exact, seconds())
+    if outcome.values is None or not outcome.exact:
+        reason = outcome.reason or f"the engine says {outcome.status.value}"
+        return Answer("undecided", None, None, False, seconds(), reason=reason)
+    if outcome.status is Status.FEASIBLE and outcome.reason:
+        return Answer("undecided", None, None, False, seconds(), reason=outcome.reason)
+    pair = built.pair([Fraction(v) for v in outcome.values])
+    value = program.objective(pair)
+    proved = outcome.status is Status.OPTIMAL or value == program.upper
+    return Answer("optimal", pair, value, proved, seconds())
+
+
+@dataclass(frozen=True)
+class _Face:
+    """A model with a random objective, over the points of the best objective."""
+
+    model: LinearModel
+    built: PairModel
+
+    @property
+    def value_index(self) -> Mapping[int, int]:
+        return self.built.value_index
+
+    @property
+    def policy_index(self) -> Mapping[int, Mapping[int, int]]:
+        return self.built.policy_index
+
+    def pair(self, values: Sequence[Fraction | int]) -> Pair:
+        return self.built.pair(values)
+
+
+def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> _Face:
+    """Restrict a model to its points of a given objective; draw another one."""
+    model = replace(built.model, rows=list(built.model.rows))
+    objective = model.objective
+    model.add_row(
+        list(objective),
+        list(objective.values()),
+        "==",
+        value - model.objective_constant,
+        "optimum",
+    )
+    drawn = list(built.value_index.values())
+    drawn += [j for binaries in built.policy_index.values() for j in binaries.values()]
+    weights = rng.integers(-_LARGEST_WEIGHT, _LARGEST_WEIGHT + 1, len(drawn))
+    model.set_objective(drawn, weights.tolist(), maximise=True)
+    return _Face(model, built)
+
+
+def _scattered(
+    program: Program, built: PairModel, answer: Answer, rng: np.random.Generator
+) -> Answer:
+    """Draw what the model leaves free about a pair.
+
+    A state without binaries does the same by any of its actions, or none of its
+    actions occurs in the program; a value without a variable does not occur.
+    """
+    if answer.pair is None:
+        return answer
+    policy = rng.integers(program.action_counts).astype(np.int32)
+    for state in built.policy_index:
+        policy[state] = answer.pair.policy[state]
+    ends = (program.lower, program.upper)
+    values = [ends[end] for end in rng.integers(2, size=len(policy)).tolist()]
+    for state in built.value_index:
+        values[state] = answer.pair.value(state)
+    return replace(answer, pair=Pair.from_fractions(values, policy))
