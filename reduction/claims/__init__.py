@@ -7,5 +7,13 @@ deterministic (its seeds are in it) and takes a few seconds at most.
 from importlib import import_module
 
 # In the order of the ledger.
-for _name in ("formula", "optimum", "formulation", "hardness", "run", "erratum"):
+for _name in (
+    "formula",
+    "optimum",
+    "formulation",
+    "hardness",
+    "multi",
+    "run",
+    "erratum",
+):
     import_module(f"{__name__}.{_name}_claims")
