@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from algorithms.distribution import Distribution
 from algorithms.pair import Pair
@@ -45,6 +44,9 @@ def heights(mdp: TabularMDP) -> NDArray[np.int32]:
     ValueError
         If the transitions have a cycle.
     """
+    # Imported on use: it would be half of the time that a command needs to start.
+    from scipy.sparse import csr_array
+
     n = mdp.n_states
     offsets = mdp.transition_offset[mdp.action_offset]
     ones = np.ones(mdp.n_transitions, dtype=np.int8)

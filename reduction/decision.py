@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from algorithms.pair import Pair
 from reduction.family import Family
 from reduction.instance import Instance
-from reduction.milp_route import milp_route
 from reduction.route import Settings
 from reduction.witness import back, check, forward
 from solvers.outcome import SatStatus
@@ -138,6 +137,9 @@ def _ask_sat(family: Family, time_limit: float | None) -> _Answer:
 def _ask_milp(
     instance: Instance, formulation: str | None, time_limit: float | None
 ) -> tuple[_Answer, tuple[str, ...]]:
+    # Imported on use: with PuLP and HiGHS it takes longer than a small decision.
+    from reduction.milp_route import milp_route
+
     limit = math.inf if time_limit is None else time_limit
     settings = Settings(formulation, limit, np.random.default_rng(0))
     found = milp_route(instance, settings)
