@@ -32,8 +32,9 @@ from fractions import Fraction
 
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
+from algorithms.olive_interfaces import Optimiser
 from algorithms.olive_loop import OliveResult, run_rounds
-from algorithms.olive_optimisers import Milp, Optimiser
+from algorithms.olive_optimisers import Milp
 from algorithms.olive_program import OliveProgram, average_bellman_errors
 from algorithms.pair import Pair
 from algorithms.planning import state_distributions

@@ -25,11 +25,11 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.olive_optimisers import Optimiser, Program
+from algorithms.olive_interfaces import Optimiser, Program
 from algorithms.pair import Pair
 from algorithms.tiebreak import RoundProblem, Tiebreak
 
-Constraint = TypeVar("Constraint")
+Constraint = TypeVar("Constraint", covariant=True)
 Ending = Literal["finished", "no pair left", "undecided", "round limit"]
 
 
@@ -37,9 +37,15 @@ class World(Protocol[Constraint]):
     """Where OLIVE runs: its current program and what it can measure."""
 
     @property
-    def horizon(self) -> int: ...
+    def horizon(self) -> int:
+        """Number of levels H."""
+        ...
+
     @property
-    def program(self) -> Program: ...
+    def program(self) -> Program:
+        """The current program."""
+        ...
+
     @property
     def trajectories(self) -> int:
         """Trajectories collected so far."""

@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from algorithms.olive_interfaces import Answer, PairModel, Program
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
 from solvers.milp import confirm, solve_milp
@@ -29,82 +29,6 @@ if TYPE_CHECKING:
     from algorithms.olive_program import Form
 
 _LARGEST_WEIGHT = 100
-
-
-class PairModel(Protocol):
-    """A linear model of a program and the way back to pairs."""
-
-    @property
-    def model(self) -> LinearModel: ...
-    @property
-    def value_index(self) -> Mapping[int, int]: ...
-    @property
-    def policy_index(self) -> Mapping[int, Mapping[int, int]]: ...
-    def pair(self, values: Sequence[Fraction | int]) -> Pair:
-        """Read a pair off an exact point; ValueError if it is not feasible."""
-        ...
-
-
-class Program(Protocol):
-    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`."""
-
-    @property
-    def lower(self) -> Fraction: ...
-    @property
-    def upper(self) -> Fraction: ...
-    @property
-    def tolerance(self) -> Fraction: ...
-    @property
-    def action_counts(self) -> NDArray[np.int64]: ...
-    def objective(self, pair: Pair) -> Fraction: ...
-    def is_feasible(self, pair: Pair) -> bool: ...
-    def to_model(self, form: Form = "value-policy") -> PairModel: ...
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an optimiser says about a program.
-
-    Attributes
-    ----------
-    status
-        "optimal"; "infeasible" (no pair is left); "undecided" (a limit was
-        reached or the engine gave nothing that could be confirmed).
-    pair
-        Exactly feasible, None unless "optimal".
-    value
-        Its exact objective.
-    proved
-        Whether `status` is proved in exact arithmetic.
-    seconds
-        Wall time in the optimiser, confirmation included.
-    engine_seconds
-        Of these, what the engine itself took, its process's start included.
-    reason
-        For "undecided".
-    """
-
-    status: Literal["optimal", "infeasible", "undecided"]
-    pair: Pair | None
-    value: Fraction | None
-    proved: bool
-    seconds: float
-    engine_seconds: float = 0.0
-    reason: str = ""
-
-
-class Optimiser(Protocol):
-    """Solves programs."""
-
-    def maximise(self, program: Program) -> Answer:
-        """Find a maximiser."""
-        ...
-
-    def another(
-        self, program: Program, value: Fraction, rng: np.random.Generator
-    ) -> Answer:
-        """Find a random pair with the objective `value`, the program's optimum."""
-        ...
 
 
 class Milp:

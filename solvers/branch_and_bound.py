@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from solvers.lp import LpSession, dual_bound
@@ -195,29 +194,9 @@ class _Search:
         best, farthest = None, Fraction(0)
         for j in self.integers:
             value = values[j]
-            distance = Fraction(abs(value - round(value)))
+            exact = Fraction(value)
+            distance = abs(exact - round(exact))
             near = 0 if isinstance(value, Fraction) else _NEAR_INTEGER
-            if distance > max(near, farthest):
+            if distance > near and distance > farthest:
                 best, farthest = j, distance
         return best
-
-
-def proved_optimum(
-    model: LinearModel, outcome: LinearOutcome, *, time_limit: float | None = None
-) -> LinearOutcome:
-    """Prove or correct an engine's exact point by branch and bound.
-
-    Parameters
-    ----------
-    outcome
-        With ``exact=True`` and values, as `solvers.milp.confirm` returns it.
-
-    Returns
-    -------
-    LinearOutcome
-        As `branch_and_bound`, under the engine's name.
-    """
-    start = outcome.values if outcome.exact else None
-    exact = None if start is None else [Fraction(v) for v in start]
-    found = branch_and_bound(model, start=exact, time_limit=time_limit)
-    return replace(found, engine=outcome.engine)

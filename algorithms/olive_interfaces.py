@@ -1,0 +1,122 @@
+"""What OLIVE's parts ask of each other: programs, their models, their solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.pair import Pair
+from solvers.model import LinearModel
+
+if TYPE_CHECKING:
+    from algorithms.olive_program import Form
+
+
+class PairModel(Protocol):
+    """A linear model of a program and the way back to pairs."""
+
+    @property
+    def model(self) -> LinearModel:
+        """The model; its objective is the program's, maximised."""
+        ...
+
+    @property
+    def value_index(self) -> Mapping[int, int]:
+        """Variable of g(x) of each observation whose value occurs."""
+        ...
+
+    @property
+    def policy_index(self) -> Mapping[int, Mapping[int, int]]:
+        """Binary of each action, for observations where the action matters."""
+        ...
+
+    def pair(self, values: Sequence[Fraction | int]) -> Pair:
+        """Read a pair off an exact point; ValueError if it is not feasible."""
+        ...
+
+
+class Program(Protocol):
+    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`."""
+
+    @property
+    def lower(self) -> Fraction:
+        """Lower end of the range of g."""
+        ...
+
+    @property
+    def upper(self) -> Fraction:
+        """Upper end of the range of g, and so of the objective."""
+        ...
+
+    @property
+    def tolerance(self) -> Fraction:
+        """Bound φ on the absolute value of every error."""
+        ...
+
+    @property
+    def action_counts(self) -> NDArray[np.int64]:
+        """Number of actions of each observation."""
+        ...
+
+    def objective(self, pair: Pair) -> Fraction:
+        """Predicted value."""
+        ...
+
+    def is_feasible(self, pair: Pair) -> bool:
+        """Whether a pair meets every constraint and the range, exactly."""
+        ...
+
+    def to_model(self, form: Form = "value-policy") -> PairModel:
+        """Write the program as a mixed-integer linear model."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an optimiser says about a program.
+
+    Attributes
+    ----------
+    status
+        "optimal"; "infeasible" (no pair is left); "undecided" (a limit was
+        reached or the engine gave nothing that could be confirmed).
+    pair
+        Exactly feasible, None unless "optimal".
+    value
+        Its exact objective.
+    proved
+        Whether `status` is proved in exact arithmetic.
+    seconds
+        Wall time in the optimiser, confirmation included.
+    engine_seconds
+        Of these, what the engine itself took, its process's start included.
+    reason
+        For "undecided".
+    """
+
+    status: Literal["optimal", "infeasible", "undecided"]
+    pair: Pair | None
+    value: Fraction | None
+    proved: bool
+    seconds: float
+    engine_seconds: float = 0.0
+    reason: str = ""
+
+
+class Optimiser(Protocol):
+    """Solves programs."""
+
+    def maximise(self, program: Program) -> Answer:
+        """Find a maximiser."""
+        ...
+
+    def another(
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
+        """Find a random pair with the objective `value`, the program's optimum."""
+        ...

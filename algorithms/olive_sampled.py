@@ -1,0 +1,132 @@
+"""OLIVE from data sets: Jiang et al. 2017 with its parameters (recalled).
+
+Predicted values are averaged over n_est initial observations, errors over n_eval
+trajectories of the round's policy, and a constraint over n trajectories whose
+action at the chosen level is uniform. Given the data everything is exact: the
+programs are in rationals, so a run is reproducible from its generator's seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from algorithms.olive_environment import SampledEnvironment
+from algorithms.olive_interfaces import Optimiser
+from algorithms.olive_loop import OliveResult, run_rounds
+from algorithms.olive_optimisers import Milp
+from algorithms.olive_parameters import OliveParameters
+from algorithms.olive_sampled_program import (
+    SampledConstraint,
+    SampledProgram,
+    on_policy_error,
+)
+from algorithms.pair import Pair
+from algorithms.tiebreak import SolverTiebreak, Tiebreak
+
+
+def olive_sampled(
+    environment: SampledEnvironment,
+    parameters: OliveParameters,
+    rng: np.random.Generator,
+    *,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
+    lower: Fraction | int = 0,
+    upper: Fraction | int = 1,
+    all_levels: bool = False,
+) -> OliveResult[SampledConstraint]:
+    """Run OLIVE on data sets.
+
+    Parameters
+    ----------
+    environment
+        Where trajectories come from; `TabularEnvironment` makes one of an MDP.
+    parameters
+        `olive_parameters.theorem_parameters`, or one's own.
+    rng
+        The randomness of the data.
+    optimiser
+        Solves the programs, and with it the class; see `olive_exact`.
+    tiebreak
+        The choices that OLIVE leaves open.
+    lower, upper
+        Range of g.
+    all_levels
+        Whether a round adds the constraints of all levels (a data set each), or
+        only of one.
+
+    Returns
+    -------
+    OliveResult
+        Its `trajectories` counts all that were drawn.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or stop/H is below the tolerance.
+    """
+    world = SampledWorld(environment, parameters, rng, lower, upper)
+    return run_rounds(
+        world,
+        Milp() if optimiser is None else optimiser,
+        SolverTiebreak() if tiebreak is None else tiebreak,
+        stop=parameters.stop,
+        all_levels=all_levels,
+        max_rounds=parameters.max_rounds,
+    )
+
+
+class SampledWorld:
+    """An environment seen through data sets; see `algorithms.olive_loop`.
+
+    Attributes
+    ----------
+    program : SampledProgram
+        The current program; grows with `constrain`.
+    trajectories : int
+        Drawn so far.
+    """
+
+    def __init__(
+        self,
+        environment: SampledEnvironment,
+        parameters: OliveParameters,
+        rng: np.random.Generator,
+        lower: Fraction | int = 0,
+        upper: Fraction | int = 1,
+    ) -> None:
+        self.environment, self.parameters, self.rng = environment, parameters, rng
+        self.horizon = environment.horizon
+        self.trajectories = parameters.n_est
+        self.program = SampledProgram(
+            environment.action_counts,
+            environment.starts(parameters.n_est, rng),
+            (),
+            parameters.tolerance,
+            lower,
+            upper,
+        )
+
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+        """Estimate the average Bellman error at each level from n_eval trajectories."""
+        n = self.parameters.n_eval
+        self.trajectories += n
+        levels = self.environment.follow(pair.policy, n, self.rng)
+        return tuple(on_policy_error(data, pair) for data in levels)
+
+    def constrain(
+        self, pair: Pair, levels: Sequence[int]
+    ) -> tuple[SampledConstraint, ...]:
+        """Draw n trajectories for each of some levels and add the constraints."""
+        n = self.parameters.n_train
+        added = []
+        for level in levels:
+            data = self.environment.explore(pair.policy, level, n, self.rng)
+            self.trajectories += n
+            counts = self.environment.action_counts
+            added.append(SampledConstraint.of(data, counts, level))
+        self.program = self.program.extended(added)
+        return tuple(added)

@@ -1,0 +1,292 @@
+"""OLIVE's program over data sets: empirical averages in place of expectations.
+
+A data set D holds tuples (x, a, r, x′) with a uniform over the K(x) actions of
+x. For a pair (g, π) its average Bellman error is estimated with importance
+weights (paper, eqn. "oliveprobg"; Jiang et al. 2017),
+
+    Ê_D[K(x) 1{a = π(x)} (g(x) − r − g(x′))],
+
+with g = 0 once the episode has ended. Grouped by observation this is Σ_x of
+terms that depend on π(x), g(x) and g at the successors seen, affine in g for
+each action: a `SampledConstraint` keeps those, in exact rationals. So the
+program stays exact, whatever the data are, and has a model like the exact one.
+
+The paper's form for Q-functions prints no factor K(x); then φ bounds a K-th of
+the error (erratum 6). Both forms here have the factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from algorithms.data import END, EmpiricalMeasure
+from algorithms.pair import Pair
+from algorithms.ragged import as_integers
+
+if TYPE_CHECKING:
+    from algorithms.olive_program import Form
+    from algorithms.olive_sampled_model import SampledModel
+
+
+@dataclass(frozen=True)
+class LevelData:
+    """What trajectories showed at one level.
+
+    Attributes
+    ----------
+    tuples
+        (x, a, r, x′) of the trajectories that reach the level, x′ being `END`
+        where the episode ends; None if none does.
+    trajectories
+        Number of trajectories, those that ended before the level included.
+    """
+
+    tuples: EmpiricalMeasure | None
+    trajectories: int
+
+    def __post_init__(self) -> None:
+        if self.tuples is not None and self.tuples.total_weight > self.trajectories:
+            raise ValueError(
+                f"{self.tuples.total_weight} tuples from {self.trajectories} "
+                "trajectories"
+            )
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one observation contributes when π takes one action there.
+
+    The affine function weight · g(x) − reward − Σ coefficients · g(successors).
+    """
+
+    weight: Fraction
+    reward: Fraction
+    successors: tuple[tuple[int, Fraction], ...]
+
+    def at(self, state: int, values: Sequence[Fraction]) -> Fraction:
+        """Contribution of `state` under values of all observations."""
+        future = sum((c * values[s] for s, c in self.successors), Fraction(0))
+        return self.weight * values[state] - self.reward - future
+
+    def ends(self, lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
+        """Range over values in [lower, upper] of observations that are distinct."""
+        mass = sum((c for _, c in self.successors), Fraction(0))
+        return (
+            self.weight * lower - self.reward - mass * upper,
+            self.weight * upper - self.reward - mass * lower,
+        )
+
+
+NOTHING = Term(Fraction(0), Fraction(0), ())
+
+
+@dataclass(frozen=True)
+class SampledConstraint:
+    """The estimated average Bellman error as a function of (g, π).
+
+    Attributes
+    ----------
+    level
+        The level of the data, 1-based.
+    trajectories
+        Number of trajectories behind the data.
+    terms
+        For each observation seen, the term of each action seen there, by local
+        index; any other action contributes nothing.
+    """
+
+    level: int
+    trajectories: int
+    terms: Mapping[int, Mapping[int, Term]]
+
+    @classmethod
+    def of(
+        cls, data: LevelData, action_counts: NDArray[np.int64], level: int
+    ) -> SampledConstraint:
+        """Group a data set with uniform actions by observation and action.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or a code or an action is out of range.
+        """
+        groups = {} if data.tuples is None else _grouped(data.tuples, action_counts)
+        terms: dict[int, dict[int, Term]] = {}
+        for (state, action), group in sorted(groups.items()):
+            scale = Fraction(int(action_counts[state]), data.trajectories)
+            terms.setdefault(state, {})[action] = Term(
+                scale * group.weight,
+                scale * group.reward,
+                tuple((s, scale * w) for s, w in sorted(group.successors.items())),
+            )
+        return cls(level, data.trajectories, terms)
+
+    def error(self, pair: Pair) -> Fraction:
+        """Estimated average Bellman error of a pair, signed."""
+        values = pair.values()
+        return sum(
+            (
+                by_action.get(int(pair.policy[state]), NOTHING).at(state, values)
+                for state, by_action in self.terms.items()
+            ),
+            Fraction(0),
+        )
+
+
+def on_policy_error(data: LevelData, pair: Pair) -> Fraction:
+    """Average of g(x) − r − g(x′) over tuples whose actions π took itself."""
+    if data.tuples is None:
+        return Fraction(0)
+    values = np.array(pair.values(), dtype=object)
+    g = data.tuples.at(values)
+    after = data.tuples.at(values, field="next_observations")
+    mean = data.tuples.expectation_exact(g - data.tuples.exact_rewards - after)
+    return mean * Fraction(data.tuples.total_weight, data.trajectories)
+
+
+class SampledProgram:
+    """OLIVE's program over data sets and all tabular (g, π) on observations.
+
+    Parameters
+    ----------
+    action_counts
+        Number of actions K(x) ≥ 1 of each observation 0..n-1.
+    starts
+        Initial observations; the objective is the average of g over them.
+    constraints
+        The collected constraints.
+    tolerance
+        φ ≥ 0, on the absolute value of every estimated error.
+    lower, upper
+        Range of g.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range or an observation is unknown.
+    """
+
+    def __init__(
+        self,
+        action_counts: ArrayLike,
+        starts: EmpiricalMeasure,
+        constraints: Iterable[SampledConstraint] = (),
+        tolerance: Fraction | int = 0,
+        lower: Fraction | int = 0,
+        upper: Fraction | int = 1,
+    ) -> None:
+        self.action_counts: NDArray[np.int64] = as_integers(
+            "action_counts", action_counts, np.int64
+        )
+        if (self.action_counts < 1).any():
+            raise ValueError("every observation needs at least one action")
+        self.starts = starts
+        self.constraints = tuple(constraints)
+        self.tolerance, self.lower, self.upper = map(
+            Fraction, (tolerance, lower, upper)
+        )
+        if self.tolerance < 0:
+            raise ValueError(f"tolerance {self.tolerance} is negative")
+        if self.lower > self.upper:
+            raise ValueError(f"empty range [{self.lower}, {self.upper}]")
+        weights = starts.weights_by_code(len(self.action_counts)).tolist()
+        self.start_shares: dict[int, Fraction] = {
+            s: Fraction(w, starts.total_weight) for s, w in enumerate(weights) if w
+        }
+
+    def extended(self, constraints: Iterable[SampledConstraint]) -> SampledProgram:
+        """Give the program more constraints, as a round of OLIVE does."""
+        return SampledProgram(
+            self.action_counts,
+            self.starts,
+            (*self.constraints, *constraints),
+            self.tolerance,
+            self.lower,
+            self.upper,
+        )
+
+    def objective(self, pair: Pair) -> Fraction:
+        """Average value of the initial observations."""
+        shares = self.start_shares.items()
+        return sum((share * pair.value(s) for s, share in shares), Fraction(0))
+
+    def errors(self, pair: Pair) -> list[Fraction]:
+        """Estimated average Bellman error under each data set, signed."""
+        return [constraint.error(pair) for constraint in self.constraints]
+
+    def is_feasible(self, pair: Pair) -> bool:
+        """Whether a pair meets every constraint and the range, exactly.
+
+        Raises
+        ------
+        ValueError
+            If the pair is not one on these observations and actions.
+        """
+        if pair.n_states != len(self.action_counts):
+            raise ValueError(
+                f"a pair on {pair.n_states} observations, there are "
+                f"{len(self.action_counts)}"
+            )
+        if ((pair.policy < 0) | (pair.policy >= self.action_counts)).any():
+            raise ValueError("the policy takes an action that there is not")
+        if not all(self.lower <= value <= self.upper for value in pair.values()):
+            return False
+        return all(abs(error) <= self.tolerance for error in self.errors(pair))
+
+    def to_model(self, form: Form = "value-policy") -> SampledModel:
+        """Write the program as a mixed-integer linear model.
+
+        Raises
+        ------
+        ValueError
+            If the form is unknown.
+        """
+        from algorithms.olive_sampled_model import sampled_model
+
+        return sampled_model(self, form)
+
+
+@dataclass
+class _Group:
+    """Tuples with the same observation and action."""
+
+    weight: int
+    reward: Fraction
+    successors: dict[int, int]
+
+
+def _grouped(
+    data: EmpiricalMeasure, action_counts: NDArray[np.int64]
+) -> dict[tuple[int, int], _Group]:
+    """Group tuples by observation and action."""
+    if data.actions is None:
+        raise ValueError("the data have no actions")
+    codes, following = data.codes(), data.codes("next_observations")
+    n = len(action_counts)
+    if max(int(codes.max()), int(following.max())) >= n:
+        raise ValueError(f"the data have an observation that is not below {n}")
+    if (data.actions >= action_counts[codes]).any():
+        raise ValueError("the data have an action that there is not")
+    groups: dict[tuple[int, int], _Group] = {}
+    for state, action, reward, after, weight in zip(
+        codes.tolist(),
+        data.actions.tolist(),
+        data.exact_rewards.tolist(),
+        following.tolist(),
+        data.weights.tolist(),
+        strict=True,
+    ):
+        if not weight:
+            continue
+        group = groups.setdefault((state, action), _Group(0, Fraction(0), {}))
+        group.weight += weight
+        group.reward += weight * reward
+        if after != END:
+            group.successors[after] = group.successors.get(after, 0) + weight
+    return groups
