@@ -135,7 +135,10 @@ def float_row(row: Row) -> tuple[NDArray[np.float64], float, float, float]:
     largest = max(1, abs(rhs), *map(abs, ints))
     divisor = largest if largest > _LARGEST_PLAIN else 1
     entries, right = [a / divisor for a in ints], rhs / divisor
-    scale = float(ints[0] / row.coefficients[0] / divisor) if ints else 1.0
+    scale = 1.0
+    if ints:
+        first = row.coefficients[0]
+        scale = ints[0] * first.denominator / (first.numerator * divisor)
     low = -highspy.kHighsInf if row.sense == "<=" else right
     high = highspy.kHighsInf if row.sense == ">=" else right
     return np.array(entries, dtype=np.float64), low, high, scale

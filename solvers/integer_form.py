@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NoReturn
 
 from solvers.model import LinearModel, Row, Sense, integer_row
 
@@ -95,8 +96,8 @@ class IntegerForm:
         indices, (coefficients, rhs) = row.indices, integer_row(row)
         if not indices:
             indices, coefficients = (self.zero(),), (1,)
-        for number in (*coefficients, rhs):
-            _demand_small(number, f"row {description!r}")
+        if max(map(abs, coefficients)) > LARGEST or abs(rhs) > LARGEST:
+            _refuse(max(abs(rhs), *map(abs, coefficients)), f"row {description!r}")
         self.rows.append(IntegerRow(name, indices, coefficients, row.sense, rhs))
         self.names[name] = description
 
@@ -121,13 +122,15 @@ def integer_form(model: LinearModel) -> IntegerForm:
     bound_rows: list[tuple[str, Row, str]] = []
     for j, variable in enumerate(model.variables):
         lower, upper = variable.lower, variable.upper
-        low, high = math.floor(lower), math.ceil(upper)
-        if variable.integer and math.ceil(lower) <= math.floor(upper):
+        if lower.denominator == upper.denominator == 1:
+            low, high = lower.numerator, upper.numerator
+        elif variable.integer and math.ceil(lower) <= math.floor(upper):
             low, high = math.ceil(lower), math.floor(upper)
-        elif low < lower or upper < high:
+        else:
+            low, high = math.floor(lower), math.ceil(upper)
             bound_rows += _bounds_as_rows(j, variable.name, lower, upper)
-        for bound in (low, high):
-            _demand_small(bound, f"bound of variable {variable.name!r}")
+        if low < -LARGEST or high > LARGEST:
+            _refuse(max(-low, high), f"bound of variable {variable.name!r}")
         form.add_variable(
             IntegerVariable(f"x{j}", low, high, variable.integer), variable.name
         )
@@ -160,8 +163,9 @@ def _set_objective(form: IntegerForm, model: LinearModel) -> None:
     numbers = list(model.objective.values())
     if not model.objective_constant and all(c.denominator == 1 for c in numbers):
         form.objective = {j: sign * int(c) for j, c in model.objective.items()}
-        for number in form.objective.values():
-            _demand_small(number, "objective")
+        largest = max(map(abs, form.objective.values()), default=0)
+        if largest > LARGEST:
+            _refuse(largest, "objective")
     else:
         least = greatest = model.objective_constant
         for j, cost in model.objective.items():
@@ -169,8 +173,8 @@ def _set_objective(form: IntegerForm, model: LinearModel) -> None:
             ends = cost * variable.lower, cost * variable.upper
             least, greatest = least + min(ends), greatest + max(ends)
         low, high = math.floor(least), math.ceil(greatest)
-        for bound in (low, high):
-            _demand_small(bound, "range of the objective")
+        if low < -LARGEST or high > LARGEST:
+            _refuse(max(-low, high), "range of the objective")
         z = form.add_variable(
             IntegerVariable("z", low, high, False), "objective of the model"
         )
@@ -187,10 +191,9 @@ def _set_objective(form: IntegerForm, model: LinearModel) -> None:
         form.objective = {form.zero(): 1}
 
 
-def _demand_small(number: int, where: str) -> None:
-    if abs(number) > LARGEST:
-        digits = int(abs(number).bit_length() * math.log10(2)) + 1
-        raise ValueError(
-            f"{where}: scaled to integers it has a number of about {digits} digits,"
-            " more than the 15 that engines in floating point and files can hold"
-        )
+def _refuse(number: int, where: str) -> NoReturn:
+    digits = int(number.bit_length() * math.log10(2)) + 1
+    raise ValueError(
+        f"{where}: scaled to integers it has a number of about {digits} digits,"
+        " more than the 15 that engines in floating point and files can hold"
+    )

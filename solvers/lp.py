@@ -22,7 +22,7 @@ import numpy as np
 from solvers import highs as engine
 from solvers import simplex
 from solvers.duality import dual_bound, refutes
-from solvers.model import LinearModel, Number, Sense
+from solvers.model import LinearModel, Number, Sense, Variable
 from solvers.outcome import LinearOutcome, Status
 
 __all__ = ["LpSession", "dual_bound", "refutes", "solve_lp"]
@@ -73,7 +73,8 @@ class LpSession:
         self.model = replace(
             model,
             variables=[
-                replace(v, integer=False) if v.integer else v for v in model.variables
+                Variable(v.name, v.lower, v.upper, False) if v.integer else v
+                for v in model.variables
             ],
             rows=list(model.rows),
             objective=dict(model.objective),

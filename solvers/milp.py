@@ -25,7 +25,7 @@ from solvers import pulp_adapter
 from solvers.child import run_in_child
 from solvers.integer_form import IntegerForm, integer_form
 from solvers.lp import solve_lp
-from solvers.model import LinearModel
+from solvers.model import LinearModel, Variable
 from solvers.objective import scaled_objective
 from solvers.outcome import LinearOutcome, Status
 from solvers.program_files import write_lp, write_mps
@@ -206,7 +206,7 @@ def _fix(model: LinearModel, values: Sequence[Fraction | float]) -> LinearModel 
             value = Fraction(round(values[j]))
             if not v.lower <= value <= v.upper:
                 return None
-            variables[j] = replace(v, lower=value, upper=value)
+            variables[j] = Variable(v.name, value, value, True)
     return replace(model, variables=variables)
 
 

@@ -46,11 +46,14 @@ def integer_row(row: Row) -> tuple[tuple[int, ...], int]:
     coefficients, rhs
         Integers; the scale is positive, so the sense stays.
     """
-    scale = math.lcm(row.rhs.denominator, *(c.denominator for c in row.coefficients))
-    ints = [int(c * scale) for c in row.coefficients]
-    rhs = int(row.rhs * scale)
-    divisor = math.gcd(rhs, *ints) or 1
-    return tuple(c // divisor for c in ints), rhs // divisor
+    numbers = (row.rhs, *row.coefficients)
+    scale = math.lcm(*[c.denominator for c in numbers])
+    # Fraction's own product would reduce to lowest terms each time.
+    ints = [c.numerator * (scale // c.denominator) for c in numbers]
+    divisor = math.gcd(*ints)
+    if divisor > 1:
+        ints = [c // divisor for c in ints]
+    return tuple(ints[1:]), ints[0]
 
 
 @dataclass
@@ -130,22 +133,20 @@ class LinearModel:
 
     def violations(self, values: Sequence[Number]) -> Iterable[tuple[str, Fraction]]:
         """Yield (name, amount) for every bound, integrality or row violated."""
-        for var, value in zip(self.variables, values, strict=True):
-            exact = Fraction(value)
-            excess = max(var.lower - exact, exact - var.upper)
-            if excess > 0:
-                yield var.name, excess
-            elif var.integer and exact.denominator != 1:
-                yield var.name, abs(exact - round(exact))
+        # Most values and coefficients are whole, and integers are much faster.
+        plain = [int(v.numerator) if v.denominator == 1 else v for v in values]
+        for var, value in zip(self.variables, plain, strict=True):
+            if not var.lower <= value <= var.upper:
+                yield var.name, Fraction(max(var.lower - value, value - var.upper))
+            elif var.integer and value.denominator != 1:
+                yield var.name, abs(value - Fraction(round(value)))
         for row in self.rows:
-            pairs = zip(row.indices, row.coefficients, strict=True)
-            gap = sum((c * values[i] for i, c in pairs), -row.rhs)
-            if row.sense == "==":
-                amount = abs(gap)
-            else:
-                amount = gap if row.sense == "<=" else -gap
-            if amount > 0:
-                yield row.name, amount
+            ints, rhs = integer_row(row)
+            pairs = zip(row.indices, ints, strict=True)
+            gap = sum([c * plain[i] for i, c in pairs]) - rhs
+            if gap > 0 if row.sense == "<=" else gap < 0 if row.sense == ">=" else gap:
+                scale = ints[0] / row.coefficients[0] if ints else Fraction(1)
+                yield row.name, abs(gap / scale)
 
     def is_feasible(self, values: Sequence[Number]) -> bool:
         """Whether a point meets bounds, integrality and every row exactly."""

@@ -98,13 +98,15 @@ def solve(
         Not checked here: `solvers.lp.solve_lp` with ``exact=True`` confirms it.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    program = _Program(model)
-    if program.hopeless is not None:
-        row, sign = program.hopeless
-        proof = tuple(program.multipliers([(row, Fraction(sign))]))
-        return SimplexResult("infeasible", (), proof, Basis(), 0)
-    method = _DualSimplex(program, start or Basis())
-    return method.run(deadline)
+    return _DualSimplex(_Program(model), start or Basis()).run(deadline)
+
+
+_Plain = Fraction | int
+"""A rational that is an `int` where it is whole, which is much faster."""
+
+
+def _plain(value: _Plain) -> _Plain:
+    return value.numerator if value.denominator == 1 else value
 
 
 class _Program:
@@ -112,46 +114,75 @@ class _Program:
 
     def __init__(self, model: LinearModel) -> None:
         self.maximise = model.maximise
-        self.lower = [v.lower for v in model.variables]
-        self.upper = [v.upper for v in model.variables]
+        self._given = model.rows
+        self.lower = [_plain(v.lower) for v in model.variables]
+        self.upper = [_plain(v.upper) for v in model.variables]
         sign = -1 if model.maximise else 1
         self.cost = {j: sign * c for j, c in model.objective.items()}
         self.rows: list[dict[int, int]] = []
-        self.scale: list[Fraction] = []
-        self.low: list[Fraction] = []
-        self.high: list[Fraction] = []
+        # None for a side that the row leaves open, until it is asked for.
+        self._low: list[_Plain | None] = []
+        self._high: list[_Plain | None] = []
         self.hopeless: tuple[int, int] | None = None
         """A row that the box alone refutes, and the sign of its multiplier."""
         for row in model.rows:
             self._add(row)
 
     def _add(self, row: Row) -> None:
-        ints, right = integer_row(row)
-        rhs = Fraction(right)
-        least = greatest = Fraction(0)
-        for j, a in zip(row.indices, ints, strict=True):
-            ends = a * self.lower[j], a * self.upper[j]
-            least += min(ends)
-            greatest += max(ends)
-        if rhs < least and row.sense != ">=":
-            self.hopeless = len(self.rows), 1
-        if rhs > greatest and row.sense != "<=":
-            self.hopeless = len(self.rows), -1
+        ints, rhs = integer_row(row)
         self.rows.append(dict(zip(row.indices, ints, strict=True)))
-        self.scale.append(ints[0] / row.coefficients[0] if ints else Fraction(1))
-        self.low.append(least if row.sense == "<=" else rhs)
-        self.high.append(greatest if row.sense == ">=" else rhs)
+        self._low.append(None if row.sense == "<=" else rhs)
+        self._high.append(None if row.sense == ">=" else rhs)
+
+    def low(self, i: int) -> _Plain:
+        """Least activity of a row; where it leaves that open, what the box allows."""
+        low = self._low[i]
+        if low is None:
+            low = self._low[i] = self._reach(i, self.lower, self.upper)
+            if low > self.high(i):
+                self.hopeless = i, 1
+        return low
+
+    def high(self, i: int) -> _Plain:
+        """Greatest activity of a row, likewise."""
+        high = self._high[i]
+        if high is None:
+            high = self._high[i] = self._reach(i, self.upper, self.lower)
+            if high < self.low(i):
+                self.hopeless = i, -1
+        return high
+
+    def way_back(self, i: int, activity: _Plain) -> _Plain:
+        """Signed distance of an activity that the box allows from its bounds."""
+        low, high = self._low[i], self._high[i]
+        if low is not None and activity < low:
+            return low - activity
+        if high is not None and activity > high:
+            return high - activity
+        return 0
+
+    def _reach(self, i: int, positive: list[_Plain], negative: list[_Plain]) -> _Plain:
+        entries = self.rows[i].items()
+        return sum([a * (positive if a > 0 else negative)[j] for j, a in entries])
 
     def multipliers(self, scaled: Iterable[tuple[int, Fraction]]) -> list[Fraction]:
         """Turn multipliers of integer rows into those of the model's rows."""
         full = [Fraction(0)] * len(self.rows)
         for i, multiplier in scaled:
-            full[i] = multiplier * self.scale[i]
+            row = self._given[i]
+            if multiplier and row.indices:
+                multiplier *= self.rows[i][row.indices[0]] / row.coefficients[0]
+            full[i] = multiplier
         return full
 
 
 _Place = tuple[bool, int]
 """A variable of the model (False, index) or a row's activity (True, index)."""
+
+
+def _distance(violation: tuple[_Place, _Plain]) -> _Plain:
+    way = violation[1]
+    return way if way > 0 else -way
 
 
 @dataclass
@@ -182,10 +213,15 @@ class _DualSimplex:
             factors = self._factorise()
             reduced = self._price(factors)
             leaving = self._choose_leaving(factors, by_index=stuck)
+            entering = None
+            if leaving is not None:
+                entering = self._choose_entering(leaving, reduced)
+            if self.program.hopeless is not None:
+                row, sign = self.program.hopeless
+                return self._end("infeasible", [(row, Fraction(1))], sign)
             if leaving is None:
                 prices = zip(self.rows, self._prices, strict=True)
                 return self._end("optimal", prices, -1 if self.program.maximise else 1)
-            entering = self._choose_entering(leaving, reduced)
             if entering is None:
                 proof = list(zip(self.rows, leaving.shares, strict=True))
                 if leaving.place[0]:
@@ -207,7 +243,7 @@ class _DualSimplex:
             frozenset(j for is_row, j in self.upper if not is_row),
             frozenset(i for is_row, i in self.upper if is_row),
         )
-        values = tuple(self._values) if status == "optimal" else ()
+        values = tuple(map(Fraction, self._values)) if status == "optimal" else ()
         full = self.program.multipliers((i, sign * y) for i, y in prices)
         multipliers = () if status == "limit" else tuple(full)
         return SimplexResult(status, values, multipliers, basis, self.pivots)
@@ -259,30 +295,25 @@ class _DualSimplex:
 
     def _find_values(self, factors: Factorisation) -> None:
         program = self.program
-        values = [
-            program.upper[j] if (False, j) in self.upper else program.lower[j]
-            for j in range(len(program.lower))
-        ]
+        values = program.lower.copy()
+        for is_row, j in self.upper:
+            if not is_row:
+                values[j] = program.upper[j]
         for j in self.columns:
-            values[j] = Fraction(0)
+            values[j] = 0
         self._values = values
-        rhs = [
-            (program.high if (True, i) in self.upper else program.low)[i]
-            - self._activity(i)
-            for i in self.rows
-        ]
+        rhs = []
+        for i in self.rows:
+            bound = program.high(i) if (True, i) in self.upper else program.low(i)
+            rhs.append(Fraction(bound - self._activity(i)))
         for j, value in zip(self.columns, factors.solve(rhs), strict=True):
-            values[j] = value
+            values[j] = _plain(value)
 
-    def _activity(self, i: int) -> Fraction:
+    def _activity(self, i: int) -> _Plain:
         values = self._values
-        total = Fraction(0)
-        for j, a in self.program.rows[i].items():
-            if values[j]:
-                total += a * values[j]
-        return total
+        return sum([a * values[j] for j, a in self.program.rows[i].items()])
 
-    def _violations(self) -> Iterator[tuple[_Place, Fraction]]:
+    def _violations(self) -> Iterator[tuple[_Place, _Plain]]:
         """Yield each basic variable outside its bounds and the way back."""
         program = self.program
         for j in sorted(self.columns):
@@ -294,11 +325,9 @@ class _DualSimplex:
         tight = set(self.rows)
         for i in range(len(program.rows)):
             if i not in tight:
-                value = self._activity(i)
-                if value < program.low[i]:
-                    yield (True, i), program.low[i] - value
-                elif value > program.high[i]:
-                    yield (True, i), program.high[i] - value
+                way = program.way_back(i, self._activity(i))
+                if way:
+                    yield (True, i), way
 
     def _choose_leaving(
         self, factors: Factorisation, *, by_index: bool
@@ -306,7 +335,7 @@ class _DualSimplex:
         if by_index:
             found = next(self._violations(), None)
         else:
-            found = max(self._violations(), key=lambda v: abs(v[1]), default=None)
+            found = max(self._violations(), key=_distance, default=None)
         if found is None:
             return None
         (is_row, index), way = found
@@ -337,7 +366,7 @@ class _DualSimplex:
         moves += [
             ((True, i), share)
             for i, share in zip(self.rows, leaving.shares, strict=True)
-            if program.low[i] < program.high[i]
+            if program.low(i) < program.high(i)
         ]
         for place, slope in moves:
             if slope and (leaving.sign * slope < 0) == (place in self.upper):

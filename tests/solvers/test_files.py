@@ -22,7 +22,7 @@ WRITERS = {".lp": write_lp, ".mps": write_mps}
 READERS = [engine for engine in available_engines() if engine != "scip"]
 every_format = pytest.mark.parametrize("suffix", WRITERS)
 every_reader = pytest.mark.parametrize("engine", READERS)
-STEPS = {"highs": 40, "cbc": 20}
+STEPS = {"highs": 25, "cbc": 15}
 
 
 def check_file(path: str, model: LinearModel, engine: str) -> None:
