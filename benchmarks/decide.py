@@ -128,7 +128,9 @@ def main() -> None:
         for k, (name, formula) in enumerate(formulas.items()):
             path = str(Path(folder) / f"{k}.cnf")
             write_dimacs(formula, path)
-            compare(name, path, options.repeats)
+            # More runs of the short ones, which one interruption would spoil.
+            more = max(1, min(8, 20_000 // formula.n_clauses))
+            compare(name, path, more * options.repeats)
 
 
 if __name__ == "__main__":
