@@ -1,0 +1,141 @@
+"""Counts and single episodes of a finite model: what its environment samples.
+
+Counts go level by level: hidden states, then observations, actions, rewards and
+next hidden states, each one multinomial a row given the last. Episodes are
+Markov in the hidden state, so states with equal counts need no memory of how
+they were reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.columns import END, group_sums
+from algorithms.draws import multinomial_rows
+from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from algorithms.policies import action_weights
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Distinct steps (x, a, reward units, next state) with positive counts."""
+
+    codes: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    units: NDArray[np.int64]
+    next_states: NDArray[np.int64]
+    counts: NDArray[Any]
+
+
+def draw_actions(
+    level: FiniteLevel, states: NDArray[Any], rule: Any, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Draw (codes, actions, counts) from the counts of each hidden state."""
+    by_code = draw_codes(level, states, rng)
+    codes = np.flatnonzero(by_code)
+    weights = action_weights(rule, codes, level.transitions.shape[1])
+    split = multinomial_rows(by_code[codes], weights, rng)
+    row, action = np.nonzero(split)
+    return codes[row], action.astype(np.int64), split[row, action]
+
+
+def draw_codes(
+    level: FiniteLevel, states: NDArray[Any], rng: np.random.Generator
+) -> NDArray[Any]:
+    """Draw the counts of each code, shape (X,), from those of each state."""
+    present = np.flatnonzero(states)
+    split = multinomial_rows(states[present], level.emissions[present], rng)
+    return np.asarray(split.sum(axis=0))  # a code belongs to one state
+
+
+def draw_steps(
+    level: FiniteLevel, states: NDArray[Any], rule: Any, rng: np.random.Generator
+) -> Steps:
+    """Draw the steps at a level from the counts of each hidden state."""
+    codes, actions, counts = draw_actions(level, states, rule, rng)
+    split = multinomial_rows(counts, level.reward_weights[codes, actions], rng)
+    row, which = np.nonzero(split)
+    codes, actions, counts = codes[row], actions[row], split[row, which]
+    units = level.reward_units[codes, actions, which]
+    source = level.state_of_code[codes]
+    if level.transitions.shape[2] == 0:
+        return Steps(codes, actions, units, np.full(len(codes), END), counts)
+    rows = level.transitions[source, actions]
+    if ((rows > 0).sum(axis=1) == 1).all():
+        return Steps(codes, actions, units, rows.argmax(axis=1), counts)
+    split = multinomial_rows(counts, rows, rng)
+    row, target = np.nonzero(split)
+    return Steps(codes[row], actions[row], units[row], target, split[row, target])
+
+
+def draw_successors(
+    level: FiniteLevel, steps: Steps, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Draw the next observations: (row of the step, next code, count)."""
+    split = multinomial_rows(steps.counts, level.emissions[steps.next_states], rng)
+    row, code = np.nonzero(split)
+    return row, code, split[row, code]
+
+
+def next_counts(steps: Steps, n_states: int, total: int) -> NDArray[Any]:
+    """Count the next hidden states, shape (n_states,)."""
+    return group_sums(steps.counts, steps.next_states, n_states, total)
+
+
+def reward_total(steps: Steps) -> int:
+    """Sum of the rewards in units, a Python integer."""
+    pairs = zip(steps.units.tolist(), steps.counts.tolist(), strict=True)
+    return sum(units * count for units, count in pairs)
+
+
+def draw_episodes(
+    model: FiniteModel, policies: Sequence[Any], n: int, rng: np.random.Generator
+) -> list[Steps]:
+    """Draw n whole episodes one by one: a level's steps, row i being episode i."""
+    states = pick(np.broadcast_to(model.start, (n, len(model.start))), rng)
+    steps = []
+    for level, policy in zip(model.levels, policies, strict=True):
+        codes = _emit(level, states, rng)
+        present, inverse = np.unique(codes, return_inverse=True)
+        weights = action_weights(policy, present, model.n_actions)
+        actions = pick(weights[inverse.reshape(-1)], rng)
+        which = pick(level.reward_weights[codes, actions], rng)
+        units = level.reward_units[codes, actions, which]
+        if level.transitions.shape[2] == 0:
+            states = np.full(n, END, dtype=np.int64)
+        else:
+            states = pick(level.transitions[states, actions], rng)
+        steps.append(Steps(codes, actions, units, states, np.ones(n, dtype=np.int64)))
+    return steps
+
+
+def _emit(
+    level: FiniteLevel, states: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    codes = np.empty(len(states), dtype=np.int64)
+    for state in np.unique(states):
+        rows = np.flatnonzero(states == state)
+        heights = np.cumsum(level.emissions[state])
+        drawn = rng.integers(heights[-1], size=len(rows))
+        codes[rows] = np.searchsorted(heights, drawn, side="right")
+    return codes
+
+
+def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """One column a row, drawn with the row's integer weights, shape (n,).
+
+    Weights beyond 64 bits are first rounded to float64 shares.
+    """
+    if weights.dtype == object:
+        totals = weights.sum(axis=1)
+        heights = np.cumsum((weights / totals[:, None]).astype(np.float64), axis=1)
+        drawn = rng.random(len(weights)) * heights[:, -1]
+    else:
+        heights = np.cumsum(weights, axis=1)
+        drawn = rng.integers(heights[:, -1])
+    return np.asarray((heights <= drawn[:, None]).sum(axis=1), dtype=np.int64)

@@ -1,0 +1,258 @@
+"""The hidden model of a finite contextual decision process, in exact integers.
+
+Everything is a ratio of integers, so true values are Fractions and data of any
+size is a multinomial draw (`algorithms.draws`). Hidden states of a level emit
+disjoint sets of observations, rewards depend on observation and action, and
+the next hidden state on the hidden state and action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.columns import END, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLevel:
+    """One level: S hidden states, X observation codes, K actions.
+
+    Attributes
+    ----------
+    emissions
+        int64, shape (S, X): state s emits x with probability
+        ``emissions[s, x] / emissions[s].sum()``. Every code belongs to at most
+        one state.
+    reward_units, reward_weights
+        int64, shape (X, K, R): the reward of (x, a) is ``reward_units[x, a, i]``
+        units with probability proportional to ``reward_weights[x, a, i]``.
+    transitions
+        int64, shape (S, K, S'): weights of the next hidden states; S' = 0 at
+        the last level.
+    """
+
+    emissions: NDArray[np.int64]
+    reward_units: NDArray[np.int64]
+    reward_weights: NDArray[np.int64]
+    transitions: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Convert the arrays and make them read-only."""
+        for name in ("emissions", "reward_units", "reward_weights", "transitions"):
+            array = np.asarray(getattr(self, name))
+            if not np.issubdtype(array.dtype, np.integer):
+                raise ValueError(f"{name}: expected integers, got {array.dtype}")
+            object.__setattr__(self, name, frozen(array.astype(np.int64)))
+
+    @property
+    def n_states(self) -> int:
+        """S."""
+        return len(self.emissions)
+
+    @property
+    def n_codes(self) -> int:
+        """X."""
+        return int(self.emissions.shape[1])
+
+    @cached_property
+    def state_of_code(self) -> NDArray[np.int64]:
+        """Hidden state of each code, shape (X,)."""
+        return np.asarray(self.emissions.argmax(axis=0))
+
+    @cached_property
+    def emission_totals(self) -> NDArray[np.int64]:
+        """Sum of the emission weights of each state, shape (S,)."""
+        return np.asarray(self.emissions.sum(axis=1))
+
+    @cached_property
+    def reward_totals(self) -> NDArray[np.int64]:
+        """Sum of the reward weights, shape (X, K)."""
+        return np.asarray(self.reward_weights.sum(axis=2))
+
+    @cached_property
+    def mean_rewards(self) -> NDArray[Any]:
+        """Expected reward units of (x, a): Fractions, shape (X, K)."""
+        sums = (self.reward_units * self.reward_weights).sum(axis=2)
+        means = np.empty(sums.shape, dtype=object)
+        for cell in np.ndindex(sums.shape):
+            means[cell] = Fraction(int(sums[cell]), int(self.reward_totals[cell]))
+        return means
+
+    @cached_property
+    def successors(self) -> NDArray[np.int64]:
+        """Next state of (s, a) where it is certain; END at the last level."""
+        if self.transitions.shape[2] == 0:
+            return np.full(self.transitions.shape[:2], END, dtype=np.int64)
+        return np.asarray(self.transitions.argmax(axis=2))
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteModel:
+    """Levels 1..H with the unit of reward and the distribution of the start.
+
+    Attributes
+    ----------
+    levels
+        At least one.
+    unit
+        Number of units in a reward of 1.
+    start
+        int64, shape (S_1,): weights of the first hidden state.
+
+    Raises
+    ------
+    ValueError
+        Naming level and place: shapes that do not match, weights that are
+        negative or sum to 0, codes of two states, negative rewards, a return
+        above 1 with positive probability.
+    """
+
+    levels: tuple[FiniteLevel, ...]
+    unit: int
+    start: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Check everything that the class promises."""
+        object.__setattr__(self, "levels", tuple(self.levels))
+        start = np.asarray(self.start, dtype=np.int64)
+        object.__setattr__(self, "start", frozen(start))
+        if not self.levels:
+            raise ValueError("horizon: there is no level")
+        if self.unit < 1:
+            raise ValueError(f"unit: {self.unit} is below 1")
+        if start.shape != (self.levels[0].n_states,):
+            raise ValueError(f"start: shape {start.shape} does not fit level 1")
+        _check_weights(start[None, :], "start")
+        for h, level in enumerate(self.levels, 1):
+            following = self.levels[h].n_states if h < self.horizon else 0
+            _check_level(level, h, self.n_actions, following)
+        if (most := self.max_return_units) > self.unit:
+            raise ValueError(
+                f"rewards: a return of {Fraction(most, self.unit)} is possible; "
+                "returns must be at most 1 almost surely"
+            )
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return len(self.levels)
+
+    @property
+    def n_actions(self) -> int:
+        """K."""
+        return int(self.levels[0].transitions.shape[1])
+
+    def level(self, level: int) -> FiniteLevel:
+        """Return level 1..H, else ValueError."""
+        if not 1 <= level <= self.horizon:
+            raise ValueError(f"level: {level} is not in 1..{self.horizon}")
+        return self.levels[level - 1]
+
+    @cached_property
+    def deterministic(self) -> bool:
+        """Whether start and transitions of all states are point masses."""
+        inner = [lv.transitions for lv in self.levels[:-1]]
+        return bool(
+            (self.start > 0).sum() == 1
+            and all(((t > 0).sum(axis=2) == 1).all() for t in inner)
+        )
+
+    @cached_property
+    def max_return_units(self) -> int:
+        """Largest return, in units, that some policy gets with positive probability.
+
+        Hidden states that cannot be reached do not count.
+        """
+        ahead = np.zeros(0, dtype=np.int64)
+        for level in reversed(self.levels):
+            best = np.where(level.reward_weights > 0, level.reward_units, 0).max(axis=2)
+            if len(ahead):
+                gains = np.where(level.transitions > 0, ahead, 0).max(axis=2)
+                best = best + gains[level.state_of_code]
+            ahead = np.where(level.emissions > 0, best.max(axis=1), 0).max(axis=1)
+        return int(ahead[self.start > 0].max())
+
+
+def _check_weights(rows: NDArray[np.int64], where: str) -> None:
+    """Refuse negative weights and rows that sum to nothing."""
+    flat = rows.reshape(-1, rows.shape[-1])
+    if (flat < 0).any():
+        raise ValueError(f"{where}: negative probability weight")
+    if (flat.sum(axis=1) <= 0).any():
+        row = int(np.argmax(flat.sum(axis=1) <= 0))
+        raise ValueError(f"{where}, row {row}: probabilities sum to 0")
+
+
+def _check_level(level: FiniteLevel, h: int, n_actions: int, following: int) -> None:
+    where = f"level {h}"
+    states, codes = level.emissions.shape
+    if n_actions < 1 or states < 1:
+        raise ValueError(f"{where}: {states} states, {n_actions} actions")
+    if level.transitions.shape != (states, n_actions, following):
+        raise ValueError(
+            f"{where}: transitions of shape {level.transitions.shape}, expected "
+            f"{(states, n_actions, following)}"
+        )
+    if (
+        level.reward_units.shape != level.reward_weights.shape
+        or level.reward_units.shape[:2] != (codes, n_actions)
+    ):
+        raise ValueError(f"{where}: rewards of shape {level.reward_units.shape}")
+    _check_weights(level.emissions, f"{where}, emissions")
+    _check_weights(level.reward_weights, f"{where}, rewards")
+    if following:
+        _check_weights(level.transitions, f"{where}, transitions")
+    if ((level.emissions > 0).sum(axis=0) > 1).any():
+        code = int(np.argmax((level.emissions > 0).sum(axis=0) > 1))
+        raise ValueError(f"{where}: two hidden states emit observation {code}")
+    if (level.reward_units < 0).any():
+        raise ValueError(f"{where}: negative reward")
+
+
+def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any], int]:
+    """Distribution of the hidden state at the end of a path, exactly.
+
+    Returns
+    -------
+    weights
+        Integers (Python or int64), shape (S_h,) with h = len(path)+1.
+    total
+        Their sum.
+
+    Raises
+    ------
+    ValueError
+        If the path has H actions or more, or names an unknown action.
+    """
+    if len(path) >= model.horizon:
+        raise ValueError(
+            f"path: {len(path)} actions end at level {len(path) + 1}, beyond the "
+            f"horizon {model.horizon}"
+        )
+    weights = model.start.astype(object)
+    for h, action in enumerate(path):
+        if not 0 <= action < model.n_actions:
+            raise ValueError(
+                f"path: action {action} at level {h + 1} is not in "
+                f"0..{model.n_actions - 1}"
+            )
+        rows = model.levels[h].transitions[:, int(action), :]
+        weights = push(weights, rows)
+    return weights, int(sum(weights.tolist()))
+
+
+def push(weights: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Weights of the next states; kept small by their common divisor."""
+    totals = rows.sum(axis=1)
+    scale = int(np.lcm.reduce(totals.astype(object)))
+    factors = np.array([scale // int(t) for t in totals], dtype=object)
+    spread = ((weights * factors)[:, None] * rows.astype(object)).sum(axis=0)
+    common = int(np.gcd.reduce(spread)) or 1
+    return np.asarray(spread // common, dtype=object)

@@ -1,0 +1,229 @@
+"""True quantities of a finite model, in Fractions: for tests and monitors only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.columns import frozen
+from algorithms.environments.finite_draws import draw_episodes
+from algorithms.environments.finite_model import FiniteLevel, FiniteModel, path_weights
+from algorithms.environments.protocol import AnyPolicy, Path
+from algorithms.policies import action_weights, check_policies
+
+
+class FiniteTruth:
+    """The `algorithms.environments.protocol.Truth` of a finite model.
+
+    Parameters
+    ----------
+    model
+        The hidden model.
+    """
+
+    exact = True
+
+    def __init__(self, model: FiniteModel) -> None:
+        self.model = model
+
+    @cached_property
+    def optimal_value(self) -> Fraction:
+        """V*."""
+        return self.path_value(())
+
+    def n_states(self, level: int) -> int:
+        """Return the number of hidden states of a level."""
+        return self.model.level(level).n_states
+
+    def reachable(self, level: int) -> frozenset[int]:
+        """Hidden states that some path reaches with positive probability."""
+        self.model.level(level)
+        reached: NDArray[Any] = self.model.start > 0
+        for current in self.model.levels[: level - 1]:
+            reached = np.any(current.transitions[reached] > 0, axis=(0, 1))
+        return frozenset(np.flatnonzero(reached).tolist())
+
+    def state(self, path: Path) -> int:
+        """Hidden state at the end of a path (deterministic dynamics only)."""
+        self._require_deterministic("state")
+        weights, _ = path_weights(self.model, path)
+        return int(np.flatnonzero(weights)[0])
+
+    def successor(self, level: int, state: int, action: int) -> int:
+        """Next hidden state, END past the last level (deterministic only)."""
+        self._require_deterministic("successor")
+        return int(self.model.level(level).successors[state, action])
+
+    def state_value(self, level: int, state: int) -> Fraction:
+        """V*(s); 0 at level H+1."""
+        if level == self.model.horizon + 1:
+            return Fraction(0)
+        self.model.level(level)
+        value: Fraction = self._optimal[level - 1][1][state]
+        return value
+
+    def path_value(self, path: Path) -> Fraction:
+        """V*(p); 0 after H actions."""
+        return self._at_end(path, [states for _, states in self._optimal])
+
+    def values(self, level: int) -> NDArray[Any]:
+        """g*(x) at every code of the level, Fractions."""
+        return frozen(self.q_values(level).max(axis=1))
+
+    def q_values(self, level: int) -> NDArray[Any]:
+        """Q*(x, a), Fractions, shape (X, K)."""
+        self.model.level(level)
+        return self._optimal[level - 1][0]
+
+    def policy(self, level: int) -> NDArray[np.int64]:
+        """π*(x), the first of the best actions."""
+        return np.asarray(self.q_values(level).argmax(axis=1), dtype=np.int64)
+
+    def policy_value(self, policies: Sequence[AnyPolicy]) -> Fraction:
+        """V^π, exactly."""
+        return self.policy_path_value((), policies)
+
+    def policy_path_value(self, path: Path, policies: Sequence[AnyPolicy]) -> Fraction:
+        """Return the expected return from level len(path)+1 on under the policies."""
+        check_policies(policies, self.model.horizon)
+        ahead: Any = None
+        below: list[Any] = []
+        for h in range(self.model.horizon, len(path), -1):
+            level = self.model.levels[h - 1]
+            q = self._q(level, ahead)
+            codes = np.arange(level.n_codes)
+            chances = action_weights(policies[h - 1], codes, self.model.n_actions)
+            means = [
+                sum((Fraction(w) * v for w, v in zip(ws, vs, strict=True) if w), _ZERO)
+                / sum(ws)
+                for ws, vs in zip(chances.tolist(), q.tolist(), strict=True)
+            ]
+            ahead = _emitted(level, means)
+            below.append(ahead)
+        return self._at_end(path, [None] * len(path) + below[::-1])
+
+    def observation_probabilities(self, path: Path) -> NDArray[Any]:
+        """P(x_h = x) after the path: Fractions, shape (X,)."""
+        weights, total = path_weights(self.model, path)
+        level = self.model.levels[len(path)]
+        chances = np.empty(level.n_codes, dtype=object)
+        chances[:] = _ZERO
+        for s in np.flatnonzero(weights):
+            scale = total * int(level.emission_totals[s])
+            for x in np.flatnonzero(level.emissions[s]):
+                weight = int(weights[s]) * int(level.emissions[s, x])
+                chances[x] = Fraction(weight, scale)
+        return frozen(chances)
+
+    def expectation(self, path: Path, values: Any) -> Any:
+        """E_p[g(x_h)]: a float for floats, a Fraction for Fractions."""
+        if len(path) == self.model.horizon:
+            self.path_value(path)  # checks the actions
+            return 0
+        chances = self.observation_probabilities(path)
+        table = values(np.arange(len(chances))) if callable(values) else values
+        table = np.asarray(table)
+        if table.shape != chances.shape:
+            raise ValueError(
+                f"values: shape {table.shape} for {len(chances)} observations"
+            )
+        return _average(chances.tolist(), table.tolist(), table.dtype == object)
+
+    def action_expectation(
+        self, path: Path, policy: AnyPolicy, future: Sequence[Any]
+    ) -> Any:
+        """E_p[r_h + V_{π(x_h)}]: a float for floats, a Fraction for Fractions."""
+        if len(future) != self.model.n_actions:
+            raise ValueError(f"future: {len(future)} values, K={self.model.n_actions}")
+        chances = self.observation_probabilities(path)
+        level = self.model.levels[len(path)]
+        exact = all(isinstance(v, (int, Fraction)) for v in future)
+        codes = np.flatnonzero(chances)
+        shares = action_weights(policy, codes, self.model.n_actions)
+        joint, gains = [], []
+        for x, row in zip(codes.tolist(), shares.tolist(), strict=True):
+            for a, weight in enumerate(row):
+                if weight:
+                    joint.append(chances[x] * Fraction(weight, sum(row)))
+                    reward = level.mean_rewards[x, a] / self.model.unit
+                    gains.append(reward + future[a])
+        return _average(joint, gains, exact)
+
+    def estimate_policy_value(
+        self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """Monte Carlo mean and standard error over n ≥ 2 episodes."""
+        check_policies(policies, self.model.horizon)
+        if n < 2:
+            raise ValueError(f"n: {n} episodes give no standard error")
+        chosen = list(policies)[: self.model.horizon]
+        steps = draw_episodes(self.model, chosen, n, rng)
+        returns = np.sum([s.units for s in steps], axis=0) / self.model.unit
+        return float(returns.mean()), float(returns.std(ddof=1) / math.sqrt(n))
+
+    @cached_property
+    def _optimal(self) -> list[tuple[NDArray[Any], list[Fraction]]]:
+        """(Q*, V* of the states) of each level."""
+        found: list[tuple[NDArray[Any], list[Fraction]]] = []
+        ahead = None
+        for level in reversed(self.model.levels):
+            q = self._q(level, ahead)
+            ahead = _emitted(level, q.max(axis=1).tolist())
+            found.append((frozen(q), ahead))
+        return found[::-1]
+
+    def _q(self, level: FiniteLevel, ahead: list[Fraction] | None) -> NDArray[Any]:
+        """Q(x, a) from the values of the next level's states."""
+        q: NDArray[Any] = level.mean_rewards / self.model.unit
+        if ahead is None:
+            return q
+        gains = np.empty(level.transitions.shape[:2], dtype=object)
+        for s, a in np.ndindex(gains.shape):
+            row = level.transitions[s, a].tolist()
+            whole = sum((w * v for w, v in zip(row, ahead, strict=True) if w), _ZERO)
+            gains[s, a] = whole / sum(row)
+        return q + gains[level.state_of_code]
+
+    def _at_end(self, path: Path, states: Sequence[Any]) -> Fraction:
+        """Average over the hidden states at the end of a path of 0..H actions."""
+        if len(path) == self.model.horizon:
+            path_weights(self.model, path[:-1])
+            if not 0 <= path[-1] < self.model.n_actions:
+                raise ValueError(f"path: action {path[-1]} at level {len(path)}")
+            return _ZERO
+        weights, total = path_weights(self.model, path)
+        values = states[len(path)]
+        return sum(
+            (int(w) * v for w, v in zip(weights, values, strict=True)), _ZERO
+        ) / (total)
+
+    def _require_deterministic(self, what: str) -> None:
+        if not self.model.deterministic:
+            raise ValueError(f"{what}: hidden dynamics are stochastic, no path has one")
+
+
+_ZERO = Fraction(0)
+
+
+def _emitted(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
+    """Averages of values of codes over the emissions of each state."""
+    averages = []
+    for s, row in enumerate(level.emissions):
+        codes = np.flatnonzero(row).tolist()
+        whole = sum((int(row[x]) * values[x] for x in codes), _ZERO)
+        averages.append(whole / int(level.emission_totals[s]))
+    return averages
+
+
+def _average(chances: Sequence[Fraction], values: Sequence[Any], exact: bool) -> Any:
+    if exact:
+        pairs = zip(chances, values, strict=True)
+        return sum((p * v for p, v in pairs), _ZERO)
+    pairs = zip(chances, values, strict=True)
+    return math.fsum(float(p) * float(v) for p, v in pairs)

@@ -1,0 +1,365 @@
+"""What an algorithm may ask of a contextual decision process, and what tests may.
+
+An environment has H levels. At level h = 1..H a hidden state emits an
+observation x_h, the agent answers with an action a_h in 0..K-1 and gets a
+reward r_h >= 0; returns are at most 1 almost surely. Levels are 1-based, and
+observations belong to their level: finite ones are codes 0..|X_h|-1 *of the
+level*, continuous ones are feature vectors. A *path* is a sequence of actions;
+where hidden dynamics are deterministic it names a hidden state, that of level
+``len(path) + 1``.
+
+Agents see observations only. Data sets come as weighted measures
+(`algorithms.data.EmpiricalMeasure`): over finitely many observations and
+rewards n may be any Python integer, at the cost of the support; continuous
+observations are sampled one by one. Every method adds the trajectories that an
+algorithm would have collected to `Environment.trajectories`, a Python integer.
+
+Tests and monitors get the true quantities through `Environment.truth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.protocols import Observations
+from algorithms.data import EmpiricalMeasure
+
+Path = Sequence[int]
+"""Actions a_1, ..., a_{h-1}; it ends at level h."""
+
+
+class AnyPolicy(Protocol):
+    """Deterministic or randomised: what `action_probabilities` understands.
+
+    See `algorithms.classes.mixed`: n observations to actions (n,), int64, or
+    to probabilities (n, K), float64.
+    """
+
+    def __call__(self, observations: Observations, /) -> NDArray[Any]:
+        """Actions, or action probabilities, at n observations."""
+
+
+ActionRule = Literal["uniform"] | int | AnyPolicy
+"""How one action is chosen: uniformly, always the same, or by a policy."""
+
+
+@dataclass(frozen=True)
+class ObservationSpace:
+    """The observations of one level: exactly one of the two is not None.
+
+    Attributes
+    ----------
+    n_codes
+        Finite: codes 0..n_codes-1.
+    dimension
+        Continuous: float64 features of shape (n, dimension).
+    """
+
+    n_codes: int | None = None
+    dimension: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that exactly one is given and positive, else ValueError."""
+        size = self.dimension if self.n_codes is None else self.n_codes
+        if (self.n_codes is None) == (self.dimension is None) or (size or 0) < 1:
+            raise ValueError(
+                f"observation space: n_codes {self.n_codes}, dimension "
+                f"{self.dimension}; exactly one, at least 1"
+            )
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether observations are codes."""
+        return self.n_codes is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """What running a policy for n whole episodes gave.
+
+    Attributes
+    ----------
+    n
+        Number of trajectories, a Python integer.
+    mean_return
+        Their average return, exactly.
+    paths
+        int64, shape (first, H): the action sequences of the first ``first``
+        trajectories, in order. Trajectories are independent and identically
+        distributed, hence exchangeable: the first ones are drawn one by one,
+        and the others as one draw of counts.
+    transitions
+        One measure of (x_h, a_h, r_h, x_{h+1}) over all n trajectories for
+        each level h = 1..H, where asked for; else empty.
+    """
+
+    n: int
+    mean_return: Fraction
+    paths: NDArray[np.int64]
+    transitions: tuple[EmpiricalMeasure, ...] = ()
+
+
+class Truth(Protocol):
+    """The hidden truth about an environment: for tests and monitors only.
+
+    Finite environments answer in Fractions. Environments with continuous
+    observations answer in Fractions where the answer does not depend on the
+    noise; `exact` says whether expectations of arbitrary functions and values
+    of arbitrary policies are available, and where they are not, the methods
+    that need them raise ValueError and `estimate_policy_value` is there.
+    """
+
+    @property
+    def exact(self) -> bool:
+        """Whether every method below answers exactly."""
+
+    @property
+    def optimal_value(self) -> Fraction:
+        """V*."""
+
+    def n_states(self, level: int) -> int:
+        """Return the number of hidden states of a level, reachable or not."""
+
+    def reachable(self, level: int) -> frozenset[int]:
+        """Hidden states of the level to which some path leads."""
+
+    def state(self, path: Path) -> int:
+        """Hidden state 0..n_states(len(path)+1)-1 at the end of a path.
+
+        Raises
+        ------
+        ValueError
+            If the path does not end at one of the levels 1..H, names an
+            unknown action, or hidden dynamics are stochastic.
+        """
+
+    def successor(self, level: int, state: int, action: int) -> int:
+        """Hidden state of level + 1 (END = -1 past the last); deterministic only."""
+
+    def state_value(self, level: int, state: int) -> Fraction:
+        """V*(s), the optimal value of a hidden state before its observation.
+
+        Level H+1 gives 0 for any state.
+        """
+
+    def path_value(self, path: Path) -> Fraction:
+        """V*(p): expected optimal value after a path of 0..H actions.
+
+        For len(path) == H it is 0.
+        """
+
+    def values(self, level: int) -> NDArray[Any]:
+        """Optimal values g*(x) at every code of the level: Fractions, (|X_h|,)."""
+
+    def q_values(self, level: int) -> NDArray[Any]:
+        """Optimal Q*(x, a): Fractions, shape (|X_h|, K)."""
+
+    def policy(self, level: int) -> NDArray[np.int64]:
+        """π*(x) at every code, the first of the best actions; shape (|X_h|,)."""
+
+    def policy_value(self, policies: Sequence[AnyPolicy]) -> Fraction:
+        """V^π of a non-stationary policy, one policy a level (also randomised)."""
+
+    def policy_path_value(self, path: Path, policies: Sequence[AnyPolicy]) -> Fraction:
+        """V^{π_{h:H}}(p): expected return from level h = len(path)+1 on, after p.
+
+        ``policies`` has one policy for each level 1..H (the first h-1 are not
+        looked at).
+        """
+
+    def observation_probabilities(self, path: Path) -> NDArray[Any]:
+        """P(x_h = x) after the path, at every code: Fractions, (|X_h|,)."""
+
+    def expectation(self, path: Path, values: Any) -> Any:
+        """E_p[g(x_h)] with h = len(path)+1.
+
+        Parameters
+        ----------
+        values
+            A value function, or its table over the codes of level h. Floats
+            give a float, Fractions (object array) a Fraction. For len(path)
+            == H the result is 0 (g_{H+1} = 0).
+        """
+
+    def action_expectation(
+        self, path: Path, policy: AnyPolicy, future: Sequence[Any]
+    ) -> Any:
+        """E_p[K 1{π(x_h) = a_h}(r_h + V_a)], a_h uniform: = E_p[r_h + V_{π(x_h)}].
+
+        Parameters
+        ----------
+        future
+            V_a for each action: K floats or Fractions (floats give a float).
+        """
+
+    def estimate_policy_value(
+        self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """Monte Carlo estimate of V^π and its standard error, n ≥ 2 episodes.
+
+        These episodes are not counted in `Environment.trajectories`.
+        """
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """A contextual decision process that can be sampled.
+
+    Every method raises ValueError, naming the argument, for n < 1, an unknown
+    action, a path that ends at no level, the wrong number of policies, or a
+    policy whose actions are not in 0..K-1; and, where observations are
+    continuous, for an n whose sample would not fit into memory.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name as in the registry."""
+
+    @property
+    def horizon(self) -> int:
+        """H, the number of levels."""
+
+    @property
+    def n_actions(self) -> int:
+        """K."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether hidden dynamics (also the start) are deterministic."""
+
+    @property
+    def max_states(self) -> int:
+        """M, the largest number of hidden states of a level."""
+
+    def space(self, level: int) -> ObservationSpace:
+        """Observations of a level 1..H, else ValueError."""
+
+    @property
+    def trajectories(self) -> int:
+        """Trajectories collected so far, counted as an algorithm would."""
+
+    @property
+    def truth(self) -> Truth:
+        """The door for tests and monitors."""
+
+    def sample(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+        *,
+        successors: bool = True,
+    ) -> EmpiricalMeasure:
+        """Sample n tuples (x_h, a_h, r_h, x_{h+1}) after a path of h-1 actions.
+
+        Parameters
+        ----------
+        path
+            0 to H-1 actions.
+        n
+            At least 1.
+        action
+            How a_h is chosen.
+        successors
+            Whether x_{h+1} is kept; without it the measure has fewer rows. At
+            the last level x_{h+1} is `END` for finite observations, and for
+            continuous ones the measure has no next observations.
+
+        Counts n trajectories.
+        """
+
+    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
+        """Sample n observations at the end of a path of 0..H-1 actions.
+
+        Line "D' ← sample n_test trajectories with p∘a" asks for
+        ``observe(p + (a,), n_test, rng)``. After H actions there is nothing to
+        observe: the sampler refuses, and the caller knows that g_{H+1} = 0.
+
+        Counts n trajectories.
+        """
+
+    def rollouts(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        policies: Sequence[AnyPolicy],
+        first_action: ActionRule | None = None,
+    ) -> EmpiricalMeasure:
+        """Sample n tuples (x_h, a_h, r_h + ... + r_H) after a path of h-1 actions.
+
+        Parameters
+        ----------
+        policies
+            One policy for each level 1..H; those of levels h..H are followed.
+        first_action
+            How a_h is chosen instead of by π_h; None: by π_h.
+
+        The return to go is in `rewards`. Counts n trajectories.
+        """
+
+    def roll_in(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample n tuples (x_h, a_h, r_h, x_{h+1}) at a level h, after π_{1:h-1}.
+
+        Parameters
+        ----------
+        policies
+            At least h-1 policies (those of later levels are not looked at).
+        action
+            How a_h is chosen.
+
+        Counts n trajectories.
+        """
+
+    def run(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        *,
+        first: int = 0,
+        transitions: bool = False,
+    ) -> Trajectories:
+        """Run n whole episodes under a non-stationary policy.
+
+        Parameters
+        ----------
+        policies
+            One policy for each level 1..H.
+        first
+            Of how many trajectories, 0..n, the action sequences are wanted.
+        transitions
+            Whether to keep the transitions of each level.
+
+        Counts n trajectories.
+        """
+
+
+def require_deterministic(environment: Environment, algorithm: str) -> None:
+    """Refuse an environment whose hidden dynamics are stochastic.
+
+    Raises
+    ------
+    ValueError
+        Naming both, with the reason.
+    """
+    if not environment.deterministic:
+        raise ValueError(
+            f"{algorithm}: environment {environment.name!r} has stochastic hidden "
+            "dynamics, but the algorithm takes a path of actions to lead to one "
+            "hidden state; its guarantees need deterministic dynamics"
+        )

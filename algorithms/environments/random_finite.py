@@ -1,0 +1,142 @@
+"""Random finite contextual decision processes with deterministic hidden dynamics.
+
+By default they are such that most hidden states have to be learned: every state
+is reachable (each level's states are successors of the level before) and states
+of a level have distinct optimal values, so that value functions that agree on
+one say nothing about the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.environments.finite import FiniteEnvironment
+from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from algorithms.environments.finite_truth import FiniteTruth
+
+_ATTEMPTS = 1000
+
+
+def random_finite(
+    rng: np.random.Generator,
+    *,
+    states: int = 2,
+    actions: int = 2,
+    horizon: int = 3,
+    observations: int = 2,
+    support: int = 2,
+    denominator: int = 12,
+    distinct: bool = True,
+) -> FiniteEnvironment:
+    """Draw a random finite environment.
+
+    Level 1 has one hidden state, every other level `states` of them (fewer
+    where K paths cannot reach as many). A state emits `observations` codes
+    with random weights 1..`denominator`; the reward of (x, a) has `support`
+    values with random weights, multiples of 1/(`denominator`·H) in [0, 1/H].
+
+    Parameters
+    ----------
+    rng
+        The only source of randomness.
+    states
+        M, at least 1.
+    actions
+        K, at least 1.
+    horizon
+        H, at least 1.
+    observations
+        Codes of a hidden state, at least 1.
+    support
+        Number of reward values of (x, a), at least 1.
+    denominator
+        At least 1; how fine rewards are.
+    distinct
+        Whether the states of a level must have distinct optimal values; drawn
+        again until they have.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range, or if no instance with distinct values is
+        found in 1000 attempts (too coarse a denominator).
+    """
+    sizes = {
+        "states": states,
+        "actions": actions,
+        "horizon": horizon,
+        "observations": observations,
+        "support": support,
+        "denominator": denominator,
+    }
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"{name}: {value} is below 1")
+    counts = [1]
+    for _ in range(horizon - 1):
+        counts.append(min(states, counts[-1] * actions))
+    for _ in range(_ATTEMPTS):
+        model = _draw(rng, counts, sizes)
+        if not distinct or _has_distinct_values(model):
+            return FiniteEnvironment(model, "random-finite")
+    raise ValueError(
+        f"distinct: no instance with distinct values in {_ATTEMPTS} attempts; take "
+        f"a larger denominator than {denominator}"
+    )
+
+
+def _draw(
+    rng: np.random.Generator, counts: Sequence[int], sizes: dict[str, int]
+) -> FiniteModel:
+    levels = []
+    for h, n_states in enumerate(counts):
+        n_codes = n_states * sizes["observations"]
+        shape = (n_codes, sizes["actions"], sizes["support"])
+        following = counts[h + 1] if h + 1 < len(counts) else 0
+        levels.append(
+            FiniteLevel(
+                _emissions(rng, n_states, sizes),
+                rng.integers(sizes["denominator"] + 1, size=shape),
+                rng.integers(1, 4, size=shape),
+                _transitions(rng, n_states, sizes["actions"], following),
+            )
+        )
+    unit = sizes["denominator"] * sizes["horizon"]
+    return FiniteModel(tuple(levels), unit, np.array([1]))
+
+
+def _emissions(
+    rng: np.random.Generator, n_states: int, sizes: dict[str, int]
+) -> NDArray[np.int64]:
+    """Disjoint sets of codes, mixed up so that a code says nothing by itself."""
+    per_state = sizes["observations"]
+    owners = rng.permutation(np.repeat(np.arange(n_states), per_state))
+    weights = rng.integers(1, sizes["denominator"] + 1, size=len(owners))
+    emissions = np.zeros((n_states, len(owners)), dtype=np.int64)
+    emissions[owners, np.arange(len(owners))] = weights
+    return emissions
+
+
+def _transitions(
+    rng: np.random.Generator, n_states: int, n_actions: int, following: int
+) -> NDArray[np.int64]:
+    """Deterministic, onto the following level's states."""
+    weights = np.zeros((n_states, n_actions, following), dtype=np.int64)
+    if following:
+        cells = n_states * n_actions
+        others = rng.integers(following, size=cells - following)
+        targets = rng.permutation(np.concatenate([np.arange(following), others]))
+        weights.reshape(cells, following)[np.arange(cells), targets] = 1
+    return weights
+
+
+def _has_distinct_values(model: FiniteModel) -> bool:
+    truth = FiniteTruth(model)
+    for h in range(1, model.horizon + 1):
+        values = [truth.state_value(h, s) for s in range(truth.n_states(h))]
+        if len(set(values)) < len(values):
+            return False
+    return True

@@ -1,0 +1,115 @@
+"""Environments by name.
+
+>>> env = make("random-finite", 0, states=3, actions=3, horizon=4)
+>>> env.horizon, env.n_actions, env.deterministic
+(4, 3, True)
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from algorithms.environments.protocol import Environment
+from algorithms.environments.random_finite import random_finite
+from algorithms.environments.tabular import tabular
+
+Factory = Callable[..., Environment]
+"""Takes a Generator, then options as keywords."""
+
+_FACTORIES: dict[str, Factory] = {
+    "random-finite": random_finite,
+    "tabular": tabular,
+}
+
+
+def register(name: str, factory: Factory) -> None:
+    """Add an environment, say from a floor above.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    factory
+        Called with a numpy Generator and options as keywords (which
+        `signature` shows); returns an Environment.
+
+    Raises
+    ------
+    ValueError
+        If another factory has that name.
+    """
+    if _FACTORIES.setdefault(name, factory) is not factory:
+        raise ValueError(f"environment {name!r}: registered already")
+
+
+def names() -> list[str]:
+    """Names of all environments, in order of registration."""
+    return list(_FACTORIES)
+
+
+def options(name: str) -> dict[str, Any]:
+    """Options of an environment with their defaults, ValueError as for `make`."""
+    parameters = inspect.signature(_factory(name)).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def make(name: str, seed: int | np.random.Generator = 0, **chosen: Any) -> Environment:
+    """Make an environment.
+
+    Parameters
+    ----------
+    name
+        One of `names()`.
+    seed
+        Fixes everything random about the environment (not its samples); an
+        integer or a Generator.
+    **chosen
+        Options, see `options`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or option (the message suggests the nearest one),
+        or a value out of range.
+    """
+    factory = _factory(name)
+    known = options(name)
+    for option in chosen:
+        if option not in known:
+            raise ValueError(
+                f"environment {name!r}: unknown option {option!r}"
+                f"{_suggestion(option, known)}; there are {', '.join(known)}"
+            )
+    for option, value in chosen.items():
+        chosen[option] = _converted(name, option, value, known[option])
+    return factory(np.random.default_rng(seed), **chosen)
+
+
+def _factory(name: str) -> Factory:
+    if name not in _FACTORIES:
+        raise ValueError(
+            f"unknown environment {name!r}{_suggestion(name, _FACTORIES)}; there are "
+            f"{', '.join(_FACTORIES)}"
+        )
+    return _FACTORIES[name]
+
+
+def _suggestion(word: str, known: Any) -> str:
+    near = difflib.get_close_matches(word, list(known), 1, 0.5)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def _converted(name: str, option: str, value: Any, default: Any) -> Any:
+    """Give the value the default's type: a count stays a count."""
+    if isinstance(default, bool) or not isinstance(default, (int, float)):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"environment {name!r}: {option}={value!r} is no number")
+    if isinstance(default, int) and value != int(value):
+        raise ValueError(f"environment {name!r}: {option}={value!r} is no integer")
+    return type(default)(value)
