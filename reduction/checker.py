@@ -120,7 +120,7 @@ def three_sat(formula: Formula) -> Formula:
         weights += [weight] * (len(clauses) - len(weights))
     if not clauses:
         n, clauses, weights = max(n, 1), [[1, -1, -1]], [1]
-    return Formula(n, clauses, weights)
+    return Formula(n, clauses, weights, formula.weighted)
 
 
 def bound_formula(three: Formula, bound: int) -> Formula:
