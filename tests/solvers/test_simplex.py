@@ -153,7 +153,8 @@ def test_simplex_starts_anywhere(model, data):
     first = simplex.solve(model)
     again = simplex.solve(model, first.basis)
     assert again.status == first.status
-    assert again.pivots == 0
+    # An infeasible program may have several refutations.
+    assert again.pivots == 0 or again.status == "infeasible"
     columns = range(len(model.variables))
     rows = range(len(model.rows))
     start = simplex.Basis(
