@@ -21,6 +21,7 @@ from reduction.family import Family, Variant
 from reduction.formula import Formula
 from reduction.run import Run, adversarial_run, n_rounds
 from reduction.run_functions import QFunction, q_functions
+from reduction.run_schedule import Move
 
 _SINGLE_LEVEL = (Variant.PAPER, Variant.NORMALIZED, Variant.GAP)
 _ASSUMED = (
@@ -117,7 +118,7 @@ def _q_faults(
     collected: list[Distribution] = []
     for number, (move, f) in enumerate(q_functions(family), start=1):
         program = OliveProgram(member, collected)
-        fault = "" if all(0 <= v <= 1 for v in f.values) else "values leave [0, 1]"
+        fault = _fault_of_values(family, move, f)
         for _ in range(3):
             pair = _greedy_pair(family, f, rng)
             errors = average_bellman_errors(member, pair)
@@ -128,6 +129,31 @@ def _q_faults(
         yield number, fault
         levels = range(1, 4) if every else (move.level,)
         collected += [member.distribution(f.policy, level) for level in levels]
+
+
+def _fault_of_values(family: Family, move: Move, f: QFunction) -> str:
+    """Find values out of range, or, in `paper`, other ones than the paper gives."""
+    if not all(0 <= v <= 1 for v in f.values):
+        return "values leave [0, 1]"
+    if family.variant is not Variant.PAPER:
+        return ""
+    layout, mdp = family.layout, family.mdp()
+    own = {
+        "clause": layout.solve - family.n_clauses + move.index,
+        "literal": move.index,
+        "start": 0,
+    }[move.kind]
+    given = {a: Fraction(int(a == own)) for a in mdp.actions(layout.start)}
+    pairs = range(family.n_variables) if move.kind == "clause" else [move.index]
+    value = {"clause": Fraction(0), "literal": Fraction(1), "start": Fraction(1, 2)}
+    for state in (layout.literal_state(i, b) for i in pairs for b in (0, 1)):
+        given |= dict.fromkeys(mdp.actions(state), value[move.kind])
+    if move.kind == "clause":
+        given |= dict.fromkeys(
+            mdp.actions(layout.clause_state(move.index)), Fraction(1)
+        )
+    differing = [a for a, v in given.items() if f.values[a] != v]
+    return f"f differs from the paper's at actions {differing}" if differing else ""
 
 
 def _greedy_pair(family: Family, f: QFunction, rng: np.random.Generator) -> Pair:
