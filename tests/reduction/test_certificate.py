@@ -97,7 +97,7 @@ def test_a_short_time_limit_leaves_none() -> None:
     instance = Instance.of(formula)
     assignment = np.zeros(instance.family.n_variables, dtype=np.bool_)
     capped = optimum(instance.family.parameters, 3)  # any pair that tries a clause
-    outcome = make_certificate(instance, capped, assignment, time_limit=0.05)
+    outcome = make_certificate(instance, capped, assignment, time_limit=0.0005)
     assert outcome.certificate is None
     assert "time limit" in outcome.reason
 
