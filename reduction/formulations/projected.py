@@ -14,10 +14,14 @@ optimum the objective is g(s0): 1 - min(top u / (3 W), p). A tautology has no y_
 as it is always satisfied, and a repeated literal counts once: x + x + x >= 1
 reads x >= 1.
 
-No z is needed where [try C_j] cannot be strictly better: least unsatisfied
-weight is at most half of the total, so where top / 6 <= p. The rest is the
-plain MaxSAT model, with clause costs for weights. Nothing of g or pi is left,
-so both forms have this same projection.
+No z is needed where [try C_j] cannot be strictly better, that is, where
+top u / (3 W) <= p. This is so if top / 6 <= p, as u <= W / 2; else a short local
+search looks for an assignment that shows it. What is left is the plain MaxSAT
+model, with the clauses' losses for weights. (The search decides whether z is
+there, never what the optimum is. With z, HiGHS is as fast if p is a multiple of
+a clause's loss, as by default in `paper`, but not always otherwise.)
+
+Nothing of g or pi is left, so both forms have this same projection.
 """
 
 from __future__ import annotations
@@ -30,9 +34,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.olive_program import Form
 from reduction.family import Family, as_assignment
-from reduction.formulations.reduction_model import ReductionModel, Values, better_half
+from reduction.formulations.reduction_model import ReductionModel, Values
+from reduction.local_search import walksat
 from reduction.optimum import step
 from solvers.model import LinearModel
+
+_FLIPS = 10_000
 
 
 def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
@@ -54,7 +61,7 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     open_clauses = [j for j, c in enumerate(clauses) if len({*map(abs, c)}) == len(c)]
     costs = {j: step(family.parameters) * weight(family, j) for j in open_clauses}
     trying = None
-    if sum(costs.values()) > 2 * family.penalty:
+    if sum(costs.values()) > 2 * family.penalty and not _solve_wins(family):
         trying = model.add_variable("try a clause", 0, 1, integer=True)
     missing: dict[int, int] = {}
     for j in open_clauses:
@@ -78,6 +85,15 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
         constant=1,
     )
     return ProjectedModel(family, "projected", form, model, truth, missing, trying)
+
+
+def _solve_wins(family: Family) -> bool:
+    """Whether an assignment is found for which no [try C_j] beats [solve]."""
+    harmless = int(family.penalty / step(family.parameters))
+    search = walksat(
+        family.three_sat, np.random.default_rng(0), target=harmless, max_flips=_FLIPS
+    )
+    return search.unsatisfied <= harmless
 
 
 def weight(family: Family, j: int) -> int:
@@ -104,10 +120,14 @@ class ProjectedModel(ReductionModel):
     try_index: int | None
 
     def assignment(self, values: Values) -> NDArray[np.bool_]:
-        """Read an assignment off a point; see `ReductionModel.assignment`."""
+        """Read an assignment off a point; see `ReductionModel.assignment`.
+
+        With z = 1 a point need not satisfy a clause, as [try C_j] does. If it
+        satisfies none its complement is taken, which satisfies all of them.
+        """
         self._check_length(values)
         read = np.array([values[i] >= 0.5 for i in self.truth_index], dtype=np.bool_)
-        return better_half(self.family, read)
+        return read if self.family.three_sat.satisfied(read).any() else ~read
 
     def point(self, assignment: ArrayLike) -> list[Fraction]:
         """Exact point of the certificate; see `ReductionModel.point`.

@@ -109,13 +109,3 @@ class ReductionModel(ABC):
                 f"{len(values)} values for a model of "
                 f"{len(self.model.variables)} variables"
             )
-
-
-def better_half(family: Family, assignment: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the assignment, or its complement if it satisfies no clause.
-
-    The complement then satisfies every clause. A model in which s0 takes [try
-    C_j] need not say with what assignment, but `forward` wants one that
-    satisfies a clause.
-    """
-    return assignment if family.three_sat.satisfied(assignment).any() else ~assignment

@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.olive_program import Form
 from reduction.family import Family
-from reduction.formulations.reduction_model import ReductionModel, Values, better_half
+from reduction.formulations.reduction_model import ReductionModel, Values
 from reduction.layout import CLAUSE_BITS, QUIT
 from reduction.witness import forward
 from solvers.model import LinearModel
@@ -99,8 +99,7 @@ class StrengthenedModel(ReductionModel):
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point; see `ReductionModel.assignment`."""
         self._check_length(values)
-        read = np.array([values[i] >= 0.5 for i in self.truth_index], dtype=np.bool_)
-        return better_half(self.family, read)
+        return np.array([values[i] >= 0.5 for i in self.truth_index], dtype=np.bool_)
 
     def point(self, assignment: ArrayLike) -> list[Fraction]:
         """Exact point of the certificate; see `ReductionModel.point`."""

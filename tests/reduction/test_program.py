@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from algorithms.olive_enumeration import enumerate_policies
@@ -177,26 +177,48 @@ def test_projected_is_the_plain_maxsat_model():
 
 def test_projected_tries_a_clause_only_where_that_can_be_better():
     """p = 1/7 is the least penalty of `normalized` that never caps."""
+    capped = as_three_sat([[a, a, a] for a in (1, -1)] * 4, 1)  # u = 4 = m/2
     for penalty, needed in ((Fraction(1, 7), False), (Fraction(1, 8), True)):
-        built = build(eight("normalized", penalty), "projected")
+        built = build(Family(capped, "normalized", penalty), "projected")
         assert (built.try_index is not None) == needed
-    assert build(eight("gap"), "projected").try_index is None
-    capped = [[a, a, a] for a in (1, -1)] * 4  # u = 4, beyond the cap of 3
-    family = Family(as_three_sat(capped, 1), "paper")
+    assert build(Family(capped, "gap"), "projected").try_index is None
+    family = Family(capped, "paper")  # beyond the cap of 3
     built = build(family, "projected")
     outcome = solve_milp(built.model)
     assert outcome.values[built.try_index] == 1
     assert check(family, built.pair(outcome.values)) == 1 - Fraction(1, 8)
+    # The cap is beyond the bound u <= m/2 here, but an assignment is found.
+    assert build(eight("normalized"), "projected").try_index is None
 
 
+@pytest.fixture
+def _luckless(monkeypatch):
+    """Let the local search of `projected` find nothing, so that z is there."""
+    module = "reduction.formulations.projected._solve_wins"
+    monkeypatch.setattr(module, lambda family: False)
+
+
+@pytest.mark.usefixtures("_luckless")
 def test_trying_with_an_assignment_that_satisfies_nothing():
-    """The model leaves the assignment open then; the pair read off is optimal."""
+    """The model leaves the assignment open then; the pair read off is feasible."""
     family = Family(as_three_sat([[1, 2, 3]] * 8, 3), "paper", Fraction(1, 100))
     built = build(family, "projected")
     point = built.point([False] * 3)
     assert point[built.try_index] == 1
     assert built.model.objective_value(point) == Fraction(99, 100)
     assert check(family, built.pair(point)) == 1  # its complement does even better
+
+
+@pytest.mark.usefixtures("_luckless")
+@given(solvable_families(max_clauses=9))
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_the_search_never_decides_the_optimum(family):
+    expected = optimum(family.parameters, best_assignments(family.three_sat)[0])
+    built = build(family, "projected")
+    assert check(family, built.pair(solve_milp(built.model).values)) == expected
 
 
 # What is refused -------------------------------------------------------------
