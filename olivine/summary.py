@@ -25,6 +25,10 @@ def show(records: list[Record]) -> None:
     good = [record for record in records if "error" not in record]
     if not good:
         return
+    if not console.is_terminal:
+        # A pipe has room: no file name is broken, so that a search finds it.
+        longest = max(len(printable(record["file"])) for record in records)
+        console.width = max(console.width, longest + 120)
     console.print(_summary(records))
     if len(records) == 1:
         console.print(_routes(good[0]))
