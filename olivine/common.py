@@ -115,11 +115,19 @@ def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
             yield file, None
 
 
-def describe(error: BaseException) -> str:
-    """One line for people: no errno, the file in front."""
+def describe(error: BaseException, place: str | None = None) -> str:
+    """One line for people: no errno, the file in front.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    place
+        Where, for errors of the system that do not say (a full disk).
+    """
     if isinstance(error, OSError) and error.strerror:
-        name = error.filename
-        return f"{name}: {error.strerror}" if name is not None else error.strerror
+        name = place if error.filename is None else error.filename
+        return error.strerror if name is None else f"{name}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 

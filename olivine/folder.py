@@ -52,7 +52,7 @@ def staged(
         parent = directory.absolute().parent
         made = _make_parents(parent)
     try:
-        stage = Path(tempfile.mkdtemp(dir=parent, prefix=".olivine-"))
+        stage = _make_stage(parent)
         try:
             yield stage
             if parent == directory:
@@ -67,6 +67,14 @@ def staged(
     except BaseException:
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _make_stage(parent: Path) -> Path:
+    try:
+        return Path(tempfile.mkdtemp(dir=parent, prefix=".olivine-"))
+    except OSError as error:
+        error.filename = str(parent)  # not the name made up for the stage
         raise
 
 

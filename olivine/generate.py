@@ -126,7 +126,7 @@ def generate(
             )
     except (ValueError, OSError) as error:
         # A ValueError here means numbers that a format cannot hold.
-        return report_error(file, describe(error), json_lines=json_lines)
+        return report_error(file, describe(error, str(output)), json_lines=json_lines)
     record = {"file": file, "directory": str(output)} | record
     record["warnings"] = list(source.warnings)
     record["seconds"] = round(time.perf_counter() - start, 6)

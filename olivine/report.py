@@ -96,7 +96,7 @@ def report(
     try:
         write_text(output, [text])
     except OSError as error:
-        return report_error(file, describe(error), json_lines=json_lines)
+        return report_error(file, describe(error, str(output)), json_lines=json_lines)
     if json_lines:
         record = {"file": file, "output": str(output)} | answer.to_json()
         record["warnings"] = list(source.warnings)

@@ -109,7 +109,10 @@ def _solve(family: Family, formulation: str, limit: float | None) -> _Solved:
     built = build(family, formulation)
     if limit is not None:
         limit = max(0.0, limit - (time.perf_counter() - start))
-    outcome = solve_milp(built.model, time_limit=limit)
+    try:
+        outcome = solve_milp(built.model, time_limit=limit)
+    except OSError as error:  # no room for temporary files, no more processes
+        return LinearOutcome(Status.UNKNOWN, None, None, 0.0, ""), None, str(error)
     if outcome.values is None:
         return outcome, None, ""
     try:

@@ -22,12 +22,14 @@ def write_text(path: str | Path, chunks: Iterable[str]) -> None:
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    # Not tempfile: its files are readable by the owner alone.
-    with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-        try:
+    try:
+        # Not tempfile: its files are readable by the owner alone.
+        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
             file.writelines(chunks)
-        except BaseException:
-            file.close()
-            temporary.unlink()
-            raise
-    os.replace(temporary, target)
+        # Closed by now: a full disk can show itself as late as that.
+        os.replace(temporary, target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = str(target)
+        raise

@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import stat
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from reduction.dimacs import read_dimacs
 from reduction.export.graphml import read_graphml
 from reduction.export.node_link import read_node_link
 from reduction.graph import mdp_from_graph
-from tests.support.commands import CASES, olivine
+from tests.support.commands import CASES, olivine, run_olivine
 from tests.support.model_files import read_drn, read_prism
 
 FULL2 = CASES / "cadical" / "full2.cnf"
@@ -246,6 +247,23 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> Non
     done = olivine("generate", FULL3, "-o", tmp_path / place, "--json")
     assert done.status == 2
     assert "No space left on device" in done.record["error"]
+    assert [p.name for p in tmp_path.rglob("*")] == ["empty"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
+@pytest.mark.parametrize("place", ["new", "empty"])
+def test_a_write_that_fails_midway_leaves_nothing(tmp_path, place: str) -> None:
+    import resource
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    (tmp_path / "empty").mkdir()
+    out = tmp_path / place
+    done = run_olivine("generate", FULL3, "-o", out, preexec_fn=small_files)
+    assert done.status == 2
+    assert "File too large" in done.err
+    assert "Traceback" not in done.err
     assert [p.name for p in tmp_path.rglob("*")] == ["empty"]
 
 

@@ -1,14 +1,15 @@
 import re
+import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import pytest
 
 from olivine.page import escape, table
-from tests.support.commands import CASES, olivine
+from tests.support.commands import CASES, olivine, run_olivine
 
 FULL3 = CASES / "cadical" / "full3.cnf"
-VARIANTS = ["paper", "normalized", "gap", "all-levels"]
+VARIANTS = ["paper", "all-levels"]
 VOID = {"meta", "br"}
 
 
@@ -110,4 +111,19 @@ def test_bad_input_writes_nothing(tmp_path) -> None:
     done = olivine("report", FULL3, "-o", tmp_path / "no" / "page.html")
     assert done.status == 2
     assert "No such file" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
+@pytest.mark.parametrize("size", [0, 10_000])
+def test_a_full_disk_leaves_nothing(tmp_path, size: int) -> None:
+    import resource
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    out = tmp_path / "page.html"
+    done = run_olivine("report", FULL3, "-o", out, preexec_fn=small_files)
+    assert done.status == 2
+    assert done.err == f"olivine: {out}: File too large\n"
     assert list(tmp_path.iterdir()) == []
