@@ -10,7 +10,9 @@ import typer
 from olivine import __version__
 from olivine.check import check
 from olivine.claims import claims
+from olivine.contrast import contrast
 from olivine.generate import generate
+from olivine.multi import multi
 from olivine.report import report
 from olivine.solve import solve
 from olivine.trace import trace
@@ -27,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _verb in (generate, verify, check, solve, trace, claims, report):
+for _verb in (generate, verify, check, solve, trace, contrast, multi, claims, report):
     app.command()(_verb)
 
 
