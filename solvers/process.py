@@ -312,19 +312,25 @@ def _epitaph(code: int) -> str:
     return f"the child was killed by {name}"
 
 
-def private_memory(pid: int) -> int:
+def private_memory(pid: int, borrowed: bytes = b"") -> int:
     """Resident bytes that a process and its descendants share with no file.
 
     Pages that a forked child still shares with its parent count, hence the
-    comparison with the count at the start.
+    comparison with the count at the start. A descendant that is between its
+    fork and another program (Python 3.13 uses vfork for it) has the very memory
+    of its parent, whose figures are `borrowed`, and is not counted again.
     """
     total = 0
     # What ended meanwhile holds nothing; that it ended, the pipe will tell.
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         with open(f"{PROC}/{pid}/statm", "rb") as file:
-            _, resident, shared = map(int, file.read().split()[:3])
+            figures = file.read()
+        _, resident, shared = map(int, figures.split()[:3])
+        if figures == borrowed:
+            return 0
         total += max(resident - shared, 0) * os.sysconf("SC_PAGE_SIZE")
         for thread in os.listdir(f"{PROC}/{pid}/task"):
             with open(f"{PROC}/{pid}/task/{thread}/children", "rb") as file:
-                total += sum(private_memory(int(p)) for p in file.read().split())
+                children = file.read().split()
+                total += sum(private_memory(int(p), figures) for p in children)
     return total
