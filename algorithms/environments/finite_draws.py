@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from algorithms.columns import END, group_sums
 from algorithms.draws import multinomial_rows
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from algorithms.environments.finite_model import FiniteLevel, FiniteModel, pick
 from algorithms.policies import action_weights
 
 
@@ -66,7 +66,7 @@ def draw_steps(
     if level.transitions.shape[2] == 0:
         return Steps(codes, actions, units, np.full(len(codes), END), counts)
     rows = level.transitions[source, actions]
-    if ((rows > 0).sum(axis=1) == 1).all():
+    if level.is_certain:
         return Steps(codes, actions, units, rows.argmax(axis=1), counts)
     split = multinomial_rows(counts, rows, rng)
     row, target = np.nonzero(split)
@@ -94,18 +94,28 @@ def reward_total(steps: Steps) -> int:
 
 
 def draw_episodes(
-    model: FiniteModel, policies: Sequence[Any], n: int, rng: np.random.Generator
+    model: FiniteModel,
+    policies: Sequence[Any],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    each: bool = False,
 ) -> list[Steps]:
-    """Draw n whole episodes one by one: a level's steps, row i being episode i."""
+    """Draw n whole episodes one by one: a level's steps, row i being episode i.
+
+    Policies are called once for each distinct code, or, with ``each``, for every
+    episode (which matters to those that draw at random).
+    """
     states = pick(np.broadcast_to(model.start, (n, len(model.start))), rng)
     steps = []
     for level, policy in zip(model.levels, policies, strict=True):
         codes = _emit(level, states, rng)
-        present, inverse = np.unique(codes, return_inverse=True)
+        present, inverse = codes, np.arange(n)
+        if not each:
+            present, inverse = np.unique(codes, return_inverse=True)
         weights = action_weights(policy, present, model.n_actions)
         actions = pick(weights[inverse.reshape(-1)], rng)
-        which = pick(level.reward_weights[codes, actions], rng)
-        units = level.reward_units[codes, actions, which]
+        units = level.draw_units(codes, actions, rng)
         if level.transitions.shape[2] == 0:
             states = np.full(n, END, dtype=np.int64)
         else:
@@ -124,18 +134,3 @@ def _emit(
         drawn = rng.integers(heights[-1], size=len(rows))
         codes[rows] = np.searchsorted(heights, drawn, side="right")
     return codes
-
-
-def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """One column a row, drawn with the row's integer weights, shape (n,).
-
-    Weights beyond 64 bits are first rounded to float64 shares.
-    """
-    if weights.dtype == object:
-        totals = weights.sum(axis=1)
-        heights = np.cumsum((weights / totals[:, None]).astype(np.float64), axis=1)
-        drawn = rng.random(len(weights)) * heights[:, -1]
-    else:
-        heights = np.cumsum(weights, axis=1)
-        drawn = rng.integers(heights[:, -1])
-    return np.asarray((heights <= drawn[:, None]).sum(axis=1), dtype=np.int64)

@@ -8,6 +8,7 @@ the next hidden state on the hidden state and action.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,6 +93,46 @@ class FiniteLevel:
             return np.full(self.transitions.shape[:2], END, dtype=np.int64)
         return np.asarray(self.transitions.argmax(axis=2))
 
+    @cached_property
+    def is_certain(self) -> bool:
+        """Whether the next state is certain for every (s, a)."""
+        following = self.transitions.shape[2]
+        return following == 0 or bool(((self.transitions > 0).sum(axis=2) == 1).all())
+
+    @cached_property
+    def _units_if_certain(self) -> NDArray[np.int64] | None:
+        """Reward units of (x, a), where they are certain everywhere."""
+        if ((self.reward_weights > 0).sum(axis=2) != 1).any():
+            return None
+        which = self.reward_weights.argmax(axis=2)[:, :, None]
+        return np.take_along_axis(self.reward_units, which, axis=2)[:, :, 0]
+
+    @cached_property
+    def _reward_heights(self) -> tuple[NDArray[np.int64], int] | None:
+        """Cumulative reward weights on one common scale, if that fits 64 bits."""
+        scale = math.lcm(*self.reward_totals.reshape(-1).tolist())
+        if scale > 2**62:
+            return None
+        factors = scale // self.reward_totals
+        return np.cumsum(self.reward_weights, axis=2) * factors[:, :, None], scale
+
+    def draw_units(
+        self,
+        codes: NDArray[np.int64],
+        actions: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Draw a reward in units for each of n pairs (x, a), shape (n,)."""
+        if self._units_if_certain is not None:
+            return np.asarray(self._units_if_certain[codes, actions])
+        if self._reward_heights is None:
+            which = pick(self.reward_weights[codes, actions], rng)
+        else:
+            heights, scale = self._reward_heights
+            drawn = rng.integers(scale, size=len(codes))
+            which = (heights[codes, actions] <= drawn[:, None]).sum(axis=1)
+        return np.asarray(self.reward_units[codes, actions, which])
+
 
 @dataclass(frozen=True, eq=False)
 class FiniteModel:
@@ -158,10 +199,9 @@ class FiniteModel:
     @cached_property
     def deterministic(self) -> bool:
         """Whether start and transitions of all states are point masses."""
-        inner = [lv.transitions for lv in self.levels[:-1]]
         return bool(
             (self.start > 0).sum() == 1
-            and all(((t > 0).sum(axis=2) == 1).all() for t in inner)
+            and all(level.is_certain for level in self.levels)
         )
 
     @cached_property
@@ -178,6 +218,21 @@ class FiniteModel:
                 best = best + gains[level.state_of_code]
             ahead = np.where(level.emissions > 0, best.max(axis=1), 0).max(axis=1)
         return int(ahead[self.start > 0].max())
+
+
+def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw one column a row with the row's integer weights, shape (n,).
+
+    Weights beyond 64 bits are first rounded to float64 shares.
+    """
+    if weights.dtype == object:
+        totals = weights.sum(axis=1)
+        heights = np.cumsum((weights / totals[:, None]).astype(np.float64), axis=1)
+        drawn = rng.random(len(weights)) * heights[:, -1]
+    else:
+        heights = np.cumsum(weights, axis=1)
+        drawn = rng.integers(heights[:, -1])
+    return np.asarray((heights <= drawn[:, None]).sum(axis=1), dtype=np.int64)
 
 
 def _check_weights(rows: NDArray[np.int64], where: str) -> None:

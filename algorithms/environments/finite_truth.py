@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.classes.tabular import TabularPolicy, TabularValue
 from algorithms.columns import frozen
 from algorithms.environments.finite_draws import draw_episodes
 from algorithms.environments.finite_model import FiniteLevel, FiniteModel, path_weights
@@ -84,6 +85,16 @@ class FiniteTruth:
     def policy(self, level: int) -> NDArray[np.int64]:
         """π*(x), the first of the best actions."""
         return np.asarray(self.q_values(level).argmax(axis=1), dtype=np.int64)
+
+    def optimal_policies(self) -> list[AnyPolicy]:
+        """π* of each level as policies."""
+        levels = range(1, self.model.horizon + 1)
+        return [TabularPolicy(self.policy(h)) for h in levels]
+
+    def optimal_value_functions(self) -> list[Any]:
+        """Return g* of each level as value functions, exact tables inside."""
+        levels = range(1, self.model.horizon + 1)
+        return [TabularValue.from_fractions(self.values(h).tolist()) for h in levels]
 
     def policy_value(self, policies: Sequence[AnyPolicy]) -> Fraction:
         """V^π, exactly."""

@@ -163,6 +163,16 @@ class Truth(Protocol):
     def policy(self, level: int) -> NDArray[np.int64]:
         """π*(x) at every code, the first of the best actions; shape (|X_h|,)."""
 
+    def optimal_policies(self) -> list[AnyPolicy]:
+        """π*_1, ..., π*_H as policies on observations.
+
+        Where observations are features, the hidden state is decoded from them
+        (with Gaussian noise that is wrong in the tails).
+        """
+
+    def optimal_value_functions(self) -> list[Any]:
+        """g*_1, ..., g*_H as value functions on observations, decoded as above."""
+
     def policy_value(self, policies: Sequence[AnyPolicy]) -> Fraction:
         """V^π of a non-stationary policy, one policy a level (also randomised)."""
 
@@ -239,6 +249,13 @@ class Environment(Protocol):
 
     def space(self, level: int) -> ObservationSpace:
         """Observations of a level 1..H, else ValueError."""
+
+    @property
+    def features(self) -> tuple[NDArray[np.float64], ...] | None:
+        """Float64 features of the codes of each level, (|X_h|, d), if it has any.
+
+        None where codes have no features, and where observations are features.
+        """
 
     @property
     def trajectories(self) -> int:

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.environments.diabolical import diabolical_lock
+from algorithms.environments.grid import grid
+from algorithms.environments.locks import lock, lock_gaussian
 from algorithms.environments.protocol import Environment
 from algorithms.environments.random_finite import random_finite
 from algorithms.environments.tabular import tabular
@@ -24,6 +27,10 @@ Factory = Callable[..., Environment]
 _FACTORIES: dict[str, Factory] = {
     "random-finite": random_finite,
     "tabular": tabular,
+    "lock": lock,
+    "lock-gaussian": lock_gaussian,
+    "diabolical-lock": diabolical_lock,
+    "grid": grid,
 }
 
 

@@ -1,0 +1,335 @@
+"""An environment with feature observations: hidden states in tables, rendered.
+
+Dynamics and rewards are those of a finite model whose observations are its
+hidden states; an emission renders them. Observations are sampled one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.mixed import action_probabilities, sample_actions
+from algorithms.data import EmpiricalMeasure
+from algorithms.environments.emissions import Emission
+from algorithms.environments.finite import check_draws
+from algorithms.environments.finite_model import FiniteModel, path_weights, pick
+from algorithms.environments.latent_truth import LatentTruth
+from algorithms.environments.protocol import (
+    ActionRule,
+    AnyPolicy,
+    ObservationSpace,
+    Path,
+    Trajectories,
+)
+from algorithms.policies import check_action, check_chances, check_policies
+
+MAX_BYTES = 2**31
+"""Largest sample of features that is made, in bytes."""
+
+MAX_EPISODES = 10**9
+"""Most episodes that are run one by one."""
+
+_CHUNK = 2**14
+
+
+class LatentEnvironment:
+    """The `algorithms.environments.protocol.Environment` of rendered hidden states.
+
+    Rewards in its measures are float64, units over the model's unit rounded
+    once; mean returns are exact.
+
+    Parameters
+    ----------
+    model
+        Hidden model with one code for each hidden state.
+    emission
+        Renders the states.
+    name
+        Name in the registry and in messages.
+    """
+
+    features = None
+
+    def __init__(self, model: FiniteModel, emission: Emission, name: str) -> None:
+        self._model = model
+        self._emission = emission
+        self.name = name
+        self._trajectories = 0
+
+    def __repr__(self) -> str:
+        return (
+            f"LatentEnvironment({self.name!r}, H={self.horizon}, K={self.n_actions}, "
+            f"M={self.max_states}, d={self._emission.dimension})"
+        )
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return self._model.horizon
+
+    @property
+    def n_actions(self) -> int:
+        """K."""
+        return self._model.n_actions
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether hidden dynamics are deterministic."""
+        return self._model.deterministic
+
+    @property
+    def max_states(self) -> int:
+        """M."""
+        return max(level.n_states for level in self._model.levels)
+
+    def space(self, level: int) -> ObservationSpace:
+        """Features of level 1..H, else ValueError."""
+        self._model.level(level)
+        return ObservationSpace(dimension=self._emission.dimension)
+
+    @property
+    def trajectories(self) -> int:
+        """Trajectories collected so far."""
+        return self._trajectories
+
+    @cached_property
+    def truth(self) -> LatentTruth:
+        """The door for tests and monitors."""
+        return LatentTruth(self._model, self._emission)
+
+    def sample(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+        *,
+        successors: bool = True,
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, r_h, x_{h+1}) after a path, as the protocol says."""
+        states = self._states(path, n, rng, 2 if successors else 1)
+        return self._transitions(len(path) + 1, states, action, rng, successors)
+
+    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
+        """Sample observations at the end of a path, as the protocol says."""
+        states = self._states(path, n, rng, 1)
+        self._trajectories += n
+        return EmpiricalMeasure(self._emission(len(path) + 1, states, rng))
+
+    def rollouts(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        policies: Sequence[AnyPolicy],
+        first_action: ActionRule | None = None,
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, return to go) after a path, as the protocol says."""
+        check_policies(policies, self.horizon)
+        states = self._states(path, n, rng, 1)
+        h = len(path) + 1
+        observations = self._emission(h, states, rng)
+        rule = policies[h - 1] if first_action is None else first_action
+        actions = self._choose(rule, observations, rng)
+        units, states = self._move(h, states, actions, rng)
+        for rows in _chunks(n):
+            for _, gained, _ in self._follow(h + 1, states[rows], policies, rng):
+                units[rows] += gained
+        self._trajectories += n
+        rewards = units / self._model.unit
+        return EmpiricalMeasure(observations, actions=actions, rewards=rewards)
+
+    def roll_in(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
+        self._model.level(level)
+        check_policies(policies, level - 1)
+        states = self._states((), n, rng, 2)
+        for rows in _chunks(n):
+            steps = self._follow(1, states[rows], policies[: level - 1], rng)
+            for _, _, following in steps:
+                states[rows] = following
+        return self._transitions(level, states, action, rng, True)
+
+    def run(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        *,
+        first: int = 0,
+        transitions: bool = False,
+    ) -> Trajectories:
+        """Run n whole episodes, as the protocol says.
+
+        Raises
+        ------
+        ValueError
+            Also for n above 10^9.
+        """
+        check_policies(policies, self.horizon)
+        if check_draws(n) > MAX_EPISODES:
+            raise ValueError(
+                f"n: {n} episodes one by one, at most {MAX_EPISODES} are run where "
+                "observations are continuous"
+            )
+        if not 0 <= first <= n:
+            raise ValueError(f"first: {first} is not in 0..{n}, the trajectories")
+        if transitions:
+            return self._run_kept(policies, n, rng, first)
+        paths = np.empty((first, self.horizon), dtype=np.int64)
+        total = 0
+        for rows in _chunks(n):
+            states = self._start(rows.stop - rows.start, rng)
+            for h, step in enumerate(self._follow(1, states, policies, rng)):
+                kept = paths[rows.start : rows.stop]
+                kept[:, h] = step[0][: len(kept)]
+                total += int(step[1].sum())
+        self._trajectories += n
+        return Trajectories(n, Fraction(total, n * self._model.unit), paths)
+
+    def _run_kept(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        first: int,
+    ) -> Trajectories:
+        """Run with all transitions kept in memory."""
+        self._check_memory(n, self.horizon)
+        states, total = self._start(n, rng), 0
+        paths = np.empty((first, self.horizon), dtype=np.int64)
+        columns = []
+        for h in range(1, self.horizon + 1):
+            observations = self._emission(h, states, rng)
+            actions = self._choose(policies[h - 1], observations, rng)
+            units, states = self._move(h, states, actions, rng)
+            paths[:, h - 1] = actions[:first]
+            total += int(units.sum())
+            columns.append((observations, actions, units / self._model.unit))
+        kept = tuple(
+            EmpiricalMeasure(
+                x,
+                actions=a,
+                rewards=r,
+                next_observations=columns[h][0] if h < self.horizon else None,
+            )
+            for h, (x, a, r) in enumerate(columns, 1)
+        )
+        self._trajectories += n
+        return Trajectories(n, Fraction(total, n * self._model.unit), paths, kept)
+
+    def _states(
+        self, path: Path, n: int, rng: np.random.Generator, copies: int
+    ) -> NDArray[np.int64]:
+        """Draw n hidden states at the end of a path."""
+        weights, _ = path_weights(self._model, path)
+        self._check_memory(check_draws(n), copies)
+        (likely,) = np.nonzero(weights)
+        if len(likely) == 1:
+            return np.full(n, likely[0])
+        return pick(np.broadcast_to(weights, (n, len(weights))), rng)
+
+    def _start(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        start = self._model.start
+        if len(start) == 1:
+            return np.zeros(n, dtype=np.int64)
+        return pick(np.broadcast_to(start, (n, len(start))), rng)
+
+    def _check_memory(self, n: int, copies: int) -> None:
+        size = n * copies * self._emission.dimension * 8
+        if size > MAX_BYTES:
+            raise ValueError(
+                f"n: {n} draws of {self._emission.dimension} features take {size} "
+                f"bytes, more than {MAX_BYTES}; observations are continuous and "
+                "are sampled one by one"
+            )
+
+    def _choose(
+        self, rule: Any, observations: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draw an action for each observation."""
+        n, k = len(observations), self.n_actions
+        if isinstance(rule, str):
+            if rule != "uniform":
+                raise ValueError(f"action: unknown rule {rule!r} (there is 'uniform')")
+            return rng.integers(k, size=n)
+        if isinstance(rule, (int, np.integer)):
+            return np.full(n, check_action(int(rule), k))
+        found = np.asarray(rule(observations))
+        if found.shape == (n,) and np.issubdtype(found.dtype, np.integer):
+            if n:
+                check_action(int(found.min()), k, "policy: action")
+                check_action(int(found.max()), k, "policy: action")
+            return found.astype(np.int64, copy=False)
+        chances = action_probabilities(lambda _: found, observations, k)
+        check_chances(chances)
+        return sample_actions(chances, rng)
+
+    def _move(
+        self,
+        h: int,
+        states: NDArray[np.int64],
+        actions: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Draw the rewards in units and the next states."""
+        level = self._model.levels[h - 1]
+        units = level.draw_units(states, actions, rng)
+        if level.is_certain:
+            return units, level.successors[states, actions]
+        return units, pick(level.transitions[states, actions], rng)
+
+    def _follow(
+        self,
+        h: int,
+        states: NDArray[np.int64],
+        policies: Sequence[AnyPolicy],
+        rng: np.random.Generator,
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """Follow policies from level h: (actions, units, next states) a level."""
+        for current in range(h, min(len(policies), self.horizon) + 1):
+            observations = self._emission(current, states, rng)
+            actions = self._choose(policies[current - 1], observations, rng)
+            units, states = self._move(current, states, actions, rng)
+            yield actions, units, states
+
+    def _transitions(
+        self,
+        h: int,
+        states: NDArray[np.int64],
+        action: ActionRule,
+        rng: np.random.Generator,
+        successors: bool,
+    ) -> EmpiricalMeasure:
+        observations = self._emission(h, states, rng)
+        actions = self._choose(action, observations, rng)
+        units, following = self._move(h, states, actions, rng)
+        after = None
+        if successors and h < self.horizon:
+            after = self._emission(h + 1, following, rng)
+        self._trajectories += len(states)
+        return EmpiricalMeasure(
+            observations,
+            actions=actions,
+            rewards=units / self._model.unit,
+            next_observations=after,
+        )
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    """Consecutive slices of 0..n that fit into the cache."""
+    for start in range(0, n, _CHUNK):
+        yield slice(start, min(start + _CHUNK, n))

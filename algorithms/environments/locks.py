@@ -1,0 +1,206 @@
+"""Combination locks as published for PCID, here with deterministic dynamics.
+
+Du, Krishnamurthy, Jiang, Agarwal, Dudík, Langford, "Provably efficient RL with
+Rich Observations via Latent State Decoding" (ICML 2019), experiments. Levels
+1..H, K = 4 actions, three hidden states A, B, C a level (only A at level 1).
+In A one action stays in A and the next one (cyclically) goes to B; in B
+likewise one stays and the next one goes to A; every other action, and every
+action in C, leads to C for good. The four-valued codes of A and B are drawn
+independently for each level. The last action pays Bernoulli(1/2) if it does not
+lead to C, so V* = 1/2; nothing else pays. The publication swaps A and B with
+probability `switch` after a good action; the default, 0, is deterministic.
+
+Bernoulli version: an observation is the state one-hot, then d fair bits.
+Gaussian version: the state one-hot in 3+d dimensions, turned by a fixed random
+rotation, plus independent normal noise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.environments.emissions import BitsEmission, GaussianEmission
+from algorithms.environments.finite import FiniteEnvironment
+from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from algorithms.environments.latent import LatentEnvironment
+
+N_TYPES = 3
+_MAX_CODE_BITS = 12
+
+
+def lock(
+    rng: np.random.Generator,
+    *,
+    horizon: int = 5,
+    dimension: int | None = None,
+    actions: int = 4,
+    switch: float = 0.0,
+    observations: Literal["features", "codes"] = "features",
+) -> LatentEnvironment | FiniteEnvironment:
+    """Make the Bernoulli lock.
+
+    Parameters
+    ----------
+    rng
+        Draws the codes.
+    horizon
+        H, at least 1.
+    dimension
+        Number d of fair bits, at least 0; None: H, as published.
+    actions
+        K, at least 2 (published: 4).
+    switch
+        Probability of the swap, in [0, 1/2]; positive: stochastic dynamics.
+    observations
+        ``"features"``: vectors of 3 + d numbers. ``"codes"``: the code
+        ``state·2^d + bits``, d at most 12 (finite, with exact truth).
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+    bits = _dimension(horizon, dimension)
+    model = _lock_model(rng, horizon, actions, switch)
+    emission = BitsEmission(_one_hots(model, N_TYPES), bits)
+    if observations == "features":
+        return LatentEnvironment(model, emission, "lock")
+    if observations != "codes":
+        raise ValueError(f"observations: {observations!r} is not 'features' or 'codes'")
+    if bits > _MAX_CODE_BITS:
+        raise ValueError(f"dimension: {bits} bits are too many codes (at most 12)")
+    return expanded(model, emission, "lock")
+
+
+def lock_gaussian(
+    rng: np.random.Generator,
+    *,
+    horizon: int = 5,
+    dimension: int | None = None,
+    actions: int = 4,
+    switch: float = 0.0,
+    noise: float = 0.1,
+    rotate: bool = True,
+) -> LatentEnvironment:
+    """Make the Gaussian lock.
+
+    Parameters
+    ----------
+    rng
+        Draws the codes and the rotation.
+    horizon, actions, switch
+        As for `lock`.
+    dimension
+        Further coordinates d beside the state's three; None: H.
+    noise
+        Standard deviation of the noise in each coordinate, not negative.
+    rotate
+        Whether to turn the features.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+    width = N_TYPES + _dimension(horizon, dimension)
+    if not 0 <= noise < np.inf:
+        raise ValueError(f"noise: {noise} is no standard deviation")
+    model = _lock_model(rng, horizon, actions, switch)
+    turn = random_rotation(rng, width) if rotate else np.eye(width)
+    means = tuple(one_hot @ turn.T for one_hot in _one_hots(model, width))
+    return LatentEnvironment(model, GaussianEmission(means, noise), "lock-gaussian")
+
+
+def random_rotation(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    """Draw an orthogonal matrix uniformly, shape (size, size)."""
+    q, r = np.linalg.qr(rng.standard_normal((size, size)))
+    turned: NDArray[np.float64] = q * np.sign(np.diag(r))
+    return turned
+
+
+def expanded(
+    model: FiniteModel, emission: BitsEmission, name: str
+) -> FiniteEnvironment:
+    """Make every pair of a state and bits an observation code, features beside.
+
+    Parameters
+    ----------
+    model
+        Hidden model with one code for each hidden state.
+    emission
+        Lists the features of each state.
+    name
+        Name of the environment.
+    """
+    levels, features = [], []
+    copies = 2**emission.bits
+    for h, level in enumerate(model.levels, 1):
+        listed = [emission.listed(h, s) for s in range(level.n_states)]
+        features.append(np.concatenate([f for f in listed if f is not None]))
+        levels.append(
+            FiniteLevel(
+                np.repeat(level.emissions, copies, axis=1),
+                np.repeat(level.reward_units, copies, axis=0),
+                np.repeat(level.reward_weights, copies, axis=0),
+                level.transitions,
+            )
+        )
+    whole = FiniteModel(tuple(levels), model.unit, model.start)
+    return FiniteEnvironment(whole, name, features=features)
+
+
+def share(name: str, value: float) -> Fraction:
+    """Rational that a decimal number stands for (0.1 is 1/10)."""
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise ValueError(f"{name}: {value!r} is no number") from None
+
+
+def _dimension(horizon: int, dimension: int | None) -> int:
+    if horizon < 1:
+        raise ValueError(f"horizon: {horizon} is below 1")
+    if dimension is None:
+        return horizon
+    if dimension != int(dimension) or dimension < 0:
+        raise ValueError(f"dimension: {dimension} is no integer from 0")
+    return int(dimension)
+
+
+def _one_hots(model: FiniteModel, width: int) -> tuple[NDArray[np.float64], ...]:
+    return tuple(np.eye(width)[: level.n_states] for level in model.levels)
+
+
+def _lock_model(
+    rng: np.random.Generator, horizon: int, actions: int, switch: float
+) -> FiniteModel:
+    if actions < 2:
+        raise ValueError(f"actions: {actions} is below 2")
+    swap = share("switch", switch)
+    if not 0 <= swap <= Fraction(1, 2):
+        raise ValueError(f"switch: {switch} is not in [0, 1/2]")
+    stay = [swap.denominator - swap.numerator, swap.numerator]
+    codes = rng.integers(actions, size=(2, horizon))
+    levels = []
+    for h in range(horizon):
+        states = N_TYPES if h else 1
+        moves = np.zeros((states, actions, N_TYPES), dtype=np.int64)
+        moves[:, :, 2] = swap.denominator  # C, unless the action is a good one
+        for s in range(min(states, 2)):
+            good = codes[s, h]
+            moves[s, good] = [stay[s], stay[1 - s], 0]
+            moves[s, (good + 1) % actions] = [stay[1 - s], stay[s], 0]
+        weights = np.ones((states, actions, 2), dtype=np.int64)
+        weights[:, :, 1] = (moves[:, :, 2] == 0) & (h == horizon - 1)
+        units = np.zeros_like(weights)
+        units[:, :, 1] = 1
+        if h == horizon - 1:
+            moves = moves[:, :, :0]
+        levels.append(
+            FiniteLevel(np.eye(states, dtype=np.int64), units, weights, moves)
+        )
+    return FiniteModel(tuple(levels), 1, np.array([1]))
