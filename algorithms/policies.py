@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.classes.mixed import MixedPolicy, action_probabilities
+from algorithms.classes.mixed import MixedPolicy, action_probabilities, sample_actions
 
 
 def action_weights(
@@ -48,9 +48,7 @@ def action_weights(
     """
     n = len(observations)
     if isinstance(policy, str):
-        if policy != "uniform":
-            raise ValueError(f"action: unknown rule {policy!r} (there is 'uniform')")
-        return np.ones((n, n_actions), dtype=np.int64)
+        return np.ones((n, check_rule(policy, n_actions)), dtype=np.int64)
     if isinstance(policy, (int, np.integer)):
         weights = np.zeros((n, n_actions), dtype=np.int64)
         weights[:, check_action(int(policy), n_actions)] = 1
@@ -62,6 +60,52 @@ def action_weights(
     if np.isin(chances, (0.0, 1.0)).all():
         return np.asarray(chances, dtype=np.int64)
     return _float_weights(chances)
+
+
+def choose_actions(
+    rule: Any, observations: NDArray[Any], n_actions: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw one action for each observation.
+
+    Parameters
+    ----------
+    rule
+        ``"uniform"``, an action, or a policy (deterministic or randomised).
+    observations
+        n observations.
+    n_actions
+        K.
+
+    Returns
+    -------
+    int64, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        As `action_weights`.
+    """
+    n = len(observations)
+    if isinstance(rule, str):
+        return rng.integers(check_rule(rule, n_actions), size=n)
+    if isinstance(rule, (int, np.integer)):
+        return np.full(n, check_action(int(rule), n_actions))
+    found = np.asarray(rule(observations))
+    if found.shape == (n,) and np.issubdtype(found.dtype, np.integer):
+        if n:
+            check_action(int(found.min()), n_actions, "policy: action")
+            check_action(int(found.max()), n_actions, "policy: action")
+        return found.astype(np.int64, copy=False)
+    chances = action_probabilities(lambda _: found, observations, n_actions)
+    check_chances(chances)
+    return sample_actions(chances, rng)
+
+
+def check_rule(rule: str, n_actions: int) -> int:
+    """Return the number of actions of the only named rule, or raise ValueError."""
+    if rule != "uniform":
+        raise ValueError(f"action: unknown rule {rule!r} (there is 'uniform')")
+    return n_actions
 
 
 def check_action(action: int, n_actions: int, name: str = "action") -> int:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.columns import END, frozen
+from algorithms.environments.finite_checks import check_level, check_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +171,10 @@ class FiniteModel:
             raise ValueError(f"unit: {self.unit} is below 1")
         if start.shape != (self.levels[0].n_states,):
             raise ValueError(f"start: shape {start.shape} does not fit level 1")
-        _check_weights(start[None, :], "start")
+        check_weights(start[None, :], "start")
         for h, level in enumerate(self.levels, 1):
             following = self.levels[h].n_states if h < self.horizon else 0
-            _check_level(level, h, self.n_actions, following)
+            check_level(level, h, self.n_actions, following)
         if (most := self.max_return_units) > self.unit:
             raise ValueError(
                 f"rewards: a return of {Fraction(most, self.unit)} is possible; "
@@ -233,42 +234,6 @@ def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
         heights = np.cumsum(weights, axis=1)
         drawn = rng.integers(heights[:, -1])
     return np.asarray((heights <= drawn[:, None]).sum(axis=1), dtype=np.int64)
-
-
-def _check_weights(rows: NDArray[np.int64], where: str) -> None:
-    """Refuse negative weights and rows that sum to nothing."""
-    flat = rows.reshape(-1, rows.shape[-1])
-    if (flat < 0).any():
-        raise ValueError(f"{where}: negative probability weight")
-    if (flat.sum(axis=1) <= 0).any():
-        row = int(np.argmax(flat.sum(axis=1) <= 0))
-        raise ValueError(f"{where}, row {row}: probabilities sum to 0")
-
-
-def _check_level(level: FiniteLevel, h: int, n_actions: int, following: int) -> None:
-    where = f"level {h}"
-    states, codes = level.emissions.shape
-    if n_actions < 1 or states < 1:
-        raise ValueError(f"{where}: {states} states, {n_actions} actions")
-    if level.transitions.shape != (states, n_actions, following):
-        raise ValueError(
-            f"{where}: transitions of shape {level.transitions.shape}, expected "
-            f"{(states, n_actions, following)}"
-        )
-    if (
-        level.reward_units.shape != level.reward_weights.shape
-        or level.reward_units.shape[:2] != (codes, n_actions)
-    ):
-        raise ValueError(f"{where}: rewards of shape {level.reward_units.shape}")
-    _check_weights(level.emissions, f"{where}, emissions")
-    _check_weights(level.reward_weights, f"{where}, rewards")
-    if following:
-        _check_weights(level.transitions, f"{where}, transitions")
-    if ((level.emissions > 0).sum(axis=0) > 1).any():
-        code = int(np.argmax((level.emissions > 0).sum(axis=0) > 1))
-        raise ValueError(f"{where}: two hidden states emit observation {code}")
-    if (level.reward_units < 0).any():
-        raise ValueError(f"{where}: negative reward")
 
 
 def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any], int]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.classes.mixed import action_probabilities, sample_actions
 from algorithms.data import EmpiricalMeasure
 from algorithms.environments.emissions import Emission
 from algorithms.environments.finite import check_draws
@@ -27,7 +25,7 @@ from algorithms.environments.protocol import (
     Path,
     Trajectories,
 )
-from algorithms.policies import check_action, check_chances, check_policies
+from algorithms.policies import check_policies, choose_actions
 
 MAX_BYTES = 2**31
 """Largest sample of features that is made, in bytes."""
@@ -136,7 +134,7 @@ class LatentEnvironment:
         h = len(path) + 1
         observations = self._emission(h, states, rng)
         rule = policies[h - 1] if first_action is None else first_action
-        actions = self._choose(rule, observations, rng)
+        actions = choose_actions(rule, observations, self.n_actions, rng)
         units, states = self._move(h, states, actions, rng)
         for rows in _chunks(n):
             for _, gained, _ in self._follow(h + 1, states[rows], policies, rng):
@@ -214,7 +212,7 @@ class LatentEnvironment:
         columns = []
         for h in range(1, self.horizon + 1):
             observations = self._emission(h, states, rng)
-            actions = self._choose(policies[h - 1], observations, rng)
+            actions = choose_actions(policies[h - 1], observations, self.n_actions, rng)
             units, states = self._move(h, states, actions, rng)
             paths[:, h - 1] = actions[:first]
             total += int(units.sum())
@@ -257,27 +255,6 @@ class LatentEnvironment:
                 "are sampled one by one"
             )
 
-    def _choose(
-        self, rule: Any, observations: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Draw an action for each observation."""
-        n, k = len(observations), self.n_actions
-        if isinstance(rule, str):
-            if rule != "uniform":
-                raise ValueError(f"action: unknown rule {rule!r} (there is 'uniform')")
-            return rng.integers(k, size=n)
-        if isinstance(rule, (int, np.integer)):
-            return np.full(n, check_action(int(rule), k))
-        found = np.asarray(rule(observations))
-        if found.shape == (n,) and np.issubdtype(found.dtype, np.integer):
-            if n:
-                check_action(int(found.min()), k, "policy: action")
-                check_action(int(found.max()), k, "policy: action")
-            return found.astype(np.int64, copy=False)
-        chances = action_probabilities(lambda _: found, observations, k)
-        check_chances(chances)
-        return sample_actions(chances, rng)
-
     def _move(
         self,
         h: int,
@@ -302,7 +279,9 @@ class LatentEnvironment:
         """Follow policies from level h: (actions, units, next states) a level."""
         for current in range(h, min(len(policies), self.horizon) + 1):
             observations = self._emission(current, states, rng)
-            actions = self._choose(policies[current - 1], observations, rng)
+            actions = choose_actions(
+                policies[current - 1], observations, self.n_actions, rng
+            )
             units, states = self._move(current, states, actions, rng)
             yield actions, units, states
 
@@ -315,7 +294,7 @@ class LatentEnvironment:
         successors: bool,
     ) -> EmpiricalMeasure:
         observations = self._emission(h, states, rng)
-        actions = self._choose(action, observations, rng)
+        actions = choose_actions(action, observations, self.n_actions, rng)
         units, following = self._move(h, states, actions, rng)
         after = None
         if successors and h < self.horizon:
