@@ -21,9 +21,10 @@ import numpy as np
 from algorithms.olive_interfaces import Answer, PairModel, Program
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
-from solvers.milp import confirm, solve_milp
+from solvers.milp import confirm
 from solvers.model import LinearModel
 from solvers.outcome import LinearOutcome, Status
+from solvers.scaled_milp import propose
 
 if TYPE_CHECKING:
     from algorithms.olive_program import Form
@@ -75,9 +76,7 @@ class Milp:
 
     def _solve(self, program: Program, built: PairModel) -> Answer:
         began = time.monotonic()
-        outcome = solve_milp(
-            built.model, engine=self.engine, time_limit=self.time_limit
-        )
+        outcome = propose(built.model, self.engine, self.time_limit)
         engine_seconds = outcome.seconds
         if outcome.status is not Status.FEASIBLE:  # an incumbent decides nothing
             outcome = confirm(built.model, outcome)

@@ -19,9 +19,10 @@ from algorithms.olive_program import OliveProgram
 from algorithms.olive_sampled_program import SampledProgram
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
-from solvers.milp import confirm, solve_milp
+from solvers.milp import confirm
 from solvers.model import LinearModel
 from solvers.outcome import LinearOutcome, Status
+from solvers.scaled_milp import propose
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def least_tolerance(
         outcome = branch_and_bound(model, time_limit=time_limit)
         seconds = outcome.seconds
     else:
-        outcome = solve_milp(model, engine=engine, time_limit=time_limit)
+        outcome = propose(model, engine, time_limit)
         seconds = outcome.seconds
         if outcome.status is not Status.FEASIBLE:
             outcome = confirm(model, outcome)
@@ -96,9 +97,7 @@ def least_tolerance(
     if found is None:
         proved = outcome.exact and outcome.status is Status.INFEASIBLE
         reason = outcome.reason or f"the engine says {outcome.status.value}"
-        return LeastTolerance(
-            None, None, proved, seconds, "" if proved else reason
-        )
+        return LeastTolerance(None, None, proved, seconds, "" if proved else reason)
     tolerance = found[variable]
     proved = outcome.status is Status.OPTIMAL or tolerance == 0
     return LeastTolerance(
