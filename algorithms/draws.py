@@ -145,7 +145,7 @@ def multinomial(
     ValueError
         For a negative n, negative weights, or none that is positive.
     """
-    cells = check_counts(np.asarray(weights), "weights", np.size(np.asarray(weights)))
+    cells = check_counts(weights, "weights", np.size(weights))
     return np.asarray(multinomial_rows([n], cells[None, :], rng)[0])
 
 
