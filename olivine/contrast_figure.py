@@ -97,7 +97,7 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
         panel.axhline(plan.time_limit, color="#777777", linewidth=0.8, linestyle=":")
         panel.annotate(
             f"time limit {plan.time_limit:g} s",
-            (0.985, plan.time_limit * 1.08),
+            (0.99, plan.time_limit * 1.5),
             xycoords=("axes fraction", "data"),
             ha="right",
             fontsize=8,

@@ -255,10 +255,13 @@ def describe(
     """Say a law, or why there is none, in a few words."""
     if found is not None:
         return found.describe()
-    own = [m for m in measurements if m.series == series and not m.censored]
+    own = [m for m in measurements if m.series == series]
     floor = {"seconds": SECONDS_FLOOR, "work": WORK_FLOOR}[quantity][series]
     last = max((m.n for m in own), default=0)
-    if own and np.median([getattr(m, quantity) for m in own if m.n == last]) <= floor:
+    largest = [m for m in own if m.n == last]
+    if any(m.censored for m in largest) or not own:
+        return "too few sizes for a fit"
+    if np.median([getattr(m, quantity) for m in largest]) <= floor:
         return f"no growth seen up to n = {last}"
     return "too few sizes for a fit"
 
@@ -274,7 +277,8 @@ def fits(measurements: Sequence[Measurement]) -> dict[str, dict[str, Fit | None]
         own = [m for m in measurements if m.series == series]
         law: Law = "exponential" if series in HARD else "power"
         sizes, cut = [m.n for m in own], [m.censored for m in own]
-        seconds, work = [m.seconds for m in own], [float(m.work) for m in own]
+        seconds = [m.seconds for m in own]
+        work = [max(1.0, m.work) for m in own]  # the root is a node
         found[series] = {
             "seconds": fit(law, sizes, seconds, cut, floor=SECONDS_FLOOR[series]),
             "work": fit(law, sizes, work, cut, floor=WORK_FLOOR[series]),

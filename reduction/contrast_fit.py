@@ -35,8 +35,10 @@ class Fit:
         "power": exp(intercept) n^slope; "exponential": exp(intercept + slope n).
     slope, intercept
         Of the line through the logarithms.
+    error
+        Standard error of the slope.
     deviation
-        Standard deviation of ln y about it.
+        Standard deviation of ln y about the line.
     first, last
         Range of n it is fitted on.
     points, censored
@@ -46,6 +48,7 @@ class Fit:
     law: Law
     slope: float
     intercept: float
+    error: float
     deviation: float
     first: int
     last: int
@@ -66,12 +69,13 @@ class Fit:
         return math.log(2) / self.slope
 
     def describe(self) -> str:
-        """Say the law in a few characters."""
+        """Say the law in a few characters, with a standard error."""
         if self.law == "power":
-            return f"~ n^{self.slope:.2f}"
-        if self.doubling is None:
-            return "no growth"
-        return f"×2 every {self.doubling:.1f} variables"
+            return f"~ n^({self.slope:.2f} ± {self.error:.2f})"
+        if self.doubling is None or self.slope < 2 * self.error:
+            return "no clear growth"
+        error = self.doubling * self.error / self.slope
+        return f"×2 every {self.doubling:.1f} ± {error:.1f} variables"
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
@@ -95,8 +99,8 @@ def fit(
     sizes, values, censored
         n, what was measured, and whether it is only a lower bound.
     floor
-        Sizes below the first whose median is above this are left out: what is
-        measured there is overhead, not growth.
+        Only sizes from which on every median is above this are fitted: what is
+        measured before is overhead, not growth.
 
     Returns
     -------
@@ -105,19 +109,20 @@ def fit(
     """
     n, y = np.array(sizes), np.array(values, dtype=np.float64)
     cut = np.array(censored, dtype=np.bool_)
-    above = [s for s in np.unique(n) if np.median(y[n == s]) > floor]
-    if not above:
-        return None
-    kept = (n >= min(above)) & (y > 0)
+    below = [s for s in np.unique(n) if np.median(y[n == s]) <= floor]
+    kept = (n > max(below, default=-1)) & (y > 0)
     n, y, cut = n[kept], np.log(y[kept]), cut[kept]
     if len(np.unique(n)) < MIN_SIZES or len(np.unique(n[~cut])) < 2:
         return None
     x = np.log(n) if law == "power" else n.astype(np.float64)
     slope, intercept, deviation = _tobit(x, y, cut)
+    # As if nothing were cut off, and so a little too small where much is.
+    error = deviation / math.sqrt(float(((x - x.mean()) ** 2).sum()))
     return Fit(
         law,
         slope,
         intercept,
+        error,
         deviation,
         int(n.min()),
         int(n.max()),

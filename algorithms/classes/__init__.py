@@ -5,6 +5,7 @@ from algorithms.classes.kernel import KernelBall, gaussian_kernel, identity_kern
 from algorithms.classes.learned import LearnedPolicyClass
 from algorithms.classes.levels import PolicyClassByLevel, ValueClassByLevel
 from algorithms.classes.linear import LinearPolicyClass, LinearValueClass
+from algorithms.classes.mixed import MixedPolicy
 from algorithms.classes.protocols import (
     Policy,
     PolicyClass,
@@ -26,6 +27,7 @@ __all__ = [
     "LearnedPolicyClass",
     "LinearPolicyClass",
     "LinearValueClass",
+    "MixedPolicy",
     "Policy",
     "PolicyClass",
     "PolicyClassByLevel",

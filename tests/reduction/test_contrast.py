@@ -73,14 +73,16 @@ def test_overhead_is_left_out_and_too_little_is_not_fitted():
     found = fit("exponential", n, values, [False] * 6, floor=0.1)
     assert (found.first, found.last, found.points) == (6, 8, 3)
     assert found.doubling == pytest.approx(1)
-    assert found.describe() == "×2 every 1.0 variables"
+    assert found.describe() == "×2 every 1.0 ± 0.0 variables"
     assert fit("exponential", n, values, [False] * 6, floor=10) is None
     assert fit("exponential", n[:4], values[:4], [False] * 4, floor=0.1) is None
     cut = [False, False, False, False, True, True]
     assert fit("exponential", n, values, cut, floor=0.1) is None
-    assert fit("power", n, values, [False] * 6).describe().startswith("~ n^")
+    assert fit("power", n, values, [False] * 6).describe().startswith("~ n^(")
     flat = fit("exponential", n, [2.0, 2, 2, 2, 2, 1.9], [False] * 6)
-    assert flat.describe() == "no growth"
+    assert flat.describe() == "no clear growth"
+    dip = [0.05, 3.0, 0.05, 1.0, 2.0, 4.0]
+    assert fit("exponential", n, dip, [False] * 6, floor=0.1).first == 6
     assert fit("power", [], [], []) is None
 
 
