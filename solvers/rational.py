@@ -316,9 +316,7 @@ def _modular_product(
     return product
 
 
-def _rebuild(
-    residues: Integers, modulus: int
-) -> tuple[Integers, int] | None:
+def _rebuild(residues: Integers, modulus: int) -> tuple[Integers, int] | None:
     """Find the vector of small fractions, over one denominator, with residues."""
     bound = math.isqrt(modulus // 2)
     denominator = 1
