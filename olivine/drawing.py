@@ -73,6 +73,8 @@ def draw_family(family: Family, pair: Pair) -> str | None:
 
 def draw_theorem_o(parameters: Parameters, unsatisfied: int | None) -> str:
     """Draw the optimum as a function of u, with the formula's own u marked."""
+    from matplotlib.ticker import MaxNLocator
+
     from reduction.optimum import optimum
 
     largest = min(parameters.total_weight // 2, 4000)
@@ -87,6 +89,7 @@ def draw_theorem_o(parameters: Parameters, unsatisfied: int | None) -> str:
         axes.set_xlabel("u, least weight of unsatisfied clauses")
         axes.set_ylabel("optimum")
         axes.ticklabel_format(useOffset=False)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     return _svg(draw, (6.0, 2.6))
 

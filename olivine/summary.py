@@ -41,7 +41,12 @@ def _summary(records: list[Record]) -> Table:
     variants = {f"{r['variant']}" for r in records if "error" not in r}
     table = Table(title=f"olivine verify, variant {', '.join(sorted(variants))}")
     for name in ("file", "n", "m", "satisfiable", "unsatisfied", "optimum"):
-        table.add_column(name, justify="left" if name == "file" else "right")
+        file = name == "file"
+        table.add_column(
+            name,
+            justify="left" if file else "right",
+            overflow="fold" if file else "ellipsis",
+        )
     for name in ("proved by", "agree", "seconds"):
         table.add_column(name)
     for record in records:
