@@ -1,0 +1,155 @@
+"""Largest deviations of a data set from the truth, over a whole class.
+
+sup over g of |E_D[g(x)] - E[g(x)]| and sup over π of
+|E_D[K 1{π(x)=a}(r + V_a)] - E[...]|: the deviation bounds of event E. Both are
+linear in the function. For tabular classes the supremum is at a 0/1 function,
+one side or the other, and for a policy it is taken observation by observation;
+for finite classes members are enumerated. Differences are computed in rationals
+first, so that deviations far below 1e-16 come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.finite import FinitePolicyClass, FiniteValueClass
+from algorithms.classes.linear import LinearValueClass
+from algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from algorithms.columns import object_array
+from algorithms.data import EmpiricalMeasure
+from algorithms.oracles.functionals import Functional
+from algorithms.oracles.lp import lp
+
+_ZERO = Fraction(0)
+
+
+def value_differences(data: EmpiricalMeasure, chances: NDArray[Any]) -> NDArray[Any]:
+    """P_D(x) - P(x) at every code: Fractions, shape (|X|,).
+
+    Parameters
+    ----------
+    data
+        Finite observations.
+    chances
+        P(x), Fractions.
+    """
+    weights = data.weights_by_code(len(chances)).tolist()
+    total = data.total_weight
+    pairs = zip(weights, chances.tolist(), strict=True)
+    return object_array([Fraction(w, total) - p for w, p in pairs])
+
+
+def policy_differences(
+    data: EmpiricalMeasure,
+    chances: NDArray[Any],
+    mean_rewards: NDArray[Any],
+    futures: Sequence[Fraction],
+) -> NDArray[Any]:
+    """Tabulate what a policy that takes a at x contributes to the deviation.
+
+    Parameters
+    ----------
+    data
+        (x, a, r) with a uniform, finite observations.
+    chances, mean_rewards
+        P(x), shape (|X|,), and E[r | x, a], shape (|X|, K), Fractions.
+    futures
+        V_a.
+
+    Returns
+    -------
+    Fractions, shape (|X|, K).
+    """
+    n_actions = len(futures)
+    table = np.empty((len(chances), n_actions), dtype=object)
+    table[:] = _ZERO
+    actions = data.actions
+    if actions is None:
+        raise ValueError("data: actions are missing")
+    rows = zip(
+        data.codes().tolist(),
+        actions.tolist(),
+        data.exact_rewards.tolist(),
+        data.weights.tolist(),
+        strict=True,
+    )
+    for x, a, reward, weight in rows:
+        table[x, a] += weight * (reward + futures[a])
+    for x, chance in enumerate(chances.tolist()):
+        for a in range(n_actions):
+            seen = table[x, a] * n_actions / data.total_weight
+            table[x, a] = seen - chance * (mean_rewards[x, a] + futures[a])
+    return table
+
+
+@singledispatch
+def largest_value_deviation(
+    value_class: Any, differences: NDArray[Any]
+) -> Fraction | None:
+    """Supremum over g of |Σ_x d(x) g(x)|; None for classes without a method."""
+    return None
+
+
+@largest_value_deviation.register
+def _(value_class: TabularValueClass, differences: NDArray[Any]) -> Fraction | None:
+    above = sum((d for d in differences if d > 0), _ZERO)
+    below = sum((-d for d in differences if d < 0), _ZERO)
+    return max(above, below)
+
+
+@largest_value_deviation.register
+def _(value_class: FiniteValueClass, differences: NDArray[Any]) -> Fraction | None:
+    values = value_class.evaluate_all(np.arange(len(differences)))
+    sums = values @ differences.astype(np.float64)
+    return Fraction(float(np.abs(sums).max()))
+
+
+@largest_value_deviation.register
+def _(value_class: LinearValueClass, differences: NDArray[Any]) -> Fraction | None:
+    if value_class.features.table is None:
+        return None
+    size = max((abs(d) for d in differences), default=_ZERO) or Fraction(1)
+    objective = Functional(
+        np.arange(len(differences)),
+        object_array([d / size for d in differences.tolist()]),
+    )
+    bounds = []
+    for maximise in (True, False):
+        found = lp(
+            value_class,
+            objective,
+            maximise=maximise,
+            epsilon_sub=1e-6,
+            epsilon_feas=1e-9,
+        )
+        bounds.append(abs(found.value or 0.0) + found.suboptimality)
+    return Fraction(max(bounds)) * size
+
+
+@singledispatch
+def largest_policy_deviation(
+    policy_class: Any, differences: NDArray[Any]
+) -> Fraction | None:
+    """Supremum over π of |Σ_x d(x, π(x))|; None for classes without a method."""
+    return None
+
+
+@largest_policy_deviation.register
+def _(policy_class: TabularPolicyClass, differences: NDArray[Any]) -> Fraction | None:
+    above = sum((max(row) for row in differences.tolist()), _ZERO)
+    below = sum((min(row) for row in differences.tolist()), _ZERO)
+    return max(above, -below)
+
+
+@largest_policy_deviation.register
+def _(policy_class: FinitePolicyClass, differences: NDArray[Any]) -> Fraction | None:
+    codes = np.arange(len(differences))
+    floats = differences.astype(np.float64)
+    chosen = policy_class.evaluate_all(codes)
+    return Fraction(float(np.abs(floats[codes, chosen].sum(axis=1)).max()))

@@ -1,0 +1,153 @@
+"""MetaAlg (paper, Algorithm 1): explore, optimise, deploy, explore on demand.
+
+The outer loop of VALOR, of its form with a constrained policy step, and of the
+two-sample algorithm. It knows nothing of states, data sets or classes: what it
+explores with and where policies come from is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from algorithms.classes.protocols import PolicyClass, ValueClass
+from algorithms.environments.protocol import Environment, require_deterministic
+from algorithms.local_values import EventFailedError, Iteration, Observer, Path
+from algorithms.oracles.ledger import reveal
+from algorithms.parameters import Parameters
+
+Explore = Callable[[Path], object]
+"""dfslearn at a path."""
+
+Optimise = Callable[[], tuple[Sequence[Any], Fraction]]
+"""Polvalfun: one policy a level, and V̂*."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How MetaAlg ended.
+
+    Attributes
+    ----------
+    succeeded
+        Whether a policy passed the test.
+    policies
+        The policy returned, or the last one tried; None if there was none.
+    estimate
+        V̂ that belongs to it.
+    iterations
+        Iterations done.
+    reason
+        For a failure: why.
+    event_failed
+        Whether it ended by `EventFailedError`.
+    """
+
+    succeeded: bool
+    policies: tuple[Any, ...] | None
+    estimate: Fraction | None
+    iterations: int
+    reason: str = ""
+    event_failed: bool = False
+
+
+def check_fit(
+    environment: Environment,
+    parameters: Parameters,
+    value_class: ValueClass | None,
+    policy_class: PolicyClass,
+    algorithm: str,
+) -> None:
+    """Refuse an environment that the parameters or classes do not fit.
+
+    Raises
+    ------
+    ValueError
+        For stochastic dynamics; for H or K that differ from the environment's;
+        for M below its hidden states a level; for classes of another K or H.
+    """
+    require_deterministic(environment, algorithm)
+    facts = {"H": environment.horizon, "K": environment.n_actions}
+    for name, true in facts.items():
+        given = getattr(parameters, name)
+        if given != true:
+            raise ValueError(f"{name}: {given}, but the environment has {name}={true}")
+    if environment.max_states > parameters.M:
+        raise ValueError(
+            f"M: {parameters.M} is too small, the environment has levels of "
+            f"{environment.max_states} hidden states"
+        )
+    if policy_class.n_actions != environment.n_actions:
+        raise ValueError(
+            f"policy_class: {policy_class.n_actions} actions, but K = "
+            f"{environment.n_actions}"
+        )
+    for name, given_class in (("value", value_class), ("policy", policy_class)):
+        levels = getattr(given_class, "horizon", environment.horizon)
+        if levels != environment.horizon:
+            raise ValueError(
+                f"{name}_class: {levels} levels, but H = {environment.horizon}"
+            )
+
+
+def metaalg(
+    environment: Environment,
+    parameters: Parameters,
+    rng: np.random.Generator,
+    *,
+    explore: Explore,
+    optimise: Optimise,
+    observers: Sequence[Observer] = (),
+) -> Outcome:
+    """Run Algorithm 1.
+
+    Parameters
+    ----------
+    environment
+        Where policies are deployed.
+    parameters
+        ε, n_exp, n_eval, the number of iterations.
+    rng
+        The only source of randomness.
+    explore, optimise
+        See `Explore` and `Optimise`; `EventFailedError` out of them ends the run
+        with a failure.
+    observers
+        Told of every iteration.
+    """
+    policies: tuple[Any, ...] | None = None
+    estimate: Fraction | None = None
+    k = 0
+    explored: set[Path] = {()}
+    try:
+        explore(())  # line 3: dfslearn(root)
+        for k in range(1, parameters.iterations + 1):  # line 4: for k = 1, ..., MH
+            found, estimate = optimise()  # line 5: polvalfun
+            policies = tuple(found)
+            # Lines 6 and 7. The environment, not the algorithm, plays the policy:
+            # it may see through guards.
+            played = [reveal(policy) for policy in policies]
+            deployed = environment.run(
+                played, parameters.n_eval, rng, first=parameters.n_exp
+            )
+            accepted = estimate <= deployed.mean_return + parameters.eps / 2
+            step = Iteration(k, policies, estimate, deployed.mean_return, accepted)
+            for observer in observers:
+                observer.iterated(step)
+            if accepted:  # line 8: return
+                return Outcome(True, policies, estimate, k)
+            for h in range(1, environment.horizon):  # line 9: for h = 1 ... H-1
+                for actions in deployed.paths.tolist():  # line 10: n_exp of T
+                    path = tuple(actions[:h])
+                    if parameters.repeat_paths or path not in explored:
+                        explored.add(path)
+                        explore(path)  # line 11: dfslearn(a_{1:h})
+    except EventFailedError as event:
+        return Outcome(False, policies, estimate, k, str(event), True)
+    # Line 14: return failure.
+    reason = f"no policy passed the test in {parameters.iterations} iterations"
+    return Outcome(False, policies, estimate, k, reason)
