@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from solvers.model import LinearModel, Row, integer_row
+from solvers.boxed_program import BoxedProgram, Plain, plain
+from solvers.model import LinearModel
 from solvers.rational import Factorisation, factorise
 
 
@@ -98,89 +99,14 @@ def solve(
         Not checked here: `solvers.lp.solve_lp` with ``exact=True`` confirms it.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
-    return _DualSimplex(_Program(model), start or Basis()).run(deadline)
-
-
-_Plain = Fraction | int
-"""A rational that is an `int` where it is whole, which is much faster."""
-
-
-def _plain(value: _Plain) -> _Plain:
-    return value.numerator if value.denominator == 1 else value
-
-
-class _Program:
-    """Minimise cost·x with lower ≤ x ≤ upper and low ≤ Ax ≤ high, A integer."""
-
-    def __init__(self, model: LinearModel) -> None:
-        self.maximise = model.maximise
-        self._given = model.rows
-        self.lower = [_plain(v.lower) for v in model.variables]
-        self.upper = [_plain(v.upper) for v in model.variables]
-        sign = -1 if model.maximise else 1
-        self.cost = {j: sign * c for j, c in model.objective.items()}
-        self.rows: list[dict[int, int]] = []
-        # None for a side that the row leaves open, until it is asked for.
-        self._low: list[_Plain | None] = []
-        self._high: list[_Plain | None] = []
-        self.hopeless: tuple[int, int] | None = None
-        """A row that the box alone refutes, and the sign of its multiplier."""
-        for row in model.rows:
-            self._add(row)
-
-    def _add(self, row: Row) -> None:
-        ints, rhs = integer_row(row)
-        self.rows.append(dict(zip(row.indices, ints, strict=True)))
-        self._low.append(None if row.sense == "<=" else rhs)
-        self._high.append(None if row.sense == ">=" else rhs)
-
-    def low(self, i: int) -> _Plain:
-        """Least activity of a row; where it leaves that open, what the box allows."""
-        low = self._low[i]
-        if low is None:
-            low = self._low[i] = self._reach(i, self.lower, self.upper)
-            if low > self.high(i):
-                self.hopeless = i, 1
-        return low
-
-    def high(self, i: int) -> _Plain:
-        """Greatest activity of a row, likewise."""
-        high = self._high[i]
-        if high is None:
-            high = self._high[i] = self._reach(i, self.upper, self.lower)
-            if high < self.low(i):
-                self.hopeless = i, -1
-        return high
-
-    def way_back(self, i: int, activity: _Plain) -> _Plain:
-        """Signed distance of an activity that the box allows from its bounds."""
-        low, high = self._low[i], self._high[i]
-        if low is not None and activity < low:
-            return low - activity
-        if high is not None and activity > high:
-            return high - activity
-        return 0
-
-    def _reach(self, i: int, positive: list[_Plain], negative: list[_Plain]) -> _Plain:
-        entries = self.rows[i].items()
-        return sum([a * (positive if a > 0 else negative)[j] for j, a in entries])
-
-    def multipliers(self, scaled: Iterable[tuple[int, Fraction]]) -> list[Fraction]:
-        """Turn multipliers of integer rows into those of the model's rows."""
-        full = [Fraction(0)] * len(self.rows)
-        for i, multiplier in scaled:
-            row = self._given[i]
-            if multiplier and row.indices:
-                multiplier *= self.rows[i][row.indices[0]] / row.coefficients[0]
-            full[i] = multiplier
-        return full
+    return _DualSimplex(BoxedProgram(model), start or Basis()).run(deadline)
 
 
 _Place = tuple[bool, int]
 """A variable of the model (False, index) or a row's activity (True, index)."""
 
 
-def _distance(violation: tuple[_Place, _Plain]) -> _Plain:
+def _distance(violation: tuple[_Place, Plain]) -> Plain:
     way = violation[1]
     return way if way > 0 else -way
 
@@ -196,7 +122,7 @@ class _Leaving:
 
 
 class _DualSimplex:
-    def __init__(self, program: _Program, start: Basis) -> None:
+    def __init__(self, program: BoxedProgram, start: Basis) -> None:
         self.program = program
         self.pivots = 0
         self._take(start)
@@ -307,13 +233,13 @@ class _DualSimplex:
             bound = program.high(i) if (True, i) in self.upper else program.low(i)
             rhs.append(Fraction(bound - self._activity(i)))
         for j, value in zip(self.columns, factors.solve(rhs), strict=True):
-            values[j] = _plain(value)
+            values[j] = plain(value)
 
-    def _activity(self, i: int) -> _Plain:
+    def _activity(self, i: int) -> Plain:
         values = self._values
         return sum([a * values[j] for j, a in self.program.rows[i].items()])
 
-    def _violations(self) -> Iterator[tuple[_Place, _Plain]]:
+    def _violations(self) -> Iterator[tuple[_Place, Plain]]:
         """Yield each basic variable outside its bounds and the way back."""
         program = self.program
         for j in sorted(self.columns):

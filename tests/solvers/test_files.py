@@ -15,7 +15,7 @@ from solvers.integer_form import integer_form
 from solvers.milp import available_engines, read_optimum, to_pulp, write_lp, write_mps
 from solvers.model import LinearModel
 from solvers.outcome import Status
-from tests.solvers.test_milp import market_split, small_knapsack
+from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models
 
 WRITERS = {".lp": write_lp, ".mps": write_mps}

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
-import highspy
 import numpy as np
 import pulp
 import pytest
@@ -20,41 +16,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from solvers import highs as highs_module
-from solvers import pulp_adapter
 from solvers.child import run_in_child
-from solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable, integer_form
+from solvers.integer_form import integer_form
 from solvers.milp import available_engines, confirm, solve_milp, to_pulp
 from solvers.model import LinearModel
 from solvers.objective import scaled_objective
 from solvers.outcome import LinearOutcome, Status
+from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models, vertices
 
 ENGINES = available_engines()
 every_engine = pytest.mark.parametrize("engine", ENGINES)
-needs_cbc = pytest.mark.skipif("cbc" not in ENGINES, reason="CBC is not installed")
 STEPS = {"highs": 60, "cbc": 30, "scip": 30}
-
-
-def market_split(rows: int, columns: int, seed: int, base: int = 0) -> LinearModel:
-    """Draw a program that branch and bound finds hard (Cornuéjols, Dawande 1998).
-
-    Weights are to be halved in every row; the objective is the total miss, plus
-    a fixed base.
-    """
-    rng = np.random.default_rng(seed)
-    weights = rng.integers(0, 100, (rows, columns))
-    model = LinearModel("market split")
-    for j in range(columns):
-        model.add_variable(f"take {j}", 0, 1, integer=True)
-    for row in weights.tolist():
-        over = model.add_variable("over", 0, 10_000)
-        under = model.add_variable("under", 0, 10_000)
-        coefficients = [*row, -1, 1]
-        model.add_row([*range(columns), over, under], coefficients, "==", sum(row) // 2)
-    fixed = model.add_variable("base", base, base)
-    size = 2 * rows + 1
-    model.set_objective(range(fixed - 2 * rows, fixed + 1), [1] * size, maximise=False)
-    return model
 
 
 def least_miss(rows: int, columns: int, seed: int) -> int:
@@ -64,15 +37,6 @@ def least_miss(rows: int, columns: int, seed: int) -> int:
     choices = (np.arange(2**columns)[:, None] >> np.arange(columns)) & 1
     misses = np.abs(choices @ weights.T - weights.sum(axis=1) // 2)
     return int(misses.sum(axis=1).min())
-
-
-def small_knapsack() -> LinearModel:
-    model = LinearModel("knapsack")
-    for j in range(4):
-        model.add_variable(f"item {j}", 0, 1, integer=True)
-    model.add_row(range(4), [2, 3, 4, 5], "<=", Fraction(13, 2))
-    model.set_objective(range(4), [3, 4, 5, 7], maximise=True, constant=Fraction(1, 3))
-    return model
 
 
 # ------------------------------------------------------------------ answers
@@ -223,185 +187,6 @@ def test_standard_output_is_clean_and_temporary_paths_have_blanks(engine, tmp_pa
     assert done.stdout == "1.0\n"
     assert done.stderr == ""
     assert list(folder.iterdir()) == []
-
-
-# ------------------------------------------------------ engines that misbehave
-
-
-@pytest.fixture
-def fake_cbc(tmp_path, monkeypatch):
-    """Put a program in CBC's place; it knows `model`, `solution` and `time`."""
-
-    def install(body: str) -> None:
-        script = tmp_path / "fake cbc"
-        script.write_text(
-            f"#!{sys.executable}\n"
-            "import os, signal, sys, time\n"
-            "model = sys.argv[1]\n"
-            "solution = sys.argv[sys.argv.index('-solution') + 1]\n" + body
-        )
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setattr(pulp_adapter, "cbc_path", lambda: str(script))
-
-    return install
-
-
-def answer_of(text: str) -> str:
-    return f"open(solution, 'w').write({text!r})\n"
-
-
-def test_an_engines_infeasible_is_no_proof(fake_cbc):
-    fake_cbc(answer_of("Infeasible - objective value 0.0\n"))
-    model = small_knapsack()
-    outcome = solve_milp(model, engine="cbc")
-    assert outcome.status is Status.INFEASIBLE
-    assert not outcome.exact
-    assert confirm(model, outcome) == outcome
-    assert not confirm(model, outcome).exact
-
-
-def test_an_infeasible_relaxation_is_proved():
-    model = LinearModel()
-    model.add_variable("x", 0, 1, integer=True)
-    model.add_row([0], [3], ">=", 4)
-    proof = confirm(model, solve_milp(model))
-    assert proof.status is Status.INFEASIBLE
-    assert proof.exact
-    model.rows.clear()
-    model.add_row([0], [2], "==", 1)
-    unproved = confirm(model, solve_milp(model))
-    assert unproved.status is Status.INFEASIBLE
-    assert not unproved.exact
-
-
-@pytest.mark.parametrize(
-    "verdict",
-    [
-        "Stopped on time (no integer solution - continuous used) - objective value 1",
-        "Stopped on iterations - no integer solution",
-        "Unknown - objective value 1",
-    ],
-)
-def test_values_without_a_verdict_are_dropped(fake_cbc, verdict):
-    fake_cbc(answer_of(f"{verdict}\n      0 X0000000      1      0\n"))
-    outcome = solve_milp(small_knapsack(), engine="cbc")
-    assert outcome.status is Status.UNKNOWN
-    assert outcome.values is outcome.objective is None
-    assert outcome.reason.startswith("CBC: ")
-
-
-def test_an_incumbent_is_not_optimal(fake_cbc):
-    fake_cbc(
-        answer_of(
-            "Stopped on time - objective value -3\n"
-            "      0 X0000000      1      0\n      4 X0000004      3.33333333 0\n"
-        )
-    )
-    outcome = solve_milp(small_knapsack(), engine="cbc")
-    assert outcome.status is Status.FEASIBLE
-    assert outcome.objective == pytest.approx(10 / 3)
-
-
-@pytest.mark.parametrize(
-    ("columns", "fault"),
-    [
-        ("0 X0000000 0.5 0", "x0 the value 0.5"),
-        ("0 X0000000 2 0", "out of its bounds"),
-        ("2 X0000002 1 0\n      3 X0000003 1 0", "misses row"),
-    ],
-)
-def test_impossible_points_are_dropped(fake_cbc, columns, fault):
-    fake_cbc(answer_of(f"Optimal - objective value -9\n      {columns}\n"))
-    outcome = solve_milp(small_knapsack(), engine="cbc")
-    assert outcome.status is Status.UNKNOWN
-    assert outcome.values is None
-    assert fault in outcome.reason
-
-
-def test_unbounded_and_infeasible_are_kept_apart(fake_cbc):
-    fake_cbc(answer_of("Unbounded - objective value 0\n"))
-    outcome = solve_milp(small_knapsack(), engine="cbc")
-    assert outcome.status is Status.INFEASIBLE_OR_UNBOUNDED
-    engine = highs_module.new_highs()
-    engine.addVar(0, highspy.kHighsInf)
-    engine.changeColCost(0, -1.0)
-    assert highs_module.run(engine) is Status.INFEASIBLE_OR_UNBOUNDED
-
-
-@needs_cbc
-def test_cbc_calls_a_feasible_program_infeasible(tmp_path):
-    """PuLP 3's CBC does so on these rows, when they are not scaled.
-
-    Whether it errs or not, a point comes only with a verdict.
-    """
-    names = [f"x{j}" for j in range(5)]
-    form = IntegerForm(negated=False)
-    form.variables = [IntegerVariable(name, 0, 1, True) for name in names]
-    form.names = dict(zip(names, names, strict=True))
-    form.objective = {0: 1, 4: 1}
-    form.rows = [
-        IntegerRow("c0", (4, 1), (1, 1), ">=", 1),
-        IntegerRow("c1", (2, 0), (1, 1), ">=", 1),
-        IntegerRow("c2", (3, 1), (1, 1), "<=", 1),
-        IntegerRow("c3", (3, 2), (1, 1), "<=", 1),
-        IntegerRow("c4", (0, 2, 3), (9000, 7200, 7200), ">=", 16200),
-    ]
-
-    def ask(folder: str) -> pulp_adapter.Answer:
-        return pulp_adapter.solve(form, "cbc", float("inf"), 1, folder)
-
-    answer = run_in_child(ask, str(tmp_path)).value
-    if answer.status is Status.INFEASIBLE:
-        assert answer.values is None
-    else:
-        assert answer.status is Status.OPTIMAL
-        assert answer.values[0] + answer.values[4] == 1
-
-
-def test_a_crashed_engine_is_unknown(fake_cbc):
-    fake_cbc("os.kill(os.getpid(), signal.SIGSEGV)\n")
-    outcome = solve_milp(small_knapsack(), engine="cbc")
-    assert outcome.status is Status.UNKNOWN
-    assert outcome.reason.startswith("cbc failed: ")
-
-
-def test_a_deaf_engine_is_killed(fake_cbc, tmp_path):
-    fake_cbc(
-        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "time.sleep(600)\n"
-    )
-    outcome = solve_milp(small_knapsack(), engine="cbc", time_limit=0.5)
-    assert outcome.status is Status.UNKNOWN
-    assert "time limit" in outcome.reason
-    pid = int((tmp_path / "pid").read_text())
-    for _ in range(200):
-        if not lives(pid):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"the engine's process {pid} lives on")
-
-
-def lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def test_a_killed_child_is_unknown(monkeypatch):
-    monkeypatch.setattr(pulp_adapter, "solve", lambda *_: os.abort())
-    outcome = solve_milp(small_knapsack())
-    assert outcome.status is Status.UNKNOWN
-    assert "SIGABRT" in outcome.reason
-
-
-def test_our_own_errors_are_not_the_engines(monkeypatch):
-    monkeypatch.setattr(pulp_adapter, "solve", lambda *_: [][1])
-    with pytest.raises(RuntimeError, match="IndexError"):
-        solve_milp(small_knapsack())
 
 
 # --------------------------------------------------------------------- confirm
