@@ -25,9 +25,9 @@ from solvers.child import run_in_child
 from solvers.milp import solve_milp
 from solvers.outcome import LinearOutcome, Status
 
-FAITHFUL_CLAUSES = 4
-STRENGTHENED_CLAUSES = 60
-"""Up to so many clauses the MILP is faithful, strengthened; then projected."""
+FAITHFUL_SIZE = 12
+STRENGTHENED_SIZE = 80
+"""Up to these n + m the MILP is faithful, strengthened; then projected."""
 
 _Solved = tuple[LinearOutcome, NDArray[np.bool_] | None, str]
 
@@ -36,11 +36,12 @@ def formulation_for(family: Family) -> str:
     """Choose the formulation by size.
 
     The program as it stands where HiGHS solves it in a moment, with the cuts of
-    the vertex lemma up to some sixty clauses, and projected above.
+    the vertex lemma for some dozens of clauses, and projected above.
     """
-    if family.n_clauses <= FAITHFUL_CLAUSES:
+    size = family.n_variables + family.n_clauses
+    if size <= FAITHFUL_SIZE:
         return "faithful"
-    return "strengthened" if family.n_clauses <= STRENGTHENED_CLAUSES else "projected"
+    return "strengthened" if size <= STRENGTHENED_SIZE else "projected"
 
 
 def milp_route(instance: Instance, settings: Settings) -> RouteResult:

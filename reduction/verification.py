@@ -10,7 +10,7 @@ Choice of routes, unless they are named (m, n: sizes of the 3-SAT form):
 sat       always
 maxsat    m <= 20,000, or the SAT solver has not found the formula satisfiable
           (a model already proves u = 0)
-milp      m <= 1,000
+milp      m <= 1,000 and n <= 3,000
 brute     2^n m <= 20,000
 witness   always, last, from the best assignment of the others
 ========  ====================================================================
@@ -44,7 +44,7 @@ from reduction.routes import run_route
 from reduction.variants import Variant
 
 MAXSAT_CLAUSES = 20_000
-MILP_CLAUSES = 1_000
+MILP_CLAUSES, MILP_VARIABLES = 1_000, 3_000
 BRUTE_WORK = 20_000
 
 
@@ -227,7 +227,7 @@ def _worth(route: Route, family: Family, results: Mapping[Route, RouteResult]) -
         known = "sat" in results and results["sat"].satisfiable is True
         return m <= MAXSAT_CLAUSES or not known
     if route == "milp":
-        return m <= MILP_CLAUSES
+        return m <= MILP_CLAUSES and n <= MILP_VARIABLES
     if route == "brute":
         return n < BRUTE_WORK.bit_length() and m << n <= BRUTE_WORK
     return True
