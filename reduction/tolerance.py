@@ -12,14 +12,23 @@ the least unsatisfied weight, W the total weight, p the penalty:
   by [solve], [try C_j], [try x_i] in turn. Each equation on the way is bent by
   φ in the pair's favour, no value in the way reaches 1 before, and the value of
   [solve] is linear in the literal values, so a vertex is optimal.
-- `paper`: at least min(u/(6W + 2u), p, 1/4) and at most min(p, 1/4). There the
-  range of g cuts: a clause state is worth at most 1, which satisfied ones are
-  without any tolerance. So [try C_j] needs φ ≥ p (not p/2), and [solve] needs
-  more than the first term, which allows satisfied clauses 1 + φ; how much more
-  depends on the formula.
+- `paper`: at least min(u/(3W + 8u), p, 1/4) and at most min(p, 1/4). There the
+  range of g cuts: a satisfied clause state is worth 1 without any tolerance, and
+  [try C_j] needs φ ≥ p. The bound for [solve] is attained by some formulas (all
+  eight clauses on three variables: 1/32) but not by all.
 
-Both hold for u ≥ 1; for u = 0 it is 0. THEORY 3, section on φ > 0; the bound
-φ < 1/(6m+2) for `paper` there is the case u = 1, p = 1/m of the above.
+Proof of u/(3W + 8u) (ours; φ < 1/8, else there is nothing to show). Let g be
+feasible with [solve] and g(s0) = 1, t the value of a literal's own state, t′ that
+of its negation: t + t′ ≤ 1 + 2φ. A clause state is worth at most 1; let ℓ_j be
+what C_j lacks, so Σ w_j ℓ_j ≤ φW. Its action leads to at least one own state of a
+literal, and nothing is worth more than 1, so 3ℓ_j ≥ 1 − 3φ − t for the largest t
+of the clause. Put r(t) = 1 − max(0, 1 − 3φ − t)/(1 − 8φ); then r(t) + r(t′) ≤ 1, so
+an assignment can be drawn that makes each literal true with probability at least
+r(t). It leaves C_j unsatisfied with probability at most 1 − r(t) ≤ 3ℓ_j/(1 − 8φ),
+hence u ≤ 3φW/(1 − 8φ). ∎
+
+Both hold for u ≥ 1; for u = 0 it is 0. THEORY 3, section on φ > 0, has the form
+for the other variants, and for `paper` with p = 1/m the weaker φ < 1/(6m+2).
 """
 
 from __future__ import annotations
@@ -90,7 +99,7 @@ def tolerance_bounds(
     if u == 0:
         return Fraction(0), Fraction(0)
     if parameters.variant is Variant.PAPER:
-        return min(Fraction(u, 6 * total + 2 * u), ceiling), ceiling
+        return min(Fraction(u, 3 * total + 8 * u), ceiling), ceiling
     least = min(u * parameters.top / (12 * total - 2 * u), ceiling)
     return least, least
 

@@ -86,11 +86,14 @@ class _Search:
 
     def run(self) -> None:
         """Visit nodes until none is open or a limit is reached."""
+        variables = self.model.variables
+        current = {j: (variables[j].lower, variables[j].upper) for j in self.integers}
         box = {
-            j: (self.model.variables[j].lower, self.model.variables[j].upper)
-            for j in self.integers
+            j: (Fraction(math.ceil(low)), Fraction(math.floor(high)))
+            for j, (low, high) in current.items()
         }
-        current = dict(box)
+        if any(low > high for low, high in box.values()):
+            return  # no whole number lies between the bounds
         bound = dual_bound(self.session.model, [0] * len(self.session.model.rows))
         open_nodes = [(box, bound)]
         while open_nodes:
