@@ -104,7 +104,8 @@ def test_help_loads_no_engine() -> None:
     assert done.stdout.strip() == b""
 
 
-def test_an_interrupt_ends_it_cleanly(tmp_path) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_ends_it_cleanly(tmp_path, jobs: str) -> None:
     import os
     import signal
 
@@ -112,7 +113,7 @@ def test_an_interrupt_ends_it_cleanly(tmp_path) -> None:
     pipe = tmp_path / "pipe.cnf"
     os.mkfifo(pipe)
     process = subprocess.Popen(
-        [sys.executable, "-m", "olivine", "verify", str(pipe)],
+        [sys.executable, "-m", "olivine", "verify", str(pipe), "--jobs", jobs],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
