@@ -42,7 +42,7 @@ from solvers.outcome import Status
 
 RATIO = 4.26
 SMALLEST = 3
-REPEATS = 3
+REPEATS = 7
 GIVE_UP = 2
 """Sizes in a row with nothing solved, after which a series ends."""
 
@@ -259,10 +259,11 @@ def describe(
     floor = {"seconds": SECONDS_FLOOR, "work": WORK_FLOOR}[quantity][series]
     last = max((m.n for m in own), default=0)
     largest = [m for m in own if m.n == last]
-    if any(m.censored for m in largest) or not own:
-        return "too few sizes for a fit"
-    if np.median([getattr(m, quantity) for m in largest]) <= floor:
+    values = [getattr(m, quantity) for m in largest if not m.censored]
+    if values and len(values) == len(largest) and np.median(values) <= floor:
         return f"no growth seen up to n = {last}"
+    if series in HARD and quantity == "work":
+        return "too few sizes beyond the root node"
     return "too few sizes for a fit"
 
 

@@ -167,6 +167,11 @@ def test_growth_in_words():
     text = describe(laws["projected"]["work"], "projected", "work", ms)
     assert text == "no growth seen up to n = 9"
     text = describe(laws["faithful"]["work"], "faithful", "work", ms)
+    assert text == "too few sizes beyond the root node"
+    text = describe(laws["csc"]["seconds"], "csc", "seconds", ms)
+    assert text == "no growth seen up to n = 9"
+    late = [Measurement("ls", n, n, 0, n / 100, n, False, "") for n in (3, 5)]
+    text = describe(fits(late)["ls"]["seconds"], "ls", "seconds", late)
     assert text == "too few sizes for a fit"
 
 
