@@ -18,13 +18,13 @@ from reduction.instance import Instance
 from reduction.optimum import optimum
 from reduction.random_formula import random_ksat
 from solvers.maxsat import solve_maxsat
-from tests.support.cases import case_parameters, cases
+from tests.support.cases import cases
 from tests.support.certificates import certified, is_true, judged
 from tests.support.families import VARIANTS, penalties
 from tests.support.formulas import formulas
 
 FOLDERS = ("satlib", "cadical", "dense")
-SMALL = 60  # clauses
+SMALL = 60  # clauses, to be certified in every variant without -m long
 
 
 def check_case(case, variant: str, tmp_path) -> None:
@@ -51,11 +51,16 @@ def check_case(case, variant: str, tmp_path) -> None:
         assert statement["at_least"] == least
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("case", case_parameters(*FOLDERS))
+@pytest.mark.parametrize(
+    ("case", "variant"),
+    [
+        pytest.param(case, variant, id=f"{case.path.name}-{variant}")
+        for case in cases(*FOLDERS)
+        for variant in VARIANTS
+        if variant == "paper" or case.expected["three_sat"]["clauses"] <= SMALL
+    ],
+)
 def test_cases_certify(case, variant: str, tmp_path) -> None:
-    if case.expected["three_sat"]["clauses"] > SMALL and variant != "paper":
-        pytest.skip("with -m long")
     check_case(case, variant, tmp_path)
 
 
