@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import enum
-import multiprocessing
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ import typer
 
 from olivine.certificates import certify, check_target
 from olivine.common import (
-    STANDARD_INPUT,
     ExitStatus,
     Reading,
     describe,
@@ -44,6 +41,7 @@ from olivine.options import (
     VariantOption,
     checked_penalty,
 )
+from olivine.parallel import in_parallel
 from olivine.summary import show
 
 if TYPE_CHECKING:
@@ -210,50 +208,12 @@ def _results(
 ) -> Iterator[tuple[Record, ExitStatus]]:
     """Yield results in the order of the inputs."""
     files = [file for file, error in inputs if error is None]
-    results = _in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
+    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
     for file, error in inputs:
         if error is None:
             yield next(results)
         else:
             yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
-
-
-def _in_parallel(
-    job: Job, files: list[str], jobs: int
-) -> Iterator[tuple[Record, ExitStatus]]:
-    """Verify files in worker processes; standard input stays in this one."""
-    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-
-    # Not by fork: this process may have threads.
-    methods = multiprocessing.get_all_start_methods()
-    method = "forkserver" if "forkserver" in methods else "spawn"
-    pool = ProcessPoolExecutor(
-        min(jobs, len(files) or 1),
-        mp_context=multiprocessing.get_context(method),
-        initializer=_start_worker,
-    )
-    try:
-        futures = [
-            None if file == STANDARD_INPUT else pool.submit(job, file) for file in files
-        ]
-        for file, future in zip(files, futures, strict=True):
-            try:
-                yield job(file) if future is None else future.result()
-            except BrokenExecutor:
-                message = f"{file}: a worker process died (out of memory?)"
-                yield {"file": file, "error": message}, ExitStatus.UNDECIDED
-    except BaseException:
-        # Interrupted: do not wait for what is running.
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        raise
-    pool.shutdown()
-
-
-def _start_worker() -> None:
-    # Ctrl-C reaches the whole group; workers then go without a word.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
