@@ -14,6 +14,7 @@ for _name in (
     "hardness",
     "multi",
     "run",
+    "tolerance",
     "erratum",
 ):
     import_module(f"{__name__}.{_name}_claims")
