@@ -139,7 +139,7 @@ def verdict(answer: Verification) -> str:
         return f"{text}: the optimum was not proved within the limits."
     text += f": the optimum of OLIVE's program is exactly {answer.optimum}"
     if answer.satisfiable is False and answer.unsatisfied is not None:
-        text += f", with {answer.unsatisfied} of unsatisfied weight at least"
+        text += f", the least unsatisfied weight {answer.unsatisfied}"
     return f"{text} (proved by {', '.join(answer.optimum_by)})."
 
 
