@@ -34,7 +34,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.olive_program import Form
 from reduction.family import Family, as_assignment
-from reduction.formulations.reduction_model import ReductionModel, Values
+from reduction.formulations.reduction_model import (
+    ReductionModel,
+    Values,
+    clause_weights,
+)
 from reduction.local_search import walksat
 from reduction.optimum import step
 from solvers.model import LinearModel
@@ -59,7 +63,8 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     )
     clauses = [sorted(set(row), key=abs) for row in family.clauses.tolist()]
     open_clauses = [j for j, c in enumerate(clauses) if len({*map(abs, c)}) == len(c)]
-    costs = {j: step(family.parameters) * weight(family, j) for j in open_clauses}
+    weights = clause_weights(family)
+    costs = {j: step(family.parameters) * weights[j] for j in open_clauses}
     trying = None
     if sum(costs.values()) > 2 * family.penalty and not _solve_wins(family):
         trying = model.add_variable("try a clause", 0, 1, integer=True)
@@ -94,11 +99,6 @@ def _solve_wins(family: Family) -> bool:
         family.three_sat, np.random.default_rng(0), target=harmless, max_flips=_FLIPS
     )
     return search.unsatisfied <= harmless
-
-
-def weight(family: Family, j: int) -> int:
-    """Weight of a clause, 1 without weights."""
-    return 1 if family.weights is None else int(family.weights[j])
 
 
 @dataclass(frozen=True, eq=False)

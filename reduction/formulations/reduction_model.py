@@ -109,3 +109,11 @@ class ReductionModel(ABC):
                 f"{len(values)} values for a model of "
                 f"{len(self.model.variables)} variables"
             )
+
+
+def clause_weights(family: Family) -> list[int]:
+    """Weight of each clause, 1 each without weights."""
+    if family.weights is None:
+        return [1] * family.n_clauses
+    weights: list[int] = family.weights.tolist()
+    return weights

@@ -46,7 +46,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.olive_program import Form
 from reduction.family import Family
-from reduction.formulations.reduction_model import ReductionModel, Values
+from reduction.formulations.reduction_model import (
+    ReductionModel,
+    Values,
+    clause_weights,
+)
 from reduction.layout import CLAUSE_BITS, QUIT
 from reduction.witness import forward
 from solvers.model import LinearModel
@@ -198,7 +202,7 @@ def _add_start(built: StrengthenedModel) -> None:
             reward + slack,
             f"s0, [try C{j + 1}]",
         )
-    chances = [Fraction(w, family.total_weight) for w in _weights(family)]
+    chances = [Fraction(w, family.total_weight) for w in clause_weights(family)]
     least = family.solve_reward + low  # what [solve] is worth in any case
     others = [
         (z, max(u - least, Fraction(0)))
@@ -211,13 +215,6 @@ def _add_start(built: StrengthenedModel) -> None:
         family.solve_reward,
         "s0, [solve]",
     )
-
-
-def _weights(family: Family) -> list[int]:
-    if family.weights is None:
-        return [1] * family.n_clauses
-    weights: list[int] = family.weights.tolist()
-    return weights
 
 
 def _add_clause(built: StrengthenedModel, j: int) -> None:
