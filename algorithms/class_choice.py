@@ -5,12 +5,14 @@ hold g* and π*. A handful of random functions is told apart by a first data set
 and tests nothing; the finite classes here are *products* over the hidden states
 of a level: each state has a few local functions to choose from, the right one
 among them, and what is learned about one state says nothing about the others.
+Where observations are features, members are functions of the hidden state that
+the true decoder reads off them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +30,7 @@ from algorithms.classes import (
 )
 from algorithms.columns import object_array
 from algorithms.environments.protocol import Environment
+from algorithms.parameters import check_count
 
 Kind = Literal["tabular", "finite", "linear"]
 KINDS: tuple[Kind, ...] = ("tabular", "finite", "linear")
@@ -48,8 +51,8 @@ def make_classes(
     Parameters
     ----------
     environment
-        Finite observations for ``tabular`` and ``finite``; features, of codes
-        or as observations, for ``linear``.
+        Finite observations for ``tabular``; features, of codes or as
+        observations, for ``linear``; either for ``finite``.
     kind
         Which classes.
     rng
@@ -65,17 +68,21 @@ def make_classes(
     ValueError
         If the kind does not go with the environment.
     """
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        raise ValueError(f"bound: {bound!r} is no number")
     if kind == "tabular":
         return _tabular(environment)
     if kind == "linear":
         return _linear(environment, bound)
     if kind != "finite":
         raise ValueError(f"classes: {kind!r} is none of {', '.join(KINDS)}")
-    if size < 1:
-        raise ValueError(f"size: {size} is below 1")
+    check_count("size", size)
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
-        _codes(environment, h, kind)
+        if not environment.space(h).is_finite:
+            values.append(_decoded_values(environment, h, size, rng))
+            policies.append(_decoded_policies(environment, h, size, rng))
+            continue
         groups = state_groups(environment, h)
         values.append(_product_values(environment, h, groups, size, rng))
         policies.append(_product_policies(environment, h, groups, size, rng))
@@ -193,3 +200,106 @@ def _product_policies(
         members.append(table)
     order = rng.permutation(len(members))
     return FinitePolicyClass(np.stack([members[i] for i in order]), k)
+
+
+Decoder = Callable[[Any], NDArray[np.int64]]
+
+
+class DecodedValueClass(FiniteValueClass):
+    """Finitely many functions of a decoded state.
+
+    Parameters
+    ----------
+    table
+        Values in [0, 1], shape (members, states).
+    decode
+        Maps observations to states.
+    """
+
+    def __init__(self, table: NDArray[np.float64], decode: Decoder) -> None:
+        super().__init__([_Decoded(row, decode) for row in table])
+        self._rows, self._decode = table, decode
+
+    def evaluate_all(
+        self, observations: Any, start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Results of members, shape (members, n): observations decoded once."""
+        return self._rows[start:stop, self._decode(self.admit(observations))]
+
+
+class DecodedPolicyClass(FinitePolicyClass):
+    """Finitely many policies on a decoded state; as `DecodedValueClass`."""
+
+    def __init__(
+        self, table: NDArray[np.int64], decode: Decoder, n_actions: int
+    ) -> None:
+        super().__init__([_Decoded(row, decode) for row in table], n_actions)
+        self._rows, self._decode = table, decode
+
+    def evaluate_all(
+        self, observations: Any, start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Results of members, shape (members, n): observations decoded once."""
+        return self._rows[start:stop, self._decode(self.admit(observations))]
+
+
+class _Decoded:
+    def __init__(self, table: NDArray[Any], decode: Decoder) -> None:
+        self._table, self._decode = table, decode
+
+    def __call__(self, observations: Any, /) -> NDArray[Any]:
+        return self._table[self._decode(observations)]
+
+
+def _decoder(environment: Environment, level: int) -> Decoder:
+    emission = getattr(environment.truth, "emission", None)
+    if emission is None:
+        raise ValueError(f"classes: {environment.name!r} has no decoder for finite")
+    return lambda observations: np.asarray(emission.decode(level, observations))
+
+
+def _decoded_values(
+    environment: Environment, level: int, size: int, rng: np.random.Generator
+) -> FiniteValueClass:
+    """Product over the hidden states: V*(s), and a grid from 0 to 1."""
+    truth = environment.truth
+    states = range(truth.n_states(level))
+    count = _local_count(states, size)
+    grid = np.linspace(0, 1, count - 1) if count > 2 else [1.0]
+    choices = []
+    for s in states:
+        right = float(truth.state_value(level, s))
+        choices.append([right, *grid])
+    table = np.array(list(itertools.product(*choices)), dtype=np.float64)
+    return DecodedValueClass(rng.permutation(table), _decoder(environment, level))
+
+
+def _decoded_policies(
+    environment: Environment, level: int, size: int, rng: np.random.Generator
+) -> FinitePolicyClass:
+    """Every map from states to actions, or a product with π* of at most `size`."""
+    truth, k = environment.truth, environment.n_actions
+    states = range(truth.n_states(level))
+    count = min(k, _local_count(states, size))
+    choices = []
+    for right in _state_actions(environment, level):
+        others = rng.permutation(np.delete(np.arange(k), right))[: count - 1]
+        choices.append([right, *others.tolist()])
+    table = np.array(list(itertools.product(*choices)), dtype=np.int64)
+    shuffled = rng.permutation(table)
+    return DecodedPolicyClass(shuffled, _decoder(environment, level), k)
+
+
+def _state_actions(environment: Environment, level: int) -> list[int]:
+    """Give the first optimal action of each hidden state."""
+    model = environment.truth.model  # type: ignore[attr-defined]
+    truth = environment.truth
+    rewards = model.level(level).mean_rewards / model.unit
+    best = []
+    for s in range(truth.n_states(level)):
+        gains = [
+            rewards[s, a] + truth.state_value(level + 1, truth.successor(level, s, a))
+            for a in range(environment.n_actions)
+        ]
+        best.append(gains.index(max(gains)))
+    return best

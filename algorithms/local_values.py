@@ -36,12 +36,13 @@ class ConsensusTest:
     data
         D', n_test draws at the end of p∘a; None past the last level.
     optimistic, pessimistic
-        V_opt and V_pes; None where the program was infeasible.
+        V_opt and V_pes; None past the last level.
     value
         V_a.
     outcome
-        ``"end"`` (past the last level V_a = 0), ``"consensus"``, ``"descent"``,
-        or ``"infeasible"`` (then descended).
+        ``"end"`` (past the last level V_a = 0), ``"consensus"``, ``"descent"``.
+    relaxed
+        Whether the program was infeasible, and φ had to be doubled.
     """
 
     path: Path
@@ -49,7 +50,8 @@ class ConsensusTest:
     optimistic: Fraction | None
     pessimistic: Fraction | None
     value: Fraction
-    outcome: Literal["end", "consensus", "descent", "infeasible"]
+    outcome: Literal["end", "consensus", "descent"]
+    relaxed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,6 +123,7 @@ class _Review:
         # With φ of one's own the lemmas claim nothing.
         lemma: Scope = "event" if parameters.slack is None else "fact"
         chance: Scope = "fact" if parameters.version == "practical" else "probable"
+        counts: Scope = "fact" if parameters.fall_back else "always"
         scopes: dict[str, Scope] = {
             "event": "premise",
             "oracles": "premise",
@@ -134,9 +135,9 @@ class _Review:
             "gstar-feasible": lemma,
             "feasible": lemma,
             "policy-bound": lemma,
-            "csc-calls": "always",
-            "lp-calls": "always",
-            "multi-calls": "always",
+            "csc-calls": counts,
+            "lp-calls": counts,
+            "multi-calls": counts,
             "trajectories": "always",
             "evaluation": chance,
             "progress": chance,
@@ -176,7 +177,7 @@ class _Review:
         )
         for test in triple.tests:
             self.tallies["feasible"].never(
-                test.outcome == "infeasible", lambda: f"test at {list(path)}"
+                test.relaxed, lambda: f"test at {list(path)}"
             )
         self.learned[h - 1].add(self.truth.state(path))
 

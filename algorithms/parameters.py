@@ -58,10 +58,14 @@ class Parameters:
     repeat_paths
         Whether exploration on demand runs dfslearn again at a path that has a
         data set. The paper does; its analysis needs only new states.
+    balanced
+        Whether each action is taken equally often in a stored data set (n_train
+        rounded up to a multiple of K) instead of drawn uniformly: the same
+        expectations with less noise, but not what the theorem analyses.
     fall_back
         What to do when a consensus program or the constrained policy step is
-        infeasible, which cannot happen in event E. False: fail. True: descend,
-        or take the pooled policy step.
+        infeasible, which cannot happen in event E. False: fail. True: double φ
+        of that level until it is feasible, or take the pooled policy step.
     version
         ``"theorem"``, ``"paper"`` (constants as printed) or ``"practical"``.
     """
@@ -83,6 +87,7 @@ class Parameters:
     max_iterations: int | None = None
     slack: Fraction | None = None
     repeat_paths: bool = True
+    balanced: bool = False
     fall_back: bool = False
     version: str = "practical"
 
@@ -125,15 +130,17 @@ class Parameters:
         step = 6 * self.eps_stat + 2 * self.eps_sub + self.eps_feas
         return (self.H - level + 1) * step
 
-    def consensus(self, level: int) -> Fraction:
-        """Largest V_opt - V_pes that is a consensus at the level tested."""
-        return 2 * self.phi(level) + 4 * self.eps_stat + 2 * self.eps_feas
+    def consensus(self, level: int, scale: int = 1) -> Fraction:
+        """Largest V_opt - V_pes that is a consensus, φ being scaled so far."""
+        slack = 2 * scale * self.phi(level)
+        return slack + 4 * self.eps_stat + 2 * self.eps_feas
 
     @property
     def trajectory_bound(self) -> int:
         """Return the proof's own sum, H T n_train + K H T n_test + M H n_eval."""
         calls = self.H * self.T_max
-        learning = calls * self.n_train + self.K * calls * self.n_test
+        train = -(-self.n_train // self.K) * self.K if self.balanced else self.n_train
+        learning = calls * train + self.K * calls * self.n_test
         return learning + self.iterations * self.n_eval
 
     @property
@@ -320,9 +327,10 @@ class TheoremParameters(Parameters):
 class PracticalParameters(Parameters):
     """Free parameters, with defaults that suit small problems.
 
-    By default φ is one constant, ε/8 (levels far from the end need not be
-    coarser), paths with data are not explored again, and infeasible programs
-    are dealt with instead of ending the run.
+    By default φ is one constant, ε/2 (levels far from the end need not be
+    coarser), actions are taken equally often in a data set, paths with data are
+    not explored again, and infeasible programs are dealt with instead of ending
+    the run.
 
     Parameters
     ----------
@@ -361,8 +369,9 @@ class PracticalParameters(Parameters):
             "n_exp": n_exp,
             "n_eval": max(n_exp, ratio_up(8.0, accuracy**2)),
             "T_max": M * H * n_exp + M,
-            "slack": accuracy / 8,
+            "slack": accuracy / 2,
             "repeat_paths": False,
+            "balanced": True,
             "fall_back": True,
         }
         for name, value in chosen.items():

@@ -10,7 +10,8 @@ learned, its own trajectories are explored.
 What the paper leaves open, and what is done here:
 
 - An infeasible consensus program (erratum 11): cannot happen in event E. The
-  run ends with status "failure", or descends, if parameters say ``fall_back``.
+  run ends with status "failure"; or, if parameters say ``fall_back``, φ of that
+  level is doubled until some function agrees with the data.
 - Past the last level G is {0}: V_a = 0 whatever the data, so none is sampled
   and no oracle asked. The paper's counts stay upper bounds.
 - More than T_max calls of dfslearn at a level: outside of event E; failure.
@@ -105,10 +106,10 @@ class LocalValues:
         self.policy_class = guard(policy_class)
         self.datasets: list[list[Triple]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
-        values = guard(value_class)
-        self._programs = {
-            h: ValueProgram(values.at_level(h)) for h in range(2, self.horizon + 1)
-        }
+        self._values = guard(value_class)
+        deeper = range(2, self.horizon + 1)
+        self._programs = {h: ValueProgram(self._values.at_level(h)) for h in deeper}
+        self._scale = dict.fromkeys(deeper, 1)
 
     # ------------------------------------------------------------- Algorithm 3
 
@@ -127,9 +128,7 @@ class LocalValues:
         ]
         futures = tuple(test.value for test in tests)
         # Line 11: D̃, n_train trajectories with p and a_h uniform.
-        data = self.environment.sample(
-            path, self.parameters.n_train, self.rng, successors=False
-        )
+        data = self._sample(path)
         # Line 12: Ṽ = max over Π_h of V_D̃(π; {V_a}), by CSC.
         found = csc(
             self.policy_class.at_level(h),
@@ -151,6 +150,19 @@ class LocalValues:
         for observer in self.observers:
             observer.entered(path)
 
+    def _sample(self, path: Path) -> EmpiricalMeasure:
+        """Draw (x_h, a_h, r_h), n_train of them."""
+        parameters, sample = self.parameters, self.environment.sample
+        if not parameters.balanced:
+            return sample(path, parameters.n_train, self.rng, successors=False)
+        each = -(-parameters.n_train // parameters.K)
+        return pool(
+            [
+                sample(path, each, self.rng, action=a, successors=False)
+                for a in range(parameters.K)
+            ]
+        )
+
     def _consensus(self, path: Path, action: int) -> ConsensusTest:
         """Lines 4 to 9: V_a by consensus or by descent."""
         child = (*path, action)
@@ -158,40 +170,54 @@ class LocalValues:
         if level > self.horizon:
             zero = Fraction(0)
             return ConsensusTest(child, None, zero, zero, zero, "end")
-        parameters = self.parameters
         # Line 4: D', n_test trajectories with actions p∘a.
-        data = self.environment.observe(child, parameters.n_test, self.rng)
+        data = self.environment.observe(child, self.parameters.n_test, self.rng)
         # Line 5: V_opt and V_pes, by two LPs.
         objective = Functional.expectation(data)
-        best = self._optimise(level, objective, maximise=True)
-        worst = best and self._optimise(level, objective, maximise=False)
-        if best is None or worst is None:
-            if not parameters.fall_back:
+        relaxed = False
+        extremes = self._extremes(level, objective)
+        while extremes is None:
+            if not self.parameters.fall_back:
                 raise EventFailedError(
                     f"no value function of level {level} agrees with what was learned "
                     f"(consensus test at path {list(child)}), impossible in event E"
                 )
-            value = self._descend(child)
-            return ConsensusTest(child, data, None, None, value, "infeasible")
-        optimistic, pessimistic = best[0], worst[0]
+            relaxed = True
+            self._relax(level)
+            extremes = self._extremes(level, objective)
+        optimistic, pessimistic = extremes
         # Line 6: if |V_opt - V_pes| ≤ 2φ_{h+1} + 4ε_stat + 2ε_feas.
-        if abs(optimistic - pessimistic) <= parameters.consensus(level):
+        limit = self.parameters.consensus(level, self._scale[level])
+        if abs(optimistic - pessimistic) <= limit:
             value = (optimistic + pessimistic) / 2  # line 7
-            return ConsensusTest(
-                child, data, optimistic, pessimistic, value, "consensus"
-            )
-        value = self._descend(child)  # line 9: V_a = dfslearn(p∘a)
-        return ConsensusTest(child, data, optimistic, pessimistic, value, "descent")
-
-    def _descend(self, child: Path) -> Fraction:
+            return ConsensusTest(child, data, *extremes, value, "consensus", relaxed)
         for observer in self.observers:
             observer.descending(child)
-        return self.dfslearn(child)
+        value = self.dfslearn(child)  # line 9: V_a = dfslearn(p∘a)
+        return ConsensusTest(child, data, *extremes, value, "descent", relaxed)
+
+    def _extremes(
+        self, level: int, objective: Functional
+    ) -> tuple[Fraction, Fraction] | None:
+        """V_opt and V_pes, or None where no function meets the constraints."""
+        best = self._optimise(level, objective, maximise=True)
+        if best is None:
+            return None
+        worst = self._optimise(level, objective, maximise=False)
+        return None if worst is None else (best, worst)
+
+    def _relax(self, level: int) -> None:
+        """Double φ of a level until some function agrees with its data sets."""
+        self._scale[level] *= 2
+        program = ValueProgram(self._values.at_level(level))
+        for triple in self.datasets[level - 1]:
+            program.add(self._near(triple))
+        self._programs[level] = program
 
     def _optimise(
         self, level: int, objective: Functional, *, maximise: bool
-    ) -> tuple[Fraction] | None:
-        """Optimum (in a tuple, as 0 is one too), or None where infeasible."""
+    ) -> Fraction | None:
+        """Optimum, or None where infeasible."""
         found: LpResult = self._programs[level].optimise(
             objective,
             maximise=maximise,
@@ -201,21 +227,25 @@ class LocalValues:
         if not found.feasible or found.value is None:
             return None
         exact = found.exact_value
-        return (Fraction(found.value) if exact is None else exact,)
+        return Fraction(found.value) if exact is None else exact
 
     def _store(self, triple: Triple) -> None:
         """Add to D_h, and |V - E_D[g(x_h)]| ≤ φ_h to the programs of level h."""
         h = triple.level
         self.datasets[h - 1].append(triple)
         if h > 1:  # nothing is ever tested at level 1
-            near = Constraint.near(
-                Functional.expectation(triple.data),
-                triple.value,
-                self.parameters.phi(h),
-            )
-            self._programs[h].add(near)
+            self._programs[h].add(self._near(triple))
         for observer in self.observers:
             observer.stored(triple)
+
+    def _near(self, triple: Triple) -> Constraint:
+        """|V - E_D[g(x_h)]| ≤ φ_h."""
+        h = triple.level
+        return Constraint.near(
+            Functional.expectation(triple.data),
+            triple.value,
+            self.parameters.phi(h) * self._scale.get(h, 1),
+        )
 
     def costs(
         self, data: EmpiricalMeasure, futures: Sequence[Fraction]

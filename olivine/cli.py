@@ -12,6 +12,7 @@ from olivine.check import check
 from olivine.claims import claims
 from olivine.contrast import contrast
 from olivine.generate import generate
+from olivine.learn import learn
 from olivine.multi import multi
 from olivine.report import report
 from olivine.solve import solve
@@ -29,7 +30,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _verb in (generate, verify, check, solve, trace, contrast, multi, claims, report):
+for _verb in (
+    generate,
+    verify,
+    check,
+    solve,
+    trace,
+    learn,
+    contrast,
+    multi,
+    claims,
+    report,
+):
     app.command()(_verb)
 
 

@@ -1,0 +1,173 @@
+"""VALOR and its constrained form as entries of the registry of algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from algorithms.class_choice import make_classes
+from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from algorithms.environments.protocol import Environment, require_deterministic
+from algorithms.monitors import with_monitors
+from algorithms.monitors_valor import ValorMonitors
+from algorithms.parameters import (
+    CONSTRAINED,
+    VALOR,
+    Parameters,
+    PracticalParameters,
+    TheoremParameters,
+)
+from algorithms.realizability import realizability
+from algorithms.registry import Algorithm, Task, register
+from algorithms.result import LearningResult
+from algorithms.valor import valor
+from algorithms.valor_constrained import valor_constrained
+
+CLASS_SETTINGS = {
+    "size": "most members of a finite class of a level",
+    "bound": "largest coefficient of linear value functions",
+}
+
+PRACTICAL_SETTINGS = {
+    "n_test": "draws of a consensus test",
+    "n_train": "draws of a stored data set",
+    "n_exp": "paths explored on demand",
+    "n_eval": "trajectories of an evaluation",
+    "eps_stat": "statistical accuracy",
+    "eps_sub": "optimality asked of the oracles",
+    "eps_feas": "feasibility asked of the oracles",
+    "slack": "φ of every level",
+    "T_max": "dfslearn calls of a level",
+    "max_iterations": "iterations of MetaAlg",
+    "repeat_paths": "whether paths with data are explored again",
+    "fall_back": "whether to go on where a program is infeasible",
+    "balanced": "whether actions are taken equally often",
+}
+
+SETTINGS = (
+    {"M": "bound on the hidden states of a level"} | CLASS_SETTINGS | PRACTICAL_SETTINGS
+)
+
+
+def choose_parameters(
+    task: Task, algorithm: str, log_sizes: Callable[[], tuple[float, float]]
+) -> Parameters:
+    """Parameters for a task; ``log_sizes`` is asked only for a theorem's.
+
+    Raises
+    ------
+    ValueError
+        If a setting does not go with the kind of parameters, or is out of range.
+    """
+    environment, chosen = task.environment, dict(task.settings)
+    for name in CLASS_SETTINGS:
+        chosen.pop(name, None)
+    m = chosen.pop("M", environment.max_states)
+    k, h = environment.n_actions, environment.horizon
+    if task.parameters == "practical":
+        return PracticalParameters(
+            task.epsilon, task.delta, m, k, h, algorithm=algorithm, **chosen
+        )
+    if chosen:
+        raise ValueError(
+            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
+        )
+    log_values, log_policies = log_sizes()
+    return TheoremParameters(
+        task.epsilon,
+        task.delta,
+        m,
+        k,
+        h,
+        log_values,
+        log_policies,
+        algorithm=algorithm,
+        version=task.parameters,
+    )
+
+
+def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+    """Classes for a task, drawn by its generator.
+
+    Raises
+    ------
+    ValueError
+        If they do not go with the environment, or are not realizable.
+    """
+    chosen: dict[str, Any] = {
+        name: task.settings[name] for name in CLASS_SETTINGS if name in task.settings
+    }
+    values, policies = make_classes(task.environment, task.classes, task.rng, **chosen)
+    refuse_unrealizable(task.environment, values, policies)
+    return values, policies
+
+
+def refuse_unrealizable(
+    environment: Environment, values: ValueClassByLevel, policies: PolicyClassByLevel
+) -> None:
+    """Refuse classes that are known to miss g* or π* with a ValueError."""
+    found = realizability(environment, values, policies)
+    if found.holds is False:
+        raise ValueError(
+            f"{found.reason}: realizability is violated, so the guarantee has no "
+            "ground (paper, assumptions on π* and g*)"
+        )
+
+
+def _log_sizes(
+    values: ValueClassByLevel, policies: PolicyClassByLevel
+) -> tuple[float, float]:
+    try:
+        return values.log_size(), policies.log_size()
+    except ValueError as error:
+        raise ValueError(
+            f"theorem parameters need classes of finite size ({error}); take "
+            "practical parameters, or tabular or finite classes"
+        ) from None
+
+
+def _runner(
+    name: str, learn: Callable[..., LearningResult]
+) -> Callable[[Task], LearningResult]:
+    def run(task: Task) -> LearningResult:
+        require_deterministic(task.environment, name)
+        values, policies = classes_of(task)
+        parameters = choose_parameters(task, name, lambda: _log_sizes(values, policies))
+        monitors = ValorMonitors(task.environment, values, policies, parameters)
+        result = learn(
+            task.environment,
+            values,
+            policies,
+            parameters,
+            task.rng,
+            observers=(monitors, *task.observers),
+        )
+        return with_monitors(result, monitors.reports(result))
+
+    return run
+
+
+def true_value(environment: Environment, result: LearningResult) -> Fraction | None:
+    """V^π of the policies returned, where it is known exactly."""
+    if result.policies is None or not environment.truth.exact:
+        return None
+    return environment.truth.policy_value(list(result.policies))
+
+
+register(
+    Algorithm(
+        VALOR,
+        "values stored locally, pooled policy step (Algorithms 1 to 3)",
+        _runner(VALOR, valor),
+        settings=SETTINGS,
+    )
+)
+register(
+    Algorithm(
+        CONSTRAINED,
+        "VALOR with a constrained policy step (Algorithm 4)",
+        _runner(CONSTRAINED, valor_constrained),
+        settings=SETTINGS,
+    )
+)

@@ -1,0 +1,350 @@
+"""``olivine learn``: run an algorithm on an environment, checked against the truth."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from olivine.common import (
+    ExitStatus,
+    print_json,
+    say,
+    stderr_console,
+    stdout_console,
+    verb,
+)
+from olivine.options import Json, Seed
+
+if TYPE_CHECKING:
+    from algorithms.environments.protocol import Environment
+    from algorithms.registry import Algorithm
+    from algorithms.result import LearningResult
+
+MONTE_CARLO = 20_000
+"""Episodes that estimate V^π where it is not known exactly."""
+
+
+@verb
+def learn(
+    algorithm: Annotated[
+        str | None,
+        typer.Argument(metavar="ALGORITHM", help="See --list.", show_default=False),
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option("--env", metavar="ENV", help="See --list.", show_default=False),
+    ] = None,
+    listing: Annotated[
+        bool, typer.Option("--list", help="List algorithms and environments.")
+    ] = False,
+    params: Annotated[
+        str,
+        typer.Option(
+            "--params",
+            metavar="theorem|paper|practical",
+            help="Constants: the theorem's (corrected where an erratum applies), as "
+            "printed, or free.",
+        ),
+    ] = "theorem",
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="tabular|finite|linear",
+            help="Function classes; the default depends on the algorithm.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", help="Accuracy, in (0, 1).")
+    ] = 0.3,
+    delta: Annotated[
+        float, typer.Option("--delta", help="Failure probability, in (0, 1).")
+    ] = 0.1,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="An option of the environment, or a setting of the algorithm.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json_lines: Json = False,
+) -> int:
+    """Run a learning algorithm on an environment.
+
+    The seed fixes the environment, the classes and the samples. Monitors compare
+    the run with the environment's true values; a claim of the paper that is
+    violated where it must hold is a contradiction. An algorithm that finds no
+    policy ends with status "failure", which is a result.
+
+    Exit status: 0 done, 1 a contradiction, 2 bad input.
+
+    Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
+    """
+    try:
+        if listing:
+            _list(json_lines)
+            return ExitStatus.DONE
+        record, result = _run(
+            algorithm, env, params, classes, epsilon, delta, setting or [], seed
+        )
+    except ValueError as error:
+        message = " ".join(str(error).split())
+        if json_lines:
+            print_json({"algorithm": algorithm, "env": env, "error": message})
+        else:
+            say(f"olivine: {message}")
+        return ExitStatus.BAD_INPUT
+    if json_lines:
+        print_json(record)
+    else:
+        _show(record)
+    for contradiction in result.contradictions:
+        say(
+            f"olivine: contradiction: {contradiction} (this should be impossible: "
+            "please report it with the command)"
+        )
+    return ExitStatus.CONTRADICTION if result.contradictions else ExitStatus.DONE
+
+
+def _list(json_lines: bool) -> None:
+    from algorithms import registry
+    from algorithms.environments import registry as environments
+
+    _register_environments()
+    entries = registry.algorithms()
+    names = environments.names()
+    if json_lines:
+        print_json(
+            {
+                "algorithms": [entry.name for entry in entries],
+                "environments": names,
+                "settings": {e.name: dict(e.settings) for e in entries},
+                "options": {n: environments.options(n) for n in names},
+            }
+        )
+        return
+    from rich.text import Text
+
+    console = stdout_console()
+    console.print(Text("Algorithms"))
+    for entry in entries:
+        console.print(Text(f"  {entry.name:18} {entry.summary}"))
+    console.print(Text("Environments, with their options (--set)"))
+    for name in names:
+        options = environments.options(name).items()
+        listed = ", ".join(f"{key}={value}" for key, value in options)
+        console.print(Text(f"  {name:18} {listed}"))
+
+
+def _register_environments() -> None:
+    """Add the environments that stand on a higher floor than the algorithms."""
+    from algorithms.environments import register
+    from reduction.environment import threesat
+
+    register("threesat", threesat)
+
+
+def _run(
+    name: str | None,
+    env: str | None,
+    params: str,
+    classes: str | None,
+    epsilon: float,
+    delta: float,
+    settings: Sequence[str],
+    seed: int,
+) -> tuple[dict[str, Any], LearningResult]:
+    import numpy as np
+
+    from algorithms import registry
+    from algorithms.class_choice import KINDS
+    from algorithms.environments import make
+
+    if name is None:
+        raise ValueError("ALGORITHM: missing (--list shows them)")
+    if env is None:
+        raise ValueError("--env: missing (--list shows the environments)")
+    algorithm = registry.get(name)
+    _register_environments()
+    parameters = _choice("--params", params, registry.PARAMETER_KINDS)
+    kind = _choice("--classes", classes or algorithm.default_classes, KINDS)
+    for option, value in (("--epsilon", epsilon), ("--delta", delta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{option}: {value} is not in (0, 1)")
+    for_env, for_algorithm = _split(algorithm, env, settings)
+    environment = make(env, seed, **for_env)
+    with _Watch() as watch:
+        start = time.perf_counter()
+        result = algorithm.run(
+            registry.Task(
+                environment,
+                parameters,
+                kind,
+                epsilon,
+                delta,
+                np.random.default_rng([seed, 1]),
+                for_algorithm,
+                watch.observers,
+            )
+        )
+        seconds = time.perf_counter() - start
+    record = result.to_json()
+    record |= _truth(environment, result, seed)
+    record |= {
+        "params": parameters,
+        "classes": kind,
+        "settings": for_env | for_algorithm,
+        "seed": seed,
+        "seconds": round(result.seconds or seconds, 6),
+    }
+    return record, result
+
+
+def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
+    from algorithms.registry import suggestion
+
+    if value not in known:
+        hint = suggestion(value, known)
+        raise ValueError(f"{option}: {value!r} is none of {', '.join(known)}{hint}")
+    return value
+
+
+def _split(
+    algorithm: Algorithm, env: str, settings: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide KEY=VALUE among the environment and the algorithm."""
+    from algorithms.environments.registry import options
+    from algorithms.registry import suggestion
+
+    known = options(env)
+    for_env: dict[str, Any] = {}
+    for_algorithm: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set: {text!r} is not KEY=VALUE")
+        if key in known:
+            for_env[key] = _value(value)
+        elif key in algorithm.settings:
+            for_algorithm[key] = _value(value)
+        else:
+            every = [*known, *algorithm.settings]
+            raise ValueError(
+                f"--set: unknown {key!r}{suggestion(key, every)}; {env} has "
+                f"{', '.join(known)}; {algorithm.name} has "
+                f"{', '.join(algorithm.settings)}"
+            )
+    return for_env, for_algorithm
+
+
+def _value(text: str) -> Any:
+    """Read a value: an integer, a number, true, false, none, or a word."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _truth(
+    environment: Environment, result: LearningResult, seed: int
+) -> dict[str, Any]:
+    """Give V^π, V* and their difference: rationals, or an estimate of the first."""
+    import numpy as np
+
+    best = environment.truth.optimal_value
+    found: dict[str, Any] = {
+        "value": None,
+        "optimal_value": str(best),
+        "suboptimality": None,
+    }
+    if result.policies is None:
+        return found
+    policies = list(result.policies)
+    if environment.truth.exact:
+        value = environment.truth.policy_value(policies)
+        return found | {"value": str(value), "suboptimality": str(best - value)}
+    rng = np.random.default_rng([seed, 2])
+    mean, error = environment.truth.estimate_policy_value(policies, MONTE_CARLO, rng)
+    return found | {
+        "value": mean,
+        "suboptimality": float(best) - mean,
+        "standard_error": error,
+    }
+
+
+def _show(record: Mapping[str, Any]) -> None:
+    from fractions import Fraction
+
+    from rich.table import Table
+    from rich.text import Text
+
+    def number(value: Any) -> str:
+        return "unknown" if value is None else f"{float(Fraction(value)):.6g}"
+
+    console = stdout_console()
+    console.print(
+        Text(
+            f"{record['algorithm']} on {record['env']}: {record['status']}"
+            + (f" ({record['reason']})" if record["reason"] else "")
+        )
+    )
+    console.print(
+        Text(
+            f"  V^π = {number(record['value'])} of V* = "
+            f"{number(record['optimal_value'])}; estimated {number(record['estimate'])}"
+        )
+    )
+    calls = ", ".join(f"{n} {kind}" for kind, n in record["calls"].items() if n)
+    console.print(
+        Text(
+            f"  {record['trajectories']:.3g} trajectories, {calls} calls, "
+            f"{record['seconds']:.3f} s, seed {record['seed']}"
+        )
+    )
+    table = Table("monitor", "holds", "margin", "checks", "when", box=None)
+    words = {True: "yes", False: "NO", None: "unknown"}
+    for name, monitor in record["monitors"].items():
+        margin = monitor["margin"]
+        table.add_row(
+            name,
+            words[monitor["holds"]],
+            "" if margin is None else f"{margin:.3g}",
+            str(monitor["checks"]),
+            monitor["scope"],
+        )
+    if record["monitors"]:
+        console.print(table)
+
+
+class _Watch:
+    """Progress on a terminal's standard error; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self.observers: tuple[Any, ...] = ()
+        self._progress: Any = None
+
+    def __enter__(self) -> _Watch:
+        if sys.stderr.isatty():
+            from olivine.learn_progress import ProgressObserver, make_progress
+
+            self._progress = make_progress(stderr_console())
+            self._progress.start()
+            self.observers = (ProgressObserver(self._progress),)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
