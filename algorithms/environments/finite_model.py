@@ -256,8 +256,13 @@ def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any],
             f"path: {len(path)} actions end at level {len(path) + 1}, beyond the "
             f"horizon {model.horizon}"
         )
+    certain = model.deterministic
+    state = int(model.start.argmax())
     weights = model.start.astype(object)
     for h, action in enumerate(path):
+        if 0 <= action < model.n_actions and certain:
+            state = int(model.levels[h].successors[state, action])
+            continue
         if not 0 <= action < model.n_actions:
             raise ValueError(
                 f"path: action {action} at level {h + 1} is not in "
@@ -265,6 +270,9 @@ def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any],
             )
         rows = model.levels[h].transitions[:, int(action), :]
         weights = push(weights, rows)
+    if certain:
+        weights = np.zeros(model.levels[len(path)].n_states, dtype=object)
+        weights[state] = 1
     return weights, int(sum(weights.tolist()))
 
 
