@@ -40,7 +40,7 @@ from algorithms.columns import INT64_MAX, check_counts
 
 _NUMPY_LIMIT = 2**32
 _NORMAL_VARIANCE = 2**14
-_WIDE_DEVIATION = 2.0**40
+_WIDE_VARIANCE = 2.0**80
 _FRACTION_BITS = 52
 _DITHER_BITS = 64
 _SCALE_BITS = 32
@@ -88,21 +88,26 @@ def _binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
 
 def _normal_step(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     mean, rest = divmod(n * weight, total)
-    p = weight / total
+    p, z = weight / total, rng.standard_normal()
     variance = float(n) * p * (1 - p)
-    # Rounding to integers adds a variance of 1/12 (Sheppard).
-    deviation = math.sqrt(variance - 1 / 12)
-    quantile = _cornish_fisher(rng.standard_normal(), p, variance)
-    if deviation < _WIDE_DEVIATION:
-        return mean + math.floor(deviation * quantile + rest / total + 0.5)
+    if variance < _WIDE_VARIANCE:
+        return mean + int(math.floor(_offset(z, p, variance, rest / total)))
     scale = math.isqrt((n * weight * (total - weight) << 2 * _SCALE_BITS) // total**2)
+    quantile = _cornish_fisher(z, p, variance)
     steps = int(quantile * 2.0**_FRACTION_BITS) << _DITHER_BITS
-    steps += int(rng.integers(2**64, dtype=np.uint64))
+    steps += int(rng.integers(2**_DITHER_BITS, dtype=np.uint64))
     shift = _SCALE_BITS + _FRACTION_BITS + _DITHER_BITS
     return mean + (scale * steps >> shift)
 
 
-def _cornish_fisher(z: float, p: float, variance: float) -> float:
+def _offset(z: Any, p: float, variance: float, rest: float) -> Any:
+    """Return what to add to the mean, of fraction ``rest``, before rounding down."""
+    # Rounding to integers adds a variance of 1/12 (Sheppard).
+    deviation = math.sqrt(variance - 1 / 12)
+    return deviation * _cornish_fisher(z, p, variance) + rest + 0.5
+
+
+def _cornish_fisher(z: Any, p: float, variance: float) -> Any:
     """Standardised binomial quantile at the normal quantile z, to order σ^-2."""
     skewness = (1 - 2 * p) / math.sqrt(variance)
     kurtosis = (1 - 6 * p * (1 - p)) / variance

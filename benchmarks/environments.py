@@ -24,6 +24,10 @@ def best(run, repeats):
     return min(times)
 
 
+def constant(observations):
+    return np.zeros(len(observations), dtype=np.int64)
+
+
 def locks(horizon, n, repeats):
     for name in ("lock", "lock-gaussian", "diabolical-lock"):
         env, rng = make(name, 0, horizon=horizon), np.random.default_rng(0)
@@ -34,9 +38,12 @@ def locks(horizon, n, repeats):
             "x, a, r": lambda e=env, p=path, r=rng: e.sample(p, n, r, successors=False),
             "x, a, r, x'": lambda e=env, p=path, r=rng: e.sample(p[:-1], n, r),
             "optimal policy": lambda e=env, q=policies, r=rng: e.run(q, n // 10, r),
+            "constant policy": lambda e=env, r=rng: e.run(
+                [constant] * horizon, n // 10, r
+            ),
         }
         for what, run in asked.items():
-            drawn = n // 10 if what == "optimal policy" else n
+            drawn = n // 10 if what.endswith("policy") else n
             rate = drawn / best(run, repeats)
             print(f"{name:<16} H={horizon:<3} {what:<15} {rate:12,.0f} trajectories/s")
 

@@ -33,7 +33,7 @@ MAX_BYTES = 2**31
 MAX_EPISODES = 10**9
 """Most episodes that are run one by one."""
 
-_CHUNK = 2**14
+_CHUNK = 2**12
 
 
 class LatentEnvironment:

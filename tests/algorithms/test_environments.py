@@ -19,6 +19,7 @@ from algorithms.environments.finite import FiniteEnvironment
 from algorithms.environments.finite_draws import draw_episodes
 from algorithms.environments.finite_lists import from_lists
 from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from algorithms.environments.finite_returns import ReturnLaws
 from algorithms.environments.protocol import Environment, require_deterministic
 from algorithms.environments.registry import options
 from algorithms.environments.tabular import from_mdp
@@ -145,6 +146,21 @@ def test_truth_is_consistent_along_paths(env, seed):
 
 
 @settings(deadline=None, max_examples=40)
+@given(environments(max_horizon=4), st.integers(0, 99))
+def test_laws_of_the_return_have_the_true_mean(env, seed):
+    rng, model = np.random.default_rng(seed), env.truth.model
+    path = tuple(rng.integers(env.n_actions, size=rng.integers(env.horizon)).tolist())
+    h, policies = len(path) + 1, random_policies(env, rng)
+    laws, value = ReturnLaws(model, policies, h), Fraction(0)
+    for x, seen in enumerate(env.truth.observation_probabilities(path)):
+        for a, chance in enumerate(chances_of(policies[h - 1], x, env.n_actions)):
+            law = laws.weights(np.array([x]), np.array([a]))[0].tolist()
+            units = Fraction(sum(u * w for u, w in enumerate(law)), sum(law))
+            value += seen * chance * units / model.unit
+    assert value == env.truth.policy_path_value(path, policies)
+
+
+@settings(deadline=None, max_examples=40)
 @given(
     environments(),
     st.sampled_from([1, 7, 10**6, 10**12, 10**20, 10**31]),
@@ -220,10 +236,10 @@ def test_counts_have_the_law_of_tuple_by_tuple_sampling():
     counted = [o for *o, w in rows for o in [(o[0], o[1], int(o[2]))] * w]
     assert same_law(drawn, counted) > 1e-3
     # the whole vector of counts of small data sets, not only its mean
-    small = one_by_one(env, policies, 3 * 3000, rng)
+    small = one_by_one(env, policies, 3 * 1500, rng)
     triples = [tuple(sorted(small[i : i + 3])) for i in range(0, len(small), 3)]
     sets = []
-    for _ in range(3000):
+    for _ in range(1500):
         data = env.sample((), 3, rng, policies[0], successors=False)
         rows = zip(
             data.codes().tolist(),

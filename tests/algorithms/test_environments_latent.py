@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.environments import make
+from algorithms.environments.emissions import BitsEmission, GaussianEmission
 from algorithms.environments.latent import MAX_BYTES
 from algorithms.environments.locks import random_rotation
 
@@ -127,6 +128,14 @@ def test_no_noise_is_listed():
     truth = make("lock-gaussian", 0, noise=0).truth
     assert truth.exact
     assert truth.policy_value(truth.optimal_policies()) == HALF
+
+
+def test_states_are_decoded_by_the_nearest_mean():
+    means = (np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 9.0]]),)
+    states = np.array([0, 1, 2, 2, 1, 0])
+    for emission in (GaussianEmission(means, 0.01), BitsEmission(means, 3)):
+        features = emission(1, states, np.random.default_rng(0))
+        assert (emission.decode(1, features) == states).all()
 
 
 def test_rotations_are_orthogonal():
