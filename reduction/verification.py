@@ -18,7 +18,6 @@ witness   always, last, from the best assignment of the others
 Examples
 --------
 >>> from reduction.formula import Formula
-from reduction.instance import Instance
 >>> from reduction.verification import verify
 >>> answer = verify(Formula.from_clauses([[1], [-1]]), variant="paper")
 >>> answer.satisfiable, answer.unsatisfied, str(answer.optimum), answer.agree

@@ -407,3 +407,13 @@ def test_the_best_assignment_is_taken() -> None:
     }
     assert best_assignment(results) is good
     assert best_assignment({}) is None
+
+
+def test_the_example_of_the_module_holds() -> None:
+    import doctest
+
+    import reduction.verification
+
+    found = doctest.testmod(reduction.verification)
+    assert found.failed == 0
+    assert found.attempted > 0
