@@ -1,8 +1,11 @@
 """Damaged and forged certificates: rejected, or still a true statement."""
 
+import hashlib
 import json
 import random
+from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +26,7 @@ from tests.support.certificates import (
     replaced,
     sealed,
 )
-from tests.support.families import ALL_EIGHT, VARIANTS
+from tests.support.families import ALL_EIGHT, VARIANTS, assignments
 
 CHAIN = [[1, 2, 3, 4], [-1, 2], [-2], [-3], [-4], [], [1, -1, 2]]
 REPEATED = [*(ALL_EIGHT * 4), [1, 2]]  # enough for the penalty to cap `paper`
@@ -137,7 +140,18 @@ def test_fields_missing_unknown_or_of_another_type_are_rejected(
                 assert rejected(instance, json.dumps(without), proof)
                 continue
             assert rejected(instance, sealed(without, proof), proof)
-            for other in (None, True, [], {}, [[]], 3, "", inner[key], [inner[key]]):
+            for other in (
+                None,
+                True,
+                False,
+                [],
+                {},
+                [[]],
+                3,
+                "",
+                inner[key],
+                [inner[key]],
+            ):
                 if json.dumps(other) != json.dumps(inner[key]):
                     wrong = replaced(content, (*path, key), other)
                     # The digest of the proof is not renewed: it is a field too.
@@ -248,6 +262,58 @@ def test_a_forgery_can_be_another_proof_of_the_truth() -> None:
             )
             found += accepted and other != action
     assert found
+
+
+def consistent(instance: Instance, variant: str) -> Iterator[dict[str, Any]]:
+    """Yield certificates, but for proofs, that meet every constraint of the program.
+
+    For every assignment, each kind of action at s0, every bound up to one more
+    than the assignment leaves, and both optima that could be claimed.
+    """
+    family = instance.family
+    three = checker.three_sat(as_checked(instance.formula))
+    names = list(checker.ACTIONS)
+    for assignment in assignments(three.n):
+        x = assignment.tolist()
+        truth = [[x[abs(v) - 1] == (v > 0) for v in c] for c in three.clauses]
+        spelled = [max(4 * a + 2 * b + c, 1) for a, b, c in truth]
+        for start in ("[solve]", "[try C1]", "[try x1]"):
+            pi = {"s0": start, "C": [names[code - 1] for code in spelled]}
+            g, left = checker.values(three, variant, family.penalty, x, pi)
+            for at_least in range(left + 2):
+                loss = family.top * Fraction(at_least, 3 * sum(three.weights))
+                for value in {g["s0"], 1 - min(loss, family.penalty)}:
+                    claim = {
+                        "satisfiable": left == 0,
+                        "at_least": at_least,
+                        "at_most": left,
+                        "optimum": value,
+                    }
+                    yield {"claim": claim, "pi": pi, "g": g}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["satisfiable", "eight", "weighted"])
+def test_consistent_forgeries(name: str, variant: str) -> None:
+    """Only the proof, or the bound that it lacks, can give these away."""
+    instance, certificate = made(name, variant)
+    content, accepted = json.loads(certificate.text), 0
+    for fields in consistent(instance, variant):
+        forged = json.loads(checker.canonical(content | fields))
+        at_least = forged["claim"]["at_least"]
+        for proof in {certificate.proof or "0\n", "0\n", "1 0\n-1 0\n0\n"}:
+            digest = hashlib.sha256(proof.encode()).hexdigest()
+            forged["proof"] = digest if at_least else None
+            accepted += survives(instance, sealed(forged, None), proof)
+    assert accepted
+
+
+def test_a_true_bound_needs_its_proof() -> None:
+    instance, certificate = made("eight", "paper")
+    content = json.loads(certificate.text)
+    for proof in ("0\n", "1 0\n-1 0\n0\n", "1 2 0\n"):
+        with pytest.raises(ValueError, match="proof"):
+            judged(instance, sealed(content, proof), proof)
 
 
 @given(st.integers(0, 2**32), st.sampled_from(CASES))
