@@ -116,7 +116,8 @@ class OliveResult(Generic[Constraint]):
     status
         "finished": the stopping rule held; "no pair left": the class cannot
         contain the optimal pair (or, if sampled, the estimates failed);
-        "undecided": the optimiser gave up; "round limit".
+        "undecided": the optimiser gave up, or says without proof that no pair is
+        left; "round limit".
     rounds
         In order; the last one holds the answer if the run finished.
     trajectories
@@ -188,9 +189,10 @@ def run_rounds(
         answer = tiebreak.maximiser(RoundProblem(world.program, optimiser))
         seconds += answer.seconds
         if answer.pair is None or answer.value is None:
-            if answer.status == "infeasible":
+            if answer.status == "infeasible" and answer.proved:
                 return result("no pair left")
-            return result("undecided", answer.reason)
+            unproved = "the engine says, without proof, that no pair is left"
+            return result("undecided", answer.reason or unproved)
         if not world.program.is_feasible(answer.pair):
             raise RuntimeError("the optimiser's pair breaks the program")
         errors = world.errors(answer.pair)

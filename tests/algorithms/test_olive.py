@@ -372,3 +372,21 @@ class Liar(BranchAndBound):
 def test_an_optimiser_that_lies_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="breaks the program"):
         olive_exact(two_step(), optimiser=Liar())
+
+
+class Pessimist(BranchAndBound):
+    """Says that no pair is left, proved or not."""
+
+    def __init__(self, proved: bool) -> None:
+        super().__init__()
+        self.proved = proved
+
+    def maximise(self, program):  # type: ignore[no-untyped-def]
+        return Answer("infeasible", None, None, self.proved, 0.0)
+
+
+def test_no_pair_left_needs_a_proof() -> None:
+    assert olive_exact(two_step(), optimiser=Pessimist(True)).status == "no pair left"
+    result = olive_exact(two_step(), optimiser=Pessimist(False))
+    assert (result.status, result.policy) == ("undecided", None)
+    assert "without proof" in result.reason
