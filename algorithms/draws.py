@@ -91,7 +91,8 @@ def _normal_step(n: int, weight: int, total: int, rng: np.random.Generator) -> i
     p, z = weight / total, rng.standard_normal()
     variance = float(n) * p * (1 - p)
     if variance < _WIDE_VARIANCE:
-        return mean + int(math.floor(_offset(z, p, variance, rest / total)))
+        step: int = math.floor(_offset(z, p, variance, rest / total))
+        return mean + step
     scale = math.isqrt((n * weight * (total - weight) << 2 * _SCALE_BITS) // total**2)
     quantile = _cornish_fisher(z, p, variance)
     steps = int(quantile * 2.0**_FRACTION_BITS) << _DITHER_BITS

@@ -240,6 +240,12 @@ def test_transitions_of_runs_join_up():
     data = env.roll_in(policies, 4, 2000, rng)
     assert data.draws == 2000
     assert (env.truth.emission.decode(4, data.observations) != 2).all()
+    ends = set()
+    for a in range(4):
+        data = env.roll_in([lambda x, a=a: np.full(len(x), a)] * 3, 4, 50, rng)
+        ends |= {end := env.truth.state((a, a, a))}
+        assert (env.truth.emission.decode(4, data.observations) == end).all()
+    assert len(ends) > 1
     back = env.rollouts((), 4000, rng, policies, 3)
     assert set(back.actions) == {3}
     value = env.truth.path_value((3,))
