@@ -141,6 +141,18 @@ program | finished | slowest call, median (s) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
+REASONS = """\
+What is behind the table. In `normalized` [try C_j] costs nothing, so each clause
+state that no constraint is about can be worth 1 and keeps the optimum at 1: whoever
+breaks the ties, every clause must be bound before the optimum can fall. So an honest
+run ends up with nearly all constraints of the hard program, and what it has besides
+decides how hard its programs are. In `paper` [try C_j] costs p; once s0 is bound no
+maximiser of value 1 takes it. OLIVE without an adversary then goes by the pairs and
+[solve], and binds the clauses by one mixture of them; programs with that constraint
+are others than the hard one.
+"""
+
+
 def page(found: Sequence[Measured], options: argparse.Namespace) -> str:
     grouped = groups(found)
     table = "\n".join([HEADER, *(row(group) for group in grouped.values())])
@@ -171,6 +183,7 @@ machine, the start of a process (some 0.05 s) included.
 
 {table}
 
+{REASONS}
 ![Seconds of the slowest call of the engine in a run, against n](olive-honest.svg)
 
 Made by
