@@ -245,8 +245,8 @@ def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> 
         f"--variant {plan.variant} --time-limit {plan.time_limit:g} "
         f"--seed {plan.seed}`",
         "",
-        "Medians. `>`: cut off by the time limit; `–`: given up after "
-        "two sizes at which nothing was solved.",
+        "Medians; wall time of MILPs, CPU time of oracles. `>`: cut off by the time "
+        "limit; `–`: given up after two sizes at which nothing was solved.",
         "",
         f"| n | {' | '.join(heads)} |",
         f"| --: |{' --: |' * len(heads)}",

@@ -78,7 +78,8 @@ class Measurement:
         Number of the formula; it is drawn from ``default_rng([seed, n,
         instance])``.
     seconds
-        Wall time; for the oracles the least of `REPEATS`.
+        Wall time of a MILP; CPU time of an oracle, the least of `REPEATS`, so that
+        other processes hardly count.
     work
         See the module.
     censored
@@ -240,12 +241,12 @@ def _multi(instance: MultiInstance, time_limit: float) -> dict[str, Callable[[],
 
 
 def _timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Least seconds of several runs, and the result."""
+    """Least CPU seconds of several runs, and the result."""
     best, result = np.inf, None
     for _ in range(REPEATS):
-        start = time.perf_counter()
+        start = time.process_time()
         result = run()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return float(best), result
 
 
