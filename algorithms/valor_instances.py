@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from algorithms.classes import (
     PolicyClassByLevel,
     TabularPolicyClass,
     TabularValueClass,
+    ValueClass,
     ValueClassByLevel,
 )
-from algorithms.environments.finite import FiniteEnvironment
 from algorithms.environments.finite_lists import from_lists
+from algorithms.environments.protocol import Environment
 from algorithms.local_values import Triple
 from algorithms.parameters import PracticalParameters
 from algorithms.valor import LocalValues
@@ -36,7 +38,7 @@ class Instance:
         G and Π, realizable.
     """
 
-    environment: FiniteEnvironment
+    environment: Environment
     values: ValueClassByLevel
     policies: PolicyClassByLevel
 
@@ -62,6 +64,39 @@ def wrongly_pruned() -> Instance:
         environment,
         ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[1.0, 0.5]])]),
         PolicyClassByLevel([TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]),
+    )
+
+
+def late_discovery(horizon: int) -> Instance:
+    """Make an instance that needs H iterations of MetaAlg, more than M K.
+
+    The optimal path goes by action 1 through one state a level; action 0 falls
+    into a trap for good. G = {g*}, so that everything is pruned at first, and at a
+    state that is not learned the policy takes action 0. So every iteration learns
+    one more state of the optimal path (and once the traps): M = K = 2.
+
+    Parameters
+    ----------
+    horizon
+        H, at least 2.
+    """
+    unpaid, paid = {"x": [0, 0]}, {"x": [0, 1]}
+    levels: list[Any] = []
+    for h in range(1, horizon + 1):
+        last = h == horizon
+        following = [] if last else [f"trap{h + 1}", f"path{h + 1}"]
+        states = [(f"path{h}", {"x": 1}, paid if last else unpaid, following)]
+        if h > 1:
+            fallen = [] if last else [f"trap{h + 1}"] * 2
+            states.append((f"trap{h}", {"c": 1}, {"c": [0, 0]}, fallen))
+        levels.append(states)
+    values: list[ValueClass] = [TabularValueClass(1)]
+    values += [FiniteValueClass([[1.0, 0.0]])] * (horizon - 1)
+    policies = [TabularPolicyClass(1, 2), *[TabularPolicyClass(2, 2)] * (horizon - 1)]
+    return Instance(
+        from_lists(levels, "late-discovery"),
+        ValueClassByLevel(values),
+        PolicyClassByLevel(policies),
     )
 
 

@@ -33,7 +33,7 @@ from algorithms.parameters import (
 )
 from algorithms.valor import LocalValues, pooled_step, valor
 from algorithms.valor_constrained import constrained_step, valor_constrained
-from algorithms.valor_instances import sacrificed, wrongly_pruned
+from algorithms.valor_instances import late_discovery, sacrificed, wrongly_pruned
 
 ALGORITHMS = {VALOR: valor, CONSTRAINED: valor_constrained}
 both = pytest.mark.parametrize("name", ALGORITHMS)
@@ -255,6 +255,28 @@ def test_pooling_sacrifices_a_rarely_weighted_state_and_constraints_do_not() -> 
     # With few copies, pooling does well too.
     fair = sacrificed(np.random.default_rng(0), copies=5)
     assert reveal(pooled_step(fair, 2))(rare).tolist() == [0]
+
+
+def test_more_than_m_k_iterations_can_be_needed() -> None:
+    """Erratum 9: M H bounds them, M K does not."""
+    made = late_discovery(6)
+    accuracies = dict.fromkeys(("eps_stat", "eps_sub", "eps_feas"), 1e-5)
+    parameters = PracticalParameters(
+        0.3, 0.1, 2, 2, 6, n_exp=1, n_test=10**13, n_train=10**13, slack=None,
+        **accuracies,
+    )  # fmt: skip
+    result = monitored(
+        VALOR,
+        made.environment,
+        made.values,
+        made.policies,
+        parameters,
+        np.random.default_rng(0),
+    )
+    assert result.succeeded
+    assert parameters.M * parameters.K < result.iterations == 6
+    assert result.contradictions == []
+    assert result.monitors["progress"].holds
 
 
 def share(kind, count, name):
