@@ -62,6 +62,8 @@ class Parameters:
         Whether each action is taken equally often in a stored data set (n_train
         rounded up to a multiple of K) instead of drawn uniformly: the same
         expectations with less noise, but not what the theorem analyses.
+    clip
+        Whether Ṽ is clipped to [0, 1], where V* lies. The paper does not.
     fall_back
         What to do when a consensus program or the constrained policy step is
         infeasible, which cannot happen in event E. False: fail. True: double φ
@@ -88,6 +90,7 @@ class Parameters:
     slack: Fraction | None = None
     repeat_paths: bool = True
     balanced: bool = False
+    clip: bool = False
     fall_back: bool = False
     version: str = "practical"
 
@@ -261,6 +264,11 @@ def register_formula(algorithm: str, formula: Formula) -> None:
         raise ValueError(f"algorithm: {algorithm!r} has a formula already")
 
 
+def known() -> tuple[str, ...]:
+    """Names of the algorithms that have constants."""
+    return tuple(_FORMULAS)
+
+
 class TheoremParameters(Parameters):
     """The theorem's own constants.
 
@@ -328,9 +336,9 @@ class PracticalParameters(Parameters):
     """Free parameters, with defaults that suit small problems.
 
     By default φ is one constant, ε/2 (levels far from the end need not be
-    coarser), actions are taken equally often in a data set, paths with data are
-    not explored again, and infeasible programs are dealt with instead of ending
-    the run.
+    coarser), actions are taken equally often in a data set, values are clipped,
+    paths with data are not explored again, and infeasible programs are dealt with
+    instead of ending the run.
 
     Parameters
     ----------
@@ -372,6 +380,7 @@ class PracticalParameters(Parameters):
             "slack": accuracy / 2,
             "repeat_paths": False,
             "balanced": True,
+            "clip": True,
             "fall_back": True,
         }
         for name, value in chosen.items():

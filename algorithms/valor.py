@@ -136,7 +136,10 @@ class LocalValues:
             self.costs(data, futures),
             epsilon_sub=float(self.parameters.eps_sub),
         )
-        triple = Triple(path, data, -_cost(found), futures, tuple(tests))
+        value = -_cost(found)
+        if self.parameters.clip:
+            value = min(max(value, Fraction(0)), Fraction(1))
+        triple = Triple(path, data, value, futures, tuple(tests))
         self._store(triple)  # line 13
         return triple.value  # line 14
 

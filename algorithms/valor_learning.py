@@ -42,6 +42,7 @@ PRACTICAL_SETTINGS = {
     "max_iterations": "iterations of MetaAlg",
     "repeat_paths": "whether paths with data are explored again",
     "fall_back": "whether to go on where a program is infeasible",
+    "clip": "whether learned values are clipped to [0, 1]",
     "balanced": "whether actions are taken equally often",
 }
 

@@ -1,0 +1,278 @@
+"""VALOR's speed, and the trajectories that its theorems ask for.
+
+Run from the project's folder:
+
+- ``python -m benchmarks.valor``: runs at the theorem's constants (ε = 0.2, δ = 0.1,
+  M = 3, K = 3, H = 4), time against nominal trajectories, sampling of the published
+  lock, and practical parameters on it;
+- ``python -m benchmarks.valor --figure docs/valor-trajectories.svg``: the figure.
+
+Times are CPU seconds of this process: others on the machine do not count.
+"""
+
+import argparse
+import itertools
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+
+from algorithms.class_choice import (
+    DecodedPolicyClass,
+    DecodedValueClass,
+    make_classes,
+)
+from algorithms.classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    PolicyClassByLevel,
+    ValueClassByLevel,
+)
+from algorithms.environments import make
+from algorithms.parameters import (
+    CONSTRAINED,
+    VALOR,
+    PracticalParameters,
+    TheoremParameters,
+)
+from algorithms.valor import valor
+from algorithms.valor_constrained import valor_constrained
+
+LEARN = {VALOR: valor, CONSTRAINED: valor_constrained}
+
+
+def cpu(run):
+    """Return what a call gave and its CPU seconds."""
+    start = time.process_time()
+    found = run()
+    return found, time.process_time() - start
+
+
+def theorem_runs(seeds):
+    """Runs in which every state is learned; largest time of the seeds."""
+    print("Theorem's constants, ε = 0.2, δ = 0.1, M = 3, K = 3, H = 4")
+    for kind, goal in (("finite", 1.0), ("tabular", 5.0)):
+        for name, learn in LEARN.items():
+            times, nominal = [], 0
+            for seed in range(seeds):
+                env = make("random-finite", seed, states=3, actions=3, horizon=4)
+                rng = np.random.default_rng([seed, 1])
+                values, policies = make_classes(env, kind, rng)
+                sizes = values.log_size(), policies.log_size()
+                parameters = TheoremParameters(0.2, 0.1, 3, 3, 4, *sizes, name)
+                arguments = (env, values, policies, parameters, rng)
+                result, seconds = cpu(lambda a=arguments, f=learn: f(*a))
+                assert result.succeeded
+                assert result.learned == (1, 3, 3, 3)
+                times.append(seconds)
+                nominal = result.trajectories
+            print(
+                f"  {kind:8} {name:18} {nominal:8.1e} trajectories, median "
+                f"{np.median(times):.3f} s, largest {max(times):.3f} s (goal {goal} s)"
+            )
+
+
+def flatness():
+    """Time against nominal trajectories, the same instance, n from 10^6 to 10^20."""
+    print("Time against nominal trajectories (tabular and finite, one instance)")
+    for kind in ("finite", "tabular"):
+        env = make("random-finite", 1, states=3, actions=3, horizon=4)
+        rng = np.random.default_rng(1)
+        values, policies = make_classes(env, kind, rng)
+        times = []
+        for exponent in range(6, 21, 2):
+            n = 10**exponent // 10
+            accuracy = 1 / math.sqrt(n)
+            parameters = PracticalParameters(
+                0.2, 0.1, 3, 3, 4, n_test=n // 10, n_train=n, slack=None,
+                eps_stat=accuracy, eps_sub=accuracy, eps_feas=accuracy,
+            )  # fmt: skip
+            arguments = (env, values, policies, parameters, rng)
+            found = [cpu(lambda a=arguments: valor(*a)) for _ in range(5)]
+            result, seconds = min(found, key=lambda pair: pair[1])
+            times.append(seconds)
+            print(
+                f"  {kind:8} {result.trajectories:8.1e} trajectories {seconds:.3f} s "
+                f"({result.status}, {result.learned})"
+            )
+        print(f"  {kind:8} largest over least: {max(times) / min(times):.2f} (goal 3)")
+
+
+def sampling():
+    """Trajectories a second on the published lock, H = 20."""
+    env, rng = make("lock", 0, horizon=20), np.random.default_rng(0)
+    path, n = (0,) * 10, 200_000
+    policies = env.truth.optimal_policies()
+    for what, run, goal in (
+        ("by path", lambda: env.sample(path, n, rng), 1e6),
+        ("under a policy", lambda: env.run(policies, n, rng), 1e5),
+    ):
+        seconds = min(cpu(run)[1] for _ in range(5))
+        print(
+            f"Lock H = 20, {what}: {n / seconds:.2e} trajectories/s (goal {goal:.0e})"
+        )
+
+
+def first_three(observations):
+    """Decode the published one-hot."""
+    return observations[:, :3].argmax(axis=1)
+
+
+PCID = {5: (1_800, 0.07), 10: (5_400, 0.2), 20: (23_100, 1.4)}
+"""Trajectories of PCID, and a tenth of its seconds."""
+
+CHOSEN = {5: (100, 200), 10: (140, 300), 20: (300, 600)}
+"""n_train and n_eval."""
+
+
+class Joined:
+    """Members of several decoded classes one after the other."""
+
+    def __init__(self, parts):
+        self.parts = parts
+        self.members = tuple(m for part in parts for m in part.members)
+
+    def evaluate_all(self, observations, start=0, stop=None):
+        """Results of members, shape (members, n)."""
+        rows = [part.evaluate_all(observations) for part in self.parts]
+        return np.concatenate(rows)[start:stop]
+
+
+class JoinedValues(Joined, FiniteValueClass):
+    """Value functions of several decoders."""
+
+    _table = None
+
+
+class JoinedPolicies(Joined, FinitePolicyClass):
+    """Policies of several decoders."""
+
+    _table = None
+    n_actions = 4
+
+
+def decoders(horizon, count, rng):
+    """Make the right decoder and others that read three random coordinates."""
+    found = [first_three]
+    for _ in range(count - 1):
+        columns = rng.choice(3 + horizon, 3, replace=False)
+        found.append(lambda x, columns=columns: x[:, columns].argmax(axis=1))
+    return [found[i] for i in rng.permutation(count)]
+
+
+def lock_run(horizon, seed, count):
+    """One run on the published lock: (result, V^π, CPU seconds)."""
+    env, rng = make("lock", seed, horizon=horizon), np.random.default_rng([seed, 1])
+    grid = np.linspace(0, 1, 11 if count == 1 else 5)
+    values = np.array(list(itertools.product(grid, repeat=3)))
+    actions = np.array(list(itertools.product(range(4), repeat=3)))
+    read = [decoders(horizon, count, rng) for _ in range(horizon)]
+    g = ValueClassByLevel(
+        [JoinedValues([DecodedValueClass(values, d) for d in ds]) for ds in read]
+    )
+    pi = PolicyClassByLevel(
+        [JoinedPolicies([DecodedPolicyClass(actions, d, 4) for d in ds]) for ds in read]
+    )
+    n_train, n_eval = CHOSEN[horizon]
+    parameters = PracticalParameters(
+        0.5, 0.1, 3, 4, horizon, n_test=1 if count == 1 else 10,
+        n_train=n_train, n_exp=4, n_eval=n_eval, slack=0.1 if count == 1 else 0.15,
+    )  # fmt: skip
+    result, seconds = cpu(lambda: valor(env, g, pi, parameters, rng))
+    if result.policies is None:
+        return result, 0.0, seconds
+    value, _ = env.truth.estimate_policy_value(result.policies, 20_000, rng)
+    return result, value, seconds
+
+
+def lock_runs(seeds, count):
+    """Practical parameters on the published lock against PCID's figures."""
+    which = "the one-hot" if count == 1 else f"any of {count} decoders"
+    print(f"Published lock, K = 4, d = H, functions of {which} (V* = 1/2)")
+    for horizon, (most, limit) in PCID.items():
+        runs = [lock_run(horizon, seed, count) for seed in range(seeds)]
+        good = [v >= 0.45 and r.trajectories <= most for r, v, _ in runs]
+        passed = sum(r.succeeded for r, _, _ in runs)
+        used = [r.trajectories for r, _, _ in runs]
+        times = [s for _, _, s in runs]
+        print(
+            f"  H = {horizon:2}: solved in {sum(good)} of {seeds} seeds ({passed} by "
+            f"its own test), {int(np.median(used))} trajectories (PCID {most}), "
+            f"{np.median(times):.3f} s, largest {max(times):.3f} s (goal {limit} s)"
+        )
+
+
+BASE = {"H": 5, "M": 3, "K": 4, "eps": 0.1}
+AXES = {
+    "H": range(1, 31),
+    "M": range(1, 31),
+    "K": range(2, 31),
+    "eps": np.geomspace(0.01, 0.5, 25),
+}
+
+
+def trajectories(name, *, H, M, K, eps):
+    """Proof's sum for classes of 2^20 functions and as many policies."""
+    size = 20 * math.log(2)
+    try:
+        p = TheoremParameters(float(eps), 0.1, M, K, H, size, size, name)
+    except ValueError:
+        return None
+    return p.trajectory_bound
+
+
+def figure(path):
+    """Trajectories against H, M, K and ε for every variant with constants."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    names = known_variants()
+    drawing, axes = plt.subplots(1, 4, figsize=(15, 3.6), sharey=True)
+    for axis, (key, values) in zip(axes, AXES.items(), strict=True):
+        for name in names:
+            counts = [trajectories(name, **BASE | {key: v}) for v in values]
+            axis.plot(list(values), [float(c) for c in counts], label=name)
+        axis.set_yscale("log")
+        axis.set_xlabel("ε" if key == "eps" else key)
+        if key == "eps":
+            axis.set_xscale("log")
+    axes[0].set_ylabel("trajectories (the proof's sum)")
+    axes[0].legend(fontsize=7)
+    fixed = "H = 5, M = 3, K = 4, ε = 0.1, δ = 0.1, ln |G| = ln |Π| = 20 ln 2"
+    drawing.suptitle(f"Otherwise {fixed}", fontsize=9)
+    drawing.tight_layout()
+    drawing.savefig(path, metadata={"Date": None})
+    print(f"wrote {path}: {', '.join(names)}")
+
+
+def known_variants():
+    """Every algorithm that has registered constants."""
+    from algorithms import parameters, registry
+
+    registry.algorithms()  # modules register their constants when imported
+    return [n for n in parameters.known() if trajectories(n, **BASE) is not None]
+
+
+def main():
+    """Read the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument(
+        "--decoders", type=int, default=1, help="candidate decoders on the lock"
+    )
+    arguments = parser.parse_args()
+    if arguments.figure:
+        figure(arguments.figure)
+        return
+    theorem_runs(arguments.seeds)
+    flatness()
+    sampling()
+    lock_runs(arguments.seeds, arguments.decoders)
+
+
+if __name__ == "__main__":
+    main()
