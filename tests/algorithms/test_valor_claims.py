@@ -1,0 +1,44 @@
+"""The ledger's entries about VALOR, and the page about it."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from algorithms import claims_valor
+from algorithms.claims import registered
+
+PAGE = Path(__file__).parents[2] / "docs" / "valor.md"
+ENTRIES = [c for c in registered() if c.id.startswith("valor-")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_runs():
+    """One seed instead of six: the long run of ``olivine claims`` has them all."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(claims_valor, "_RUNS", 1)
+    claims_valor._runs.cache_clear()
+    yield
+    patch.undo()
+    claims_valor._runs.cache_clear()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda c: c.id)
+def test_claims_hold(entry) -> None:
+    evidence = entry.check()
+    assert evidence.holds, evidence.text
+    corrected = entry.verdict(evidence) == "holds as corrected"
+    assert corrected is bool(entry.erratum)
+
+
+def test_errata_9_to_13_have_an_entry() -> None:
+    assert {e.erratum for e in ENTRIES if e.erratum} == {"9", "10", "11", "12", "13"}
+
+
+def test_the_page_about_valor_runs(tmp_path) -> None:
+    text = PAGE.read_text("utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    script = tmp_path / "valor_page.py"
+    script.write_text("\n".join(blocks), "utf-8")
+    names = runpy.run_path(str(script))
+    assert names["result"].succeeded
