@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 # Claims register themselves beside the code that checks them when these are
 # imported; the order here is the order of the ledger.
-MODULES = ("algorithms.oracles.claims", "algorithms.claims_valor", "reduction.claims")
+MODULES = (
+    "algorithms.oracles.claims",
+    "algorithms.claims_olive",
+    "algorithms.claims_valor",
+    "reduction.claims",
+)
 
 
 @verb
