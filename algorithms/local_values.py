@@ -115,6 +115,9 @@ class Observer:
     def entered(self, path: Path) -> None:
         """Note that dfslearn is called with the path."""
 
+    def tested(self, path: Path, data: EmpiricalMeasure) -> None:
+        """Note that D' was sampled at the end of p∘a for a consensus test."""
+
     def descending(self, path: Path) -> None:
         """Note that dfslearn is about to call itself with the path."""
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.columns import object_array
+from algorithms.data import EmpiricalMeasure
 from algorithms.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
@@ -81,6 +82,10 @@ class ValorMonitors(Observer):
     def entered(self, path: Path) -> None:
         """Record."""
         self._events.append(("entered", path))
+
+    def tested(self, path: Path, data: EmpiricalMeasure) -> None:
+        """Record."""
+        self._events.append(("tested", (path, data)))
 
     def descending(self, path: Path) -> None:
         """Record."""
@@ -151,6 +156,10 @@ class _Review:
 
     def entered(self, path: Path) -> None:
         self.calls[len(path)] += 1
+
+    def tested(self, test: tuple[Path, EmpiricalMeasure]) -> None:
+        path, data = test
+        self._check_values(path, data, "D'")
 
     def descending(self, path: Path) -> None:
         again = self.truth.state(path) in self.learned[len(path)]
@@ -249,15 +258,11 @@ class _Review:
         self.rejected = None
 
     def _check_event(self, triple: Triple) -> None:
-        """Deviation bounds of one call: D'_a for each action, D̃ twice."""
-        tally, h = self.tallies["event"], triple.level
+        """Deviation bounds on D̃: of values, and of policies."""
+        h = triple.level
+        self._check_values(triple.path, triple.data, "D")
         if not self.environment.space(h).is_finite:
-            tally.skip(_FEATURES)
             return
-        for test in triple.tests:
-            if test.data is not None:
-                self._check_values(h + 1, test.path, test.data, "D'")
-        self._check_values(h, triple.path, triple.data, "D")
         chances = self.truth.observation_probabilities(triple.path)
         differences = policy_differences(
             triple.data, chances, self._mean_rewards(triple.path), triple.futures
@@ -265,7 +270,11 @@ class _Review:
         found = largest_policy_deviation(self.policies.at_level(h), differences)
         self._note(found, f"policies on D at path {list(triple.path)}")
 
-    def _check_values(self, level: int, path: Path, data: Any, name: str) -> None:
+    def _check_values(self, path: Path, data: EmpiricalMeasure, name: str) -> None:
+        level = len(path) + 1
+        if not self.environment.space(level).is_finite:
+            self.tallies["event"].skip(_FEATURES)
+            return
         chances = self.truth.observation_probabilities(path)
         differences = value_differences(data, chances)
         found = largest_value_deviation(self.values.at_level(level), differences)

@@ -175,6 +175,8 @@ class LocalValues:
             return ConsensusTest(child, None, zero, zero, zero, "end")
         # Line 4: D', n_test trajectories with actions p∘a.
         data = self.environment.observe(child, self.parameters.n_test, self.rng)
+        for observer in self.observers:
+            observer.tested(child, data)
         # Line 5: V_opt and V_pes, by two LPs.
         objective = Functional.expectation(data)
         relaxed = False

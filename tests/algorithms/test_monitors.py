@@ -192,6 +192,10 @@ def test_each_monitor_sees_its_violation() -> None:
         broken = forged.broken()
         assert name in broken
         assert broken <= {name, "gstar-feasible"}
+    forged = Forged()  # a test that no call lived to store counts too
+    forged.monitors.tested((0,), forged.env.sample((0,), 10, forged.rng))
+    forged.monitors.tested((1,), forged.env.observe((0,), 10**20, forged.rng))
+    assert forged.broken() == {"event"}
     forged = Forged()
     for _ in range(forged.p.T_max + 1):
         forged.monitors.entered((0,))
