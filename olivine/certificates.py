@@ -5,26 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from olivine.common import STANDARD_INPUT
+from olivine.outputs import check_output
 
 if TYPE_CHECKING:
     from reduction.instance import Instance
     from reduction.verification import Verification
 
 
-def check_target(certificate: Path, inputs: list[str]) -> None:
-    """Refuse, as a usage error, a certificate for many inputs or over one."""
-    if len(inputs) != 1:
-        raise typer.BadParameter(
-            f"a certificate is for one formula, not for {len(inputs)}"
-        )
-    for target in (certificate, Path(f"{certificate}.drat")):
-        if inputs[0] == STANDARD_INPUT or not target.exists():
-            continue
-        if Path(inputs[0]).exists() and target.samefile(inputs[0]):
-            raise typer.BadParameter(f"{target} is the formula itself")
+def check_target(certificate: Path, file: str) -> None:
+    """Refuse a certificate that cannot be written, or would replace its formula.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the certificate or its proof is refused by `check_output`.
+    """
+    check_output(certificate, file)
+    check_output(proof_path(certificate), file)
+
+
+def proof_path(certificate: str | Path) -> Path:
+    """Return the file of a certificate's proof."""
+    return Path(f"{certificate}.drat")
 
 
 def certify(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,13 +39,16 @@ def staged(
     ------
     OSError
         If something cannot be written, or `directory` is no folder, or is not
-        empty without `force`. Nothing is left of the attempt.
+        empty without `force`, or something in it has a name of ours and is no
+        regular file. Nothing is left of the attempt.
     """
     if directory.is_dir():
         if not force and any(directory.iterdir()):
             raise FileExistsError(
                 f"{directory}: the folder is not empty; --force writes into it"
             )
+        for name in sorted({*stale, last}):
+            _check_regular(directory / name)
         parent, made = directory, None
     elif os.path.lexists(directory):
         raise NotADirectoryError(f"{directory}: exists and is no folder")
@@ -68,6 +72,16 @@ def staged(
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
         raise
+
+
+def _check_regular(file: Path) -> None:
+    """Refuse to replace a link, a folder, a pipe or a device."""
+    try:
+        mode = file.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(f"{file}: not a regular file, so it is not replaced")
 
 
 def _make_stage(parent: Path) -> Path:

@@ -32,6 +32,7 @@ from olivine.options import (
     VariantOption,
     checked_penalty,
 )
+from olivine.outputs import check_not_input
 
 
 class FormatName(enum.StrEnum):
@@ -101,6 +102,7 @@ def generate(
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
+        check_not_input((output / name for name in family_folder.OURS), file)
         source = Reading(strict, input_format, max_variables).read(file)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)

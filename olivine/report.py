@@ -32,6 +32,7 @@ from olivine.options import (
     VariantOption,
     checked_penalty,
 )
+from olivine.outputs import check_output
 
 if TYPE_CHECKING:
     from reduction.dimacs import DimacsFile
@@ -81,6 +82,7 @@ def report(
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
+        check_output(output, file)
         source = Reading(strict, input_format, max_variables).read(file)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)

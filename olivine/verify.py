@@ -22,6 +22,7 @@ from olivine.common import (
     expand,
     internal_error,
     print_json,
+    report_error,
     say,
     stderr_console,
     verb,
@@ -186,7 +187,16 @@ def verify(
     )
     inputs = list(expand(files))
     if certificate is not None:
-        check_target(certificate, [file for file, _ in inputs])
+        if len(inputs) != 1:
+            raise typer.BadParameter(
+                f"a certificate is for one formula, not for {len(inputs)}"
+            )
+        try:
+            check_target(certificate, inputs[0][0])
+        except (ValueError, OSError) as error:
+            return report_error(
+                inputs[0][0], describe(error, str(certificate)), json_lines=json_lines
+            )
     statuses: list[ExitStatus] = []
     records: list[Record] = []
     with _progress(len(inputs), json_lines) as progress:

@@ -38,10 +38,10 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from solvers.integer_form import IntegerForm, integer_form
 from solvers.model import LinearModel
+from solvers.target import write_target
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
@@ -67,7 +67,8 @@ def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> dict[str, str]
     ValueError
         If a number has more than 15 digits when scaled to integers; says where.
     OSError
-        If the file cannot be written; nothing is left behind.
+        If the file cannot be written, or there is something that is no regular
+        file; nothing is left behind.
     """
     form = integer_form(model)
     _write(path, lp_lines(form, model.name))
@@ -192,7 +193,7 @@ def _wrapped(head: str, words: list[str]) -> str:
 
 
 def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
-    target = Path(path)
+    target = write_target(path)
     descriptor, name = tempfile.mkstemp(
         prefix=f".{target.name}.", suffix=".part", dir=target.parent
     )

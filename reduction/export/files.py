@@ -7,20 +7,24 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+from solvers.target import write_target
+
 
 def write_text(path: str | Path, chunks: Iterable[str]) -> None:
     """Write text in UTF-8 with Unix line ends, atomically.
 
     The text goes into a temporary file beside the target, which replaces the
     target once all chunks are written. If anything fails the target is as it
-    was and the temporary file is gone.
+    was and the temporary file is gone. A symbolic link stays; what it leads to
+    is replaced.
 
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or there is something that is no regular
+        file.
     """
-    target = Path(path)
+    target = write_target(path)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
         # Not tempfile: its files are readable by the owner alone.
@@ -31,5 +35,5 @@ def write_text(path: str | Path, chunks: Iterable[str]) -> None:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename == str(temporary):
-            error.filename = str(target)
+            error.filename = str(path)
         raise
