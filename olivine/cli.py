@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from olivine import __version__
 from olivine.check import check
 from olivine.claims import claims
+from olivine.common import ExitStatus, describe, drop_stdout, say
 from olivine.contrast import contrast
 from olivine.generate import generate
 from olivine.learn import learn
@@ -67,9 +69,43 @@ def _olivine(
 
 
 def main() -> None:
-    """Run the command; the console script ``olivine`` calls this."""
+    """Run the command; the console script ``olivine`` calls this.
+
+    A reader that closed our output ends it with 141 and SIGTERM with 143,
+    wherever that happens, and quietly.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         # Before or after a verb; inside one, `olivine.common.verb` sees it.
-        sys.exit(130)
+        sys.exit(ExitStatus.INTERRUPTED)
+    except (SystemExit, OSError) as end:
+        if _is_broken_pipe(end):
+            drop_stdout()
+            sys.exit(ExitStatus.BROKEN_PIPE)
+        if isinstance(end, SystemExit):
+            raise
+        drop_stdout()
+        say(f"olivine: {describe(end)}")
+        sys.exit(ExitStatus.BAD_INPUT)
+
+
+def _terminate(number: int, _frame: object) -> None:
+    """Leave as an exception, so that whoever has temporary files removes them."""
+    signal.signal(number, signal.SIG_IGN)  # some senders send it twice
+    raise SystemExit(int(ExitStatus.TERMINATED))
+
+
+def _is_broken_pipe(end: BaseException) -> bool:
+    """Whether it goes back to a closed pipe, which Rich and Typer call exit 1."""
+    cause: BaseException | None = end
+    while cause is not None:
+        if isinstance(cause, BrokenPipeError):
+            return True
+        cause = cause.__context__
+    return False

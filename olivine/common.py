@@ -34,6 +34,7 @@ class ExitStatus(enum.IntEnum):
     UNDECIDED = 3
     INTERRUPTED = 130
     BROKEN_PIPE = 141
+    TERMINATED = 143
 
 
 def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
@@ -193,7 +194,8 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
     Input errors are dealt with where input is read; an exception that arrives
     here is ours (status 1, with a traceback to report), save for an interrupt
     (130), a reader that closed our output (141, quiet), output that cannot be
-    written (2) and memory that ran out (3).
+    written (2) and memory that ran out (3). What the framework makes of a closed
+    output, `olivine.cli.main` puts right.
     """
 
     @functools.wraps(function)
@@ -205,10 +207,10 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
             say("olivine: interrupted")
             status = ExitStatus.INTERRUPTED
         except BrokenPipeError:
-            _drop_stdout()
+            drop_stdout()
             status = ExitStatus.BROKEN_PIPE
         except OSError as error:
-            _drop_stdout()
+            drop_stdout()
             say(f"olivine: {describe(error)}")
             status = ExitStatus.BAD_INPUT
         except MemoryError:
@@ -224,7 +226,7 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
     return run
 
 
-def _drop_stdout() -> None:
+def drop_stdout() -> None:
     """Send what is still buffered nowhere, so that the end of Python is quiet."""
     try:
         descriptor = sys.stdout.fileno()

@@ -49,23 +49,32 @@ def in_parallel(job: Job, files: Sequence[str], jobs: int) -> Iterator[Result]:
                 result = _alone(job, file)
             yield result
     except BaseException:
-        # Interrupted: do not wait for what is running.
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in multiprocessing.active_children():
-            worker.terminate()
+        _abandon(pool)
         raise
     pool.shutdown()
+
+
+def _abandon(pool: ProcessPoolExecutor) -> None:
+    """Do not wait for what is running: we are interrupted."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for worker in multiprocessing.active_children():
+        worker.terminate()
 
 
 def _alone(job: Job, file: str) -> Result:
     from concurrent.futures import BrokenExecutor
 
-    with _pool(1) as pool:
-        try:
-            return pool.submit(job, file).result()
-        except BrokenExecutor:
-            message = f"{file}: the worker process died (out of memory?)"
-            return {"file": file, "error": message}, ExitStatus.UNDECIDED
+    pool = _pool(1)
+    try:
+        result = pool.submit(job, file).result()
+    except BrokenExecutor:
+        message = f"{file}: the worker process died (out of memory?)"
+        result = {"file": file, "error": message}, ExitStatus.UNDECIDED
+    except BaseException:
+        _abandon(pool)
+        raise
+    pool.shutdown()
+    return result
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:

@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -7,6 +9,7 @@ import pytest
 import olivine as package
 from tests.support.commands import CASES, ROOT, olivine, run_olivine
 
+FULL3 = str(CASES / "cadical" / "full3.cnf")
 VERBS = ["claims", "generate", "report", "solve", "verify"]
 
 
@@ -105,10 +108,16 @@ def test_help_loads_no_engine() -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupt_ends_it_cleanly(tmp_path, jobs: str) -> None:
-    import os
-    import signal
-
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGINT, 130, b"olivine: interrupted\n"),
+        (signal.SIGTERM, 143, b""),
+    ],
+)
+def test_a_signal_ends_it_cleanly(
+    tmp_path, jobs: str, number: int, status: int, said: bytes
+) -> None:
     # Reading waits for the other end of the pipe.
     pipe = tmp_path / "pipe.cnf"
     os.mkfifo(pipe)
@@ -120,11 +129,65 @@ def test_an_interrupt_ends_it_cleanly(tmp_path, jobs: str) -> None:
     )
     with open(pipe, "wb"):  # returns once the reader has opened it
         time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert out == b""
-    assert err == b"olivine: interrupted\n"
+    assert err == said
+
+
+def test_sigterm_leaves_nothing_of_a_folder(tmp_path) -> None:
+    code = (
+        "import os, signal, sys; from olivine import cli, family_folder\n"
+        "def write_folder(stage, *_):\n"
+        "    (stage / 'begun').write_text('')\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "family_folder.write_folder = write_folder; cli.main()"
+    )
+    arguments = [
+        "generate",
+        CASES / "cadical" / "full3.cnf",
+        "-o",
+        tmp_path / "a" / "b",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, check=False
+    )
+    assert done.returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["verify", "--help"],
+        ["claims"],
+        ["claims", "--json"],
+        ["verify", FULL3, "--route", "sat"],
+        ["trace", FULL3],
+        ["multi", FULL3],
+        ["check", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_closed_pipe_is_141_everywhere(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "olivine", *arguments],
+            cwd=ROOT,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
