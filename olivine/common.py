@@ -10,6 +10,7 @@ import enum
 import functools
 import json
 import os
+import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -95,7 +96,8 @@ def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
     """Yield (file, error) for every file named, folders replaced by their files.
 
     A folder means the files in and below it that are named like formulas,
-    sorted. The error is None, or says why there is nothing to read.
+    sorted; what is no regular file there is an error. The error is None, or says
+    why there is nothing to read.
     """
     for path in paths:
         if path == STANDARD_INPUT or not os.path.isdir(path):
@@ -113,7 +115,20 @@ def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
         if not found and not problems:
             yield path, f"{path}: no .cnf, .dimacs or .wcnf file in this folder"
         for file in found:
-            yield file, None
+            yield file, _why_skip(file)
+
+
+def _why_skip(file: str) -> str | None:
+    """Say why not to open what a folder holds under a formula's name.
+
+    A pipe would wait for a writer that nobody promised; one that is named is
+    read, as a shell's ``<(...)`` is one.
+    """
+    try:
+        mode = os.stat(file).st_mode
+    except OSError as error:
+        return describe(error, file)
+    return None if stat.S_ISREG(mode) else f"{file}: not a regular file"
 
 
 def describe(error: BaseException, place: str | None = None) -> str:

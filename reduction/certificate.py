@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike
 
 from reduction import checker
 from reduction.certificate_text import certificate_text, sections
-from reduction.export.files import write_text
+from reduction.export.files import write_text, write_texts
 from reduction.formula import Formula
 from reduction.instance import Instance
 from reduction.optimum import unsatisfied_from_optimum
@@ -74,7 +74,8 @@ class Certificate:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the JSON to `path` and the proof, if any, to `path`.drat.
 
-        Each file appears complete or not at all, the proof first.
+        Both appear complete or not at all, the proof first. Where there is no
+        proof, that of a former certificate of the name is removed.
 
         Raises
         ------
@@ -82,9 +83,13 @@ class Certificate:
             If a file cannot be written.
         """
         name = os.fspath(path)
+        proof = f"{name}.drat"
         if self.proof is not None:
-            write_text(f"{name}.drat", [self.proof])
+            write_texts({proof: [self.proof], name: [self.text]})
+            return
         write_text(name, [self.text])
+        if os.path.isfile(proof):
+            os.unlink(proof)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""Writing a file so that it appears complete or not at all."""
+"""Writing files so that they appear complete or not at all."""
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from solvers.target import write_target
@@ -24,16 +24,48 @@ def write_text(path: str | Path, chunks: Iterable[str]) -> None:
         If the file cannot be written, or there is something that is no regular
         file.
     """
-    target = write_target(path)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    write_texts({path: chunks})
+
+
+def write_texts(contents: Mapping[str | Path, Iterable[str]]) -> None:
+    """Write files that belong together, each as `write_text` does.
+
+    None is replaced before all are written. They appear in the order given, so
+    the one that speaks of the others should be the last.
+
+    Parameters
+    ----------
+    contents
+        The text of each file, in chunks.
+
+    Raises
+    ------
+    OSError
+        As `write_text`; no file is then new, and only a failure to rename, once
+        all were written, can leave one of several replaced.
+    """
+    written: list[tuple[Path, Path]] = []
+    fresh: list[Path] = []
     try:
-        # Not tempfile: its files are readable by the owner alone.
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.writelines(chunks)
+        for path, chunks in contents.items():
+            target = write_target(path)
+            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+            written.append((temporary, target))
+            # Not tempfile: its files are readable by the owner alone.
+            with open(temporary, "x", encoding="utf-8", newline="\n") as file:
+                file.writelines(chunks)
         # Closed by now: a full disk can show itself as late as that.
-        os.replace(temporary, target)
+        for temporary, target in written:
+            is_fresh = not target.exists()
+            os.replace(temporary, target)
+            if is_fresh:
+                fresh.append(target)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(temporary):
-            error.filename = str(path)
+        for file_made in (*(temporary for temporary, _ in written), *fresh):
+            file_made.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            names = {
+                str(a): str(p) for (a, _), p in zip(written, contents, strict=False)
+            }
+            error.filename = names.get(str(error.filename), error.filename)
         raise

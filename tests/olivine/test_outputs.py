@@ -1,5 +1,6 @@
 """Where output may go; devices are played by pipes."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -116,3 +117,31 @@ def test_generate_replaces_regular_files_only(tmp_path) -> None:
     assert done.status == 2
     assert "not a regular file" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["three_sat.cnf"]
+
+
+def test_a_certificate_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
+    real, path = os.replace, tmp_path / "c.json"
+
+    def replace(old, new):
+        if Path(new).name == path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(old))
+        real(old, new)
+
+    monkeypatch.setattr(os, "replace", replace)
+    done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
+    assert done.status == 2
+    assert f"olivine: {path}: No space left on device" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_satisfiable_certificate_drops_the_former_proof(tmp_path) -> None:
+    path = tmp_path / "c.json"
+    (tmp_path / "d.json.drat").write_text("another's")
+    for file, names in (
+        (UNSATISFIABLE, {"c.json", "c.json.drat", "d.json.drat"}),
+        (SATISFIABLE, {"c.json", "d.json.drat"}),
+    ):
+        done = olivine("verify", file, *ROUTES, "--certificate", path)
+        assert done.status == 0
+        assert {made.name for made in tmp_path.iterdir()} == names
+        assert olivine("check", path, file).status == 0

@@ -2,11 +2,14 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from tests.support.commands import CASES, expected, olivine, run_olivine
+from tests.support.commands import CASES, ROOT, expected, olivine, run_olivine
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels"]
 FOLDERS = ["satlib", "cadical", "dense"]
@@ -302,3 +305,30 @@ def test_progress_goes_to_standard_error_only(tmp_path) -> None:
     done = run_olivine("verify", CASES / "dense", "--json", "--route", "sat")
     assert len(done.records) == 5
     assert done.err == ""
+
+
+def test_pipes_in_folders_are_not_opened(tmp_path) -> None:
+    os.mkfifo(tmp_path / "a.cnf")
+    (tmp_path / "b.cnf").symlink_to("a.cnf")
+    (tmp_path / "c.cnf").symlink_to("nowhere")
+    (tmp_path / "d.cnf").write_text("p cnf 1 1\n1 0\n")
+    done = olivine("verify", tmp_path, "--route", "sat", "--json")
+    assert done.status == 2
+    *errors, last = done.records
+    assert [record["error"] for record in errors] == [
+        f"{tmp_path / 'a.cnf'}: not a regular file",
+        f"{tmp_path / 'b.cnf'}: not a regular file",
+        f"{tmp_path / 'c.cnf'}: No such file or directory",
+    ]
+    assert last["satisfiable"] is True
+
+
+def test_a_pipe_that_is_named_is_read() -> None:
+    line = (
+        f"{sys.executable} -m olivine verify --route sat --json "
+        "<(printf 'p cnf 1 1\\n1 0\\n')"
+    )
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, cwd=ROOT, check=True
+    )
+    assert json.loads(done.stdout)["satisfiable"] is True
