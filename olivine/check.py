@@ -19,6 +19,8 @@ from olivine.common import (
 )
 from olivine.options import InputFormat, Json, PenaltyOption, ReadAs, VariantName
 
+_HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
+
 
 @verb
 def check(
@@ -59,8 +61,8 @@ def check(
     start = time.perf_counter()
     try:
         statement, reason = _judge(certificate, file, input_format)
-    except OSError as error:
-        return report_error(file, describe(error), json_lines=json_lines)
+    except _UnreadableError as error:
+        return report_error(error.file, str(error), json_lines=json_lines)
     if statement is not None:
         reason = _other(statement, variant, penalty)
     if json_lines:
@@ -81,17 +83,43 @@ def check(
     return ExitStatus.CONTRADICTION if reason else ExitStatus.DONE
 
 
+class _UnreadableError(Exception):
+    """Something cannot be read; `file` is which of the three it is."""
+
+    def __init__(self, file: str, error: OSError, hint: str = "") -> None:
+        self.file = str(error.filename or file)
+        message = describe(error, file)
+        start = "" if message.startswith(self.file) else f"{self.file}: "
+        super().__init__(start + message + hint)
+
+
 def _judge(
     certificate: str, file: str, input_format: InputFormat | None
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return the statement, or None and the reason; OSError when unreadable."""
+    """Return the statement, or None and the reason.
+
+    Raises
+    ------
+    _UnreadableError
+        If the certificate, its proof or the formula cannot be read.
+    """
     from reduction import checker
 
     proof = Path(f"{certificate}.drat")
-    text = Path(certificate).read_bytes()
-    formula = checker.read_formula(file, input_format)
+    try:
+        text = Path(certificate).read_bytes()
+    except OSError as error:
+        raise _UnreadableError(certificate, error) from None
+    is_json = text.lstrip()[:1] in (b"{", b"[")
+    hint = "" if is_json else _HINT
+    try:
+        formula = checker.read_formula(file, input_format)
+    except OSError as error:
+        raise _UnreadableError(file, error, hint) from None
     try:
         return checker.judge(text, proof.read_bytes, formula), ""
+    except OSError as error:
+        raise _UnreadableError(certificate, error, hint) from None
     except ValueError as error:
         return None, describe(error)
 

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, chain, product
-from operator import eq
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -183,7 +182,7 @@ def values(three: Formula, variant: str, p: Fraction, x: list[bool], pi: Any) ->
             raise ValueError(f"pi: {b!r} is no action of a clause state")
         truth = [x[abs(literal) - 1] == (literal > 0) for literal in clause]
         left += 0 if any(truth) else weight
-        clauses.append(top * sum(map(eq, truth, actions[b])) / 3)
+        clauses.append(top * sum(map(bool.__eq__, truth, actions[b])) / 3)
         total += clauses[-1] * weight
     start = {"[solve]": solve + total / sum(three.weights)}
     start |= {f"[try x{i}]": solve + top / 2 for i in range(1, n + 1)}
@@ -208,13 +207,15 @@ def parse(text: bytes) -> Any:
     """Parse JSON without floats, repeated keys and integers of over 200 digits."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError(f"a key occurs twice: {[key for key, _ in pairs]}")
+        if twice := [k for k, n in Counter(k for k, _ in pairs).items() if n > 1]:
+            raise ValueError(f"the key {twice[0][:40]!r} occurs twice in an object")
         return dict(pairs)
 
-    hooks: dict[str, Any] = {"object_pairs_hook": unique}
-    for kind in ("int", "float", "constant"):
-        hooks[f"parse_{kind}"] = lambda digits: rational(digits).numerator
+    def refuse(number: str) -> None:
+        raise ValueError(f"{number[:40]} is a floating-point number; none is due")
+
+    hooks: dict[str, Any] = {"object_pairs_hook": unique, "parse_float": refuse}
+    hooks |= {"parse_constant": refuse, "parse_int": lambda s: rational(s).numerator}
     try:
         return json.loads(text, **hooks)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -228,9 +229,8 @@ def canonical(value: Any) -> str:
 
 def seal(certificate: dict[str, Any]) -> str:
     """SHA-256 of the canonical JSON with null in place of the field `sha256`."""
-    return hashlib.sha256(
-        canonical(certificate | {"sha256": None}).encode()
-    ).hexdigest()
+    text = canonical(certificate | {"sha256": None})
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _keys(where: str, value: Any, names: str) -> None:

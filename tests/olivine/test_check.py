@@ -121,8 +121,9 @@ def test_truncated_proof(certificate) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('"at_least": 1', '"at_least": 1.0', "1.0"),
-        ('"at_least": 1', '"at_least": 1, "at_least": 1', "twice"),
+        ('"at_least": 1', '"at_least": 1.0', "1.0 is a floating-point number"),
+        ('"at_least": 1', '"at_least": NaN', "NaN is a floating-point number"),
+        ('"at_least": 1', '"at_least": 1, "at_least": 1', "'at_least' occurs twice"),
         ('"penalty": "1/8"', '"penalty": "1/' + "9" * 300 + '"', "sha256"),
         ('"at_most": 1', '"at_most": ' + "9" * 300, "too long"),
         ('"optimum": "23/24"', '"optimum": "24/24"', "sha256"),
@@ -135,11 +136,13 @@ def test_damage(certificate, old: str, new: str, reason: str) -> None:
     invalid(certificate, UNSATISFIABLE, reason)
 
 
-def unreadable(path: Path, file: Path, reason: str) -> None:
-    """Status 2 with the reason, as JSON and for people."""
+def unreadable(path: Path, file: Path, culprit: Path, reason: str) -> None:
+    """Status 2 with the culprit and the reason, as JSON and for people."""
     done = olivine("check", path, file, "--json")
     assert done.status == 2
     assert set(done.record) == {"file", "error"}
+    assert done.record["file"] == str(culprit)
+    assert done.record["error"].startswith(f"{culprit}: ")
     assert reason in done.record["error"]
     people = olivine("check", path, file)
     assert people.status == 2
@@ -147,24 +150,30 @@ def unreadable(path: Path, file: Path, reason: str) -> None:
 
 
 def test_unreadable_inputs(certificate, tmp_path) -> None:
-    none = tmp_path / "none"
-    unreadable(none, UNSATISFIABLE, str(none))
-    unreadable(certificate, none, str(none))
-    unreadable(certificate, tmp_path, str(tmp_path))
-    unreadable(certificate, CASES / "odd" / "garbage.cnf", "garbage.cnf")
-    unreadable(UNSATISFIABLE, UNSATISFIABLE, "no JSON")
-    Path(f"{certificate}.drat").unlink()
-    unreadable(certificate, UNSATISFIABLE, ".drat")
+    none, garbage = tmp_path / "none", CASES / "odd" / "garbage.cnf"
+    for bad, reason in ((none, "No such file"), (tmp_path, "Is a directory")):
+        unreadable(bad, UNSATISFIABLE, bad, reason)
+        unreadable(certificate, bad, bad, reason)
+    unreadable(certificate, garbage, garbage, "")
+    unreadable(UNSATISFIABLE, UNSATISFIABLE, UNSATISFIABLE, "no JSON")
+    proof = Path(f"{certificate}.drat")
+    proof.unlink()
+    unreadable(certificate, UNSATISFIABLE, proof, "No such file")
     certificate.write_bytes(b"\xff\xfe\xff")
-    unreadable(certificate, UNSATISFIABLE, "no JSON")
+    unreadable(certificate, UNSATISFIABLE, certificate, "no JSON")
     certificate.write_text("[" * 100_000)
-    unreadable(certificate, UNSATISFIABLE, "no JSON")
+    unreadable(certificate, UNSATISFIABLE, certificate, "no JSON")
+
+
+def test_swapped_arguments_get_a_hint(certificate) -> None:
+    unreadable(UNSATISFIABLE, certificate, certificate, "certificate comes first")
+    assert "comes first" not in olivine("check", certificate, "no.cnf").err
 
 
 def test_hard_clauses_are_unreadable(certificate, tmp_path) -> None:
     path = tmp_path / "f.wcnf"
     path.write_text("h 1 0\n2 -1 0\n")
-    unreadable(certificate, path, "hard")
+    unreadable(certificate, path, path, "hard")
 
 
 def test_standard_input_and_compression(certificate, tmp_path) -> None:

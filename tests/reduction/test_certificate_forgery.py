@@ -204,7 +204,7 @@ REFUSED = [
     ('"optimum": "23/24"', '"optimum": "0.958"', "optimum"),
     ('"penalty": "1/8"', '"penalty": "2/16"', "no rational"),
     ('"penalty": "1/8"', '"penalty": "0.125"', "no rational"),
-    ('"penalty": "1/8"', '"penalty": 0.125', "no rational"),
+    ('"penalty": "1/8"', '"penalty": 0.125', "floating-point"),
     ('"penalty": "1/8"', '"penalty": "1e-999999999"', "no rational"),
     ('"penalty": "1/8"', '"penalty": "1/' + "8" * 5000 + '"', "too long"),
     ('"penalty": "1/8"', '"penalty": "0"', "penalty 0"),
