@@ -64,6 +64,7 @@ def claims(
 def _select(identifiers: list[str]) -> list[Claim]:
     """Entries of these names in the ledger's order, all when there are none."""
     from algorithms.claims import registered
+    from algorithms.registry import suggestion
 
     for module in MODULES:
         import_module(module)
@@ -72,7 +73,8 @@ def _select(identifiers: list[str]) -> list[Claim]:
     for identifier in identifiers:
         if identifier not in known:
             raise typer.BadParameter(
-                f"no claim {identifier!r}; olivine claims lists them"
+                f"no claim {identifier!r}{suggestion(identifier, known)}; "
+                "olivine claims lists them"
             )
     return [e for e in entries if not identifiers or e.id in identifiers]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from olivine import __version__
 from olivine.check import check
@@ -21,7 +24,36 @@ from olivine.solve import solve
 from olivine.trace import trace
 from olivine.verify import verify
 
+
+class _Verbs(TyperGroup):
+    """The verbs, with usage errors in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb; drop the framework's jargon from what it says of options."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = plain(error.message)
+            raise
+
+
+def plain(message: str) -> str:
+    """Put a usage error in plain words, and suggest the nearest choice.
+
+    >>> plain("Value error, 'papr' is not one of 'paper', 'normalized'.")
+    "'papr' is not one of 'paper', 'normalized'. Did you mean 'paper'?"
+    """
+    message = message.removeprefix("Value error, ")
+    found = re.fullmatch(r"'(.*)' is not one of ('.*')\.", message, re.DOTALL)
+    if found is None:
+        return message
+    known = re.findall(r"'([^']*)'", found[2])
+    near = difflib.get_close_matches(found[1].lower(), known, 1, 0.5)
+    return f"{message} Did you mean {near[0]!r}?" if near else message
+
+
 app = typer.Typer(
+    cls=_Verbs,
     name="olivine",
     help="3-SAT as the optimisation problem inside OLIVE: build it, verify it, "
     "solve through it.",

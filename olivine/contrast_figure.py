@@ -61,16 +61,21 @@ def save_figure(
             _panel(axes[0, column], series, "seconds", measurements, fits)
             _panel(axes[1, column], series, "work", measurements, fits)
         _dress(axes, plan)
-        figure.suptitle(
-            "OLIVE's program against the oracles, on the same families of MDPs\n"
-            f"random 3-SAT, {plan.ratio:g} clauses a variable, {plan.instances} "
-            f"formulas a size, variant {plan.variant}, seed {plan.seed}",
-            fontsize=11,
-        )
+        figure.suptitle(title(plan), fontsize=11)
         figure.savefig(folder / "contrast.png", dpi=150, metadata={"Software": None})
         plain = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         figure.savefig(folder / "contrast.svg", metadata=plain)
     return ["contrast.png", "contrast.svg"]
+
+
+def title(plan: Plan) -> str:
+    """Say on two lines what the figure shows of which formulas."""
+    formulas = "1 formula" if plan.instances == 1 else f"{plan.instances} formulas"
+    return (
+        "OLIVE's program against the oracles, on the same families of MDPs\n"
+        f"random 3-SAT, {plan.ratio:g} clauses a variable, {formulas} a size, "
+        f"variant {plan.variant}, seed {plan.seed}"
+    )
 
 
 def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:

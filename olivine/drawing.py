@@ -71,7 +71,9 @@ def draw_family(family: Family, pair: Pair) -> str | None:
     return _svg(draw, (9.0, height))
 
 
-def draw_theorem_o(parameters: Parameters, unsatisfied: int | None) -> str:
+def draw_theorem_o(
+    parameters: Parameters, unsatisfied: int | None, *, weighted: bool
+) -> str:
     """Draw the optimum as a function of u, with the formula's own u marked."""
     from matplotlib.ticker import MaxNLocator
 
@@ -86,7 +88,8 @@ def draw_theorem_o(parameters: Parameters, unsatisfied: int | None) -> str:
         if unsatisfied is not None and unsatisfied < len(values):
             axes.plot([unsatisfied], [values[unsatisfied]], "o", color=_STRONG)
         axes.axhline(float(1 - parameters.penalty), linestyle=":", color=_FAINT)
-        axes.set_xlabel("u, least weight of unsatisfied clauses")
+        what = "weight" if weighted else "number"
+        axes.set_xlabel(f"u, least {what} of unsatisfied clauses")
         axes.set_ylabel("optimum")
         axes.ticklabel_format(useOffset=False)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

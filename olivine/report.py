@@ -105,7 +105,7 @@ def report(
         record["seconds"] = round(time.perf_counter() - start, 6)
         print_json(record)
     else:
-        print(f"{output}: {verdict(answer)}")
+        print(f"{output}: {verdict(answer, source.formula.is_weighted)}")
     if answer.agree is False:
         return ExitStatus.CONTRADICTION
     return ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
@@ -128,11 +128,12 @@ def build_page(
     ]
     footer = f"olivine {__version__}; variant {answer.variant}, seed {answer.seed}"
     name = Path(file).name if file != "-" else "standard input"
-    return page.page(f"{name} in OLIVE's program", verdict(answer), sections, footer)
+    found = verdict(answer, instance.formula.is_weighted)
+    return page.page(f"{name} in OLIVE's program", found, sections, footer)
 
 
-def verdict(answer: Verification) -> str:
-    """Say in a sentence what was found."""
+def verdict(answer: Verification, weighted: bool) -> str:
+    """Say in a sentence what was found, of weights where there are any."""
     if answer.contradictions:
         return "Contradiction: " + "; ".join(answer.contradictions)
     word = {True: "Satisfiable", False: "Unsatisfiable", None: "Undecided"}
@@ -141,7 +142,8 @@ def verdict(answer: Verification) -> str:
         return f"{text}: the optimum was not proved within the limits."
     text += f": the optimum of OLIVE's program is exactly {answer.optimum}"
     if answer.satisfiable is False and answer.unsatisfied is not None:
-        text += f", the least unsatisfied weight {answer.unsatisfied}"
+        least = "unsatisfied weight" if weighted else "number of unsatisfied clauses"
+        text += f", the least {least} {answer.unsatisfied}"
     return f"{text} (proved by {', '.join(answer.optimum_by)})."
 
 
@@ -192,7 +194,11 @@ def _routes(instance: Instance, answer: Verification) -> str:
         page.table(rows, ["route", "status", "value", "seconds", "remark"]),
         page.paragraph(agree[answer.agree]),
         page.figure(
-            draw_theorem_o(instance.family.parameters, answer.unsatisfied),
+            draw_theorem_o(
+                instance.family.parameters,
+                answer.unsatisfied,
+                weighted=instance.formula.is_weighted,
+            ),
             "Theorem O: the optimum is 1 - min(top u / (3 W), p). The dotted line "
             "is 1 - p; the filled point is this formula's.",
         ),

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import olivine as package
+from olivine.cli import plain
 from tests.support.commands import CASES, ROOT, olivine, run_olivine
 
 FULL3 = str(CASES / "cadical" / "full3.cnf")
@@ -73,6 +74,33 @@ def test_usage_errors(arguments: list[str]) -> None:
     assert done.out == ""
     assert done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["verify", "a.cnf", "--variant", "papr"], "paper"),
+        (["verify", "a.cnf", "--variant", "PAPR"], "paper"),
+        (["verify", "a.cnf", "--route", "maxsatt"], "maxsat"),
+        (["solve", "a.cnf", "--engine", "mip"], "milp"),
+        (["generate", "a.cnf", "-o", "x", "--format", "graphm"], "graphml"),
+        (["claims", "theorm-o"], "theorem-o"),
+    ],
+    ids=str,
+)
+def test_unknown_words_suggest_the_nearest(arguments: list[str], near: str) -> None:
+    done = olivine(*arguments)
+    assert done.status == 2
+    said = " ".join(done.err.replace("│", " ").split()).lower()
+    assert f"did you mean '{near}'?" in said
+    assert "value error" not in said
+
+
+def test_usage_errors_in_plain_words() -> None:
+    assert plain("Value error, '' is not one of 'a', 'b'.") == (
+        "'' is not one of 'a', 'b'."
+    )
+    assert plain("anything else") == "anything else"
 
 
 @pytest.mark.parametrize("verb", [["verify"], ["solve"]])

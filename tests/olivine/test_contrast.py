@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from olivine.contrast_figure import title
 from reduction.contrast import SERIES, Plan
 from tests.support.commands import CASES, olivine, run_olivine
 
@@ -107,3 +108,9 @@ def test_multi_names_bad_input():
     refused = run_olivine("multi", "--input-format", "wcnf", "-", stdin=hard)
     assert refused.status == 2
     assert "hard" in refused.err
+
+
+def test_the_figure_counts_its_formulas() -> None:
+    one, many = (title(Plan(3, k, 1.0, 0, "paper")) for k in (1, 2))
+    assert "1 formula a size" in one
+    assert "2 formulas a size" in many

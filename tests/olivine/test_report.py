@@ -104,6 +104,17 @@ def test_undecided_pages_say_so(tmp_path) -> None:
     assert "Undecided" in look(out).text
 
 
+def test_only_weighted_formulas_have_weight(tmp_path) -> None:
+    out, weighted = tmp_path / "page.html", tmp_path / "w.wcnf"
+    done = olivine("report", FULL3, "-o", out)
+    assert "the least number of unsatisfied clauses 1 " in done.out
+    assert "u, least number of unsatisfied clauses" in out.read_text()
+    weighted.write_text("5 1 0\n3 -1 0\n")
+    done = olivine("report", weighted, "-o", out)
+    assert "the least unsatisfied weight 3 " in done.out
+    assert "u, least weight of unsatisfied clauses" in out.read_text()
+
+
 def test_bad_input_writes_nothing(tmp_path) -> None:
     out = tmp_path / "page.html"
     done = olivine("report", CASES / "odd" / "garbage.cnf", "-o", out)
