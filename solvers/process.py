@@ -313,22 +313,28 @@ def _epitaph(code: int) -> str:
 
 
 def private_memory(pid: int, borrowed: bytes = b"") -> int:
-    """Resident bytes that a process and its descendants share with no file.
+    """Bytes of memory that a process and its descendants hold for themselves.
 
-    Pages that a forked child still shares with its parent count, hence the
-    comparison with the count at the start. A descendant that is between its
-    fork and another program (Python 3.13 uses vfork for it) has the very memory
-    of its parent, whose figures are `borrowed`, and is not counted again.
+    These are the pages it has written and shares with nobody. Resident memory
+    would not do: pages that a forked child writes to where its parent has
+    freed memory are its own from then on, but were resident from the start. A
+    descendant that is between its fork and another program (Python 3.13 uses
+    vfork for it) has the very memory of its parent, whose figures are
+    `borrowed`, and is not counted again.
     """
     total = 0
     # What ended meanwhile holds nothing; that it ended, the pipe will tell.
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         with open(f"{PROC}/{pid}/statm", "rb") as file:
             figures = file.read()
-        _, resident, shared = map(int, figures.split()[:3])
         if figures == borrowed:
             return 0
-        total += max(resident - shared, 0) * os.sysconf("SC_PAGE_SIZE")
+        with open(f"{PROC}/{pid}/smaps_rollup", "rb") as file:
+            total += sum(
+                1024 * int(line.split()[1])
+                for line in file
+                if line.startswith(b"Private_Dirty:")
+            )
         for thread in os.listdir(f"{PROC}/{pid}/task"):
             with open(f"{PROC}/{pid}/task/{thread}/children", "rb") as file:
                 children = file.read().split()

@@ -124,6 +124,20 @@ def test_memory_shared_with_the_parent_is_free():
     assert (result.status, result.value) == ("done", block.size)
 
 
+@LINUX
+def test_memory_taken_over_from_the_parent_counts():
+    # Resident from the start, but the child's own once it has written to it: so
+    # is what an engine puts where the parent had freed memory.
+    block = np.ones(200 * MIB // 8)
+
+    def write_and_stay():
+        block[:] = 2.0
+        time.sleep(60)
+
+    result = run_in_child(write_and_stay, memory_limit=50 * MIB, time_limit=60)
+    assert result.message == "memory limit of 50 MiB reached"
+
+
 def test_memory_error_is_memory():
     def exhaust():
         raise MemoryError

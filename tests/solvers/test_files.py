@@ -212,7 +212,7 @@ def test_reading_within_limits(engine, tmp_path):
 def test_reading_within_memory(engine, tmp_path):
     path = tmp_path / "hard.mps"
     write_mps(market_split(4, 32, 0), path)
-    killed = read_optimum(path, engine, memory_limit=1)
+    killed = read_optimum(path, engine, memory_limit=1, time_limit=60)
     assert killed.status is Status.UNKNOWN
     assert "memory" in killed.reason
 

@@ -120,7 +120,7 @@ def test_no_time_and_no_memory_are_unknown(engine):
     assert outcome.status is Status.UNKNOWN
     assert outcome.values is None
     assert "time limit" in outcome.reason
-    outcome = solve_milp(model, engine=engine, memory_limit=1)
+    outcome = solve_milp(model, engine=engine, memory_limit=1, time_limit=60)
     assert outcome.status is Status.UNKNOWN
     assert "memory" in outcome.reason
 
