@@ -117,7 +117,9 @@ def run_in_child(
         raise ValueError(f"time limit {time_limit} is negative or no number")
     if memory_limit is not None and memory_limit < 1:
         raise ValueError(f"memory limit {memory_limit} is not positive")
-    if memory_limit is not None and not os.path.exists(f"{process.PROC}/self/smaps_rollup"):
+    if memory_limit is not None and not os.path.exists(
+        f"{process.PROC}/self/smaps_rollup"
+    ):
         raise NotImplementedError("a memory limit needs /proc, as Linux has it")
     deadline = math.inf if time_limit is None else start + time_limit
     start_method = process.Forked if _FORKS else process.Spawned
