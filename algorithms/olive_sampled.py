@@ -43,7 +43,8 @@ def olive_sampled(
     Parameters
     ----------
     environment
-        Where trajectories come from; `TabularEnvironment` makes one of an MDP.
+        Where trajectories come from; `TabularEnvironment` makes one of an MDP,
+        `olive_layered.LayeredEnvironment` one of `algorithms.environments`.
     parameters
         `olive_parameters.theorem_parameters`, or one's own.
     rng
