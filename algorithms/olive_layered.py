@@ -72,7 +72,7 @@ class LayeredEnvironment:
         self, policy: ArrayLike, n: int, rng: np.random.Generator
     ) -> list[LevelData]:
         """Draw n trajectories of a policy; the tuples at levels 1..H."""
-        drawn = self.environment.run(self._levels(policy), n, rng, transitions=True)
+        drawn = self.environment.run(self.policies(policy), n, rng, transitions=True)
         return [
             LevelData(self._shifted(tuples, level), n)
             for level, tuples in enumerate(drawn.transitions)
@@ -91,10 +91,17 @@ class LayeredEnvironment:
         """
         if not 1 <= level <= self.horizon:
             raise ValueError(f"level {level} is outside 1..{self.horizon}")
-        tuples = self.environment.roll_in(self._levels(policy), level, n, rng)
+        tuples = self.environment.roll_in(self.policies(policy), level, n, rng)
         return LevelData(self._shifted(tuples, level - 1), n)
 
-    def _levels(self, policy: ArrayLike) -> list[partial[NDArray[np.int64]]]:
+    def policies(self, policy: ArrayLike) -> list[partial[NDArray[np.int64]]]:
+        """Split a table of actions into one policy for each level.
+
+        Raises
+        ------
+        ValueError
+            If it has not one action for each observation.
+        """
         table = np.asarray(policy, dtype=np.int64)
         if table.shape != (int(self.offsets[-1]),):
             raise ValueError(

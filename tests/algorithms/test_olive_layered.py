@@ -21,7 +21,7 @@ PARAMETERS = OliveParameters(
 
 def lost(environment, layered, policy) -> Fraction:
     truth = environment.truth
-    return truth.optimal_value - truth.policy_value(layered._levels(policy))
+    return truth.optimal_value - truth.policy_value(layered.policies(policy))
 
 
 @pytest.mark.parametrize("name", ["random-finite", "tabular"])
