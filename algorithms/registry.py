@@ -19,13 +19,13 @@ import numpy as np
 
 from algorithms.class_choice import Kind
 from algorithms.environments.protocol import Environment
-from algorithms.local_values import Observer
 from algorithms.result import LearningResult
+from algorithms.valor.local_values import Observer
 
 ParameterKind = Literal["theorem", "paper", "practical"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
 
-MODULES = ["algorithms.valor_learning"]
+MODULES = ["algorithms.valor.learning"]
 """Modules that register algorithms when imported, in the order of the list."""
 
 
@@ -77,6 +77,10 @@ class Algorithm:
         Kind of classes when nobody chooses.
     settings
         Names of its settings, with a word on each.
+    assumptions
+        What its guarantee asks of the classes: names of `algorithms.assumptions`
+        ("policy-realizability", "value-realizability", "policy-value-completeness",
+        "policy-completeness").
     """
 
     name: str
@@ -84,6 +88,7 @@ class Algorithm:
     run: Callable[[Task], LearningResult]
     default_classes: Kind = "tabular"
     settings: Mapping[str, str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
 
 
 _ALGORITHMS: dict[str, Algorithm] = {}

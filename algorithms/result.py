@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from algorithms.seeds import RecordedSeed
+
 Status = Literal["success", "failure"]
 
 Scope = Literal["premise", "always", "event", "probable", "fact"]
@@ -100,6 +102,8 @@ class LearningResult:
         Whether it failed because of something impossible in the good event.
     unhonoured
         Oracle calls that could not certify the accuracy asked for.
+    seed
+        The generator that was handed in, as it stood before the run.
     """
 
     algorithm: str
@@ -117,6 +121,7 @@ class LearningResult:
     seconds: float = 0.0
     event_failed: bool = False
     unhonoured: int = 0
+    seed: RecordedSeed | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -145,4 +150,5 @@ class LearningResult:
             "parameters": dict(self.parameters),
             "monitors": {k: m.to_json() for k, m in self.monitors.items()},
             "contradictions": self.contradictions,
+            "seed": None if self.seed is None else self.seed.to_json(),
         }

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.olive_enumeration import (
+from algorithms.olive.enumeration import (
     enumerate_policies,
     policy_choices,
     policy_optimum,
 )
-from algorithms.olive_program import OliveProgram, Pair
+from algorithms.olive.program import OliveProgram, Pair
 from reduction.family import Family
 from reduction.random_formula import random_ksat
 

@@ -24,7 +24,7 @@ import time
 
 import numpy as np
 
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.program import OliveProgram
 from reduction.family import Family, Variant
 from reduction.formula import Formula, ThreeSat
 from reduction.random_formula import random_ksat

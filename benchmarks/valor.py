@@ -36,8 +36,8 @@ from algorithms.parameters import (
     PracticalParameters,
     TheoremParameters,
 )
-from algorithms.valor import valor
-from algorithms.valor_constrained import valor_constrained
+from algorithms.valor.constrained import valor_constrained
+from algorithms.valor.pooled import valor
 
 LEARN = {VALOR: valor, CONSTRAINED: valor_constrained}
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # imported; the order here is the order of the ledger.
 MODULES = (
     "algorithms.oracles.claims",
-    "algorithms.claims_olive",
-    "algorithms.claims_valor",
+    "algorithms.olive.claims",
+    "algorithms.valor.claims",
     "reduction.claims",
 )
 

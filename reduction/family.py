@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from algorithms.columns import exact_sum
 from algorithms.distribution import Distributions
 from algorithms.mdp import TabularMDP
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.program import OliveProgram
 from reduction.layout import Layout
 from reduction.sizes import Sizes, clause_transitions, declared_sizes
 from reduction.transitions import transitions

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.distribution import Distribution
-from algorithms.olive_exact import olive_exact
-from algorithms.olive_interfaces import Optimiser
-from algorithms.olive_loop import OliveResult
-from algorithms.tiebreak import ScriptedTiebreak, Tiebreak
+from algorithms.olive.exact import olive_exact
+from algorithms.olive.interfaces import Optimiser
+from algorithms.olive.loop import OliveResult
+from algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
 from reduction.family import Family, as_assignment
 from reduction.run_functions import q_functions
 
@@ -102,7 +102,7 @@ def honest_run(
     family, y
         The member; None is the all-zero one.
     optimiser, tiebreak, all_levels, max_rounds
-        As in `algorithms.olive_exact.olive_exact`.
+        As in `algorithms.olive.exact.olive_exact`.
 
     Raises
     ------

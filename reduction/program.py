@@ -32,7 +32,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from algorithms.olive_program import Form
+from algorithms.olive.program import Form
 from reduction.family import Family
 from reduction.formulations.faithful import faithful
 from reduction.formulations.projected import projected

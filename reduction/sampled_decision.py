@@ -2,7 +2,7 @@
 
 OLIVE never sees exact expectations. Here each distribution of the hard program
 is replaced by a data set of n tuples, drawn on a member M_y with uniform actions,
-and the program over them (`algorithms.olive_sampled_program`) is asked for the
+and the program over them (`algorithms.olive.sampled_program`) is asked for the
 least tolerance φ̂ at which g(s0) = 1 is feasible. At a tolerance φ it then calls
 the formula satisfiable exactly if φ̂ ≤ φ. So one trial tells at which tolerances
 the decision *survives* sampling,
@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from algorithms.data import EmpiricalMeasure
-from algorithms.olive_environment import TabularEnvironment
-from algorithms.olive_sampled_program import SampledConstraint, SampledProgram
-from algorithms.olive_tolerance import LeastTolerance, least_tolerance
+from algorithms.olive.environment import TabularEnvironment
+from algorithms.olive.sampled_program import SampledConstraint, SampledProgram
+from algorithms.olive.tolerance import LeastTolerance, least_tolerance
 from reduction.family import Family
 from reduction.tolerance import tolerance_ceiling
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from algorithms.olive_tolerance import least_tolerance
+from algorithms.olive.tolerance import least_tolerance
 from algorithms.pair import Pair
 from reduction.family import Family
 from reduction.variants import Parameters, Variant

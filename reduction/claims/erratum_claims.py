@@ -14,8 +14,8 @@ import numpy as np
 from algorithms.claims import Evidence, claim
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_enumeration import enumerate_policies
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.enumeration import enumerate_policies
+from algorithms.olive.program import OliveProgram
 from algorithms.pair import Pair
 from reduction.claims.instances import contradiction, families
 from reduction.family import Family, Variant

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from algorithms.claims import Evidence, claim
-from algorithms.olive_enumeration import policy_optimum
+from algorithms.olive.enumeration import policy_optimum
 from reduction.claims.instances import (
     assignments,
     contradiction,

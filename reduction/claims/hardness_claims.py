@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from algorithms.claims import Evidence, claim
-from algorithms.olive_program import Form, OliveProgram
+from algorithms.olive.program import Form, OliveProgram
 from algorithms.pair import Pair
 from reduction.claims.instances import (
     assignments,

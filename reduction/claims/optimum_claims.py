@@ -7,8 +7,8 @@ import math
 from fractions import Fraction
 
 from algorithms.claims import Evidence, claim
-from algorithms.olive_enumeration import enumerate_policies, policy_choices
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.enumeration import enumerate_policies, policy_choices
+from algorithms.olive.program import OliveProgram
 from algorithms.pair import Pair
 from reduction.claims.instances import (
     contradiction,

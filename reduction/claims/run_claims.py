@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from algorithms.claims import Evidence, claim
 from algorithms.distribution import Distribution
-from algorithms.olive_program import OliveProgram, average_bellman_errors
+from algorithms.olive.program import OliveProgram, average_bellman_errors
 from algorithms.pair import Pair
 from reduction.claims.instances import assignments, families
 from reduction.family import Family, Variant

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from algorithms.claims import Evidence, claim
-from algorithms.olive_optimisers import BranchAndBound
-from algorithms.tiebreak import RandomTiebreak, SolverTiebreak
+from algorithms.olive.optimisers import BranchAndBound
+from algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
 from reduction.claims.instances import (
     contradiction,
     eight_clauses,

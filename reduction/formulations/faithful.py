@@ -5,7 +5,7 @@ The variables are those of OLIVE's program: g(x) for every state, and a binary
 and π any greedy policy). The constraints are one average Bellman error for each
 distribution; that an action's equation binds only when π takes it is said with
 the least big-M constants. Nothing is known here of formulas: the model is
-`algorithms.olive_model` of the family's all-zero member, and it is built as
+`algorithms.olive.model` of the family's all-zero member, and it is built as
 well for a tolerance φ > 0 and another range of g.
 
 It is the reference for the other formulations, and slow: HiGHS and CBC do not
@@ -20,9 +20,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.olive_enumeration import policy_optimum
-from algorithms.olive_model import ProgramModel
-from algorithms.olive_program import Form, OliveProgram
+from algorithms.olive.enumeration import policy_optimum
+from algorithms.olive.model import ProgramModel
+from algorithms.olive.program import Form, OliveProgram
 from algorithms.pair import Pair
 from reduction.family import Family
 from reduction.formulations.reduction_model import ReductionModel, Values

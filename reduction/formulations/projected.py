@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.olive_program import Form
+from algorithms.olive.program import Form
 from reduction.family import Family, as_assignment
 from reduction.formulations.reduction_model import (
     ReductionModel,

@@ -19,19 +19,19 @@ from algorithms.classes import (
     TabularValueClass,
 )
 from algorithms.columns import object_array
-from algorithms.deviations import (
+from algorithms.environments import make
+from algorithms.monitors import Tally, with_monitors
+from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
+from algorithms.realizability import realizability
+from algorithms.result import LearningResult, MonitorReport, contradictions
+from algorithms.valor.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
     policy_differences,
     value_differences,
 )
-from algorithms.environments import make
-from algorithms.local_values import ConsensusTest, Iteration, Triple
-from algorithms.monitors import Tally, with_monitors
-from algorithms.monitors_valor import ValorMonitors
-from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
-from algorithms.realizability import realizability
-from algorithms.result import LearningResult, MonitorReport, contradictions
+from algorithms.valor.local_values import ConsensusTest, Iteration, Triple
+from algorithms.valor.monitors import ValorMonitors
 
 seeds = st.integers(0, 2**32)
 

@@ -23,15 +23,15 @@ from algorithms.olive import (
     olive_exact,
     pairs_of_q_functions,
 )
-from algorithms.olive_enumeration import enumerate_policies
-from algorithms.olive_program import (
+from algorithms.olive.enumeration import enumerate_policies
+from algorithms.olive.program import (
     Distribution,
     OliveProgram,
     Pair,
     average_bellman_errors,
 )
+from algorithms.olive.tiebreak import RoundProblem
 from algorithms.random_mdp import random_tabular_mdp
-from algorithms.tiebreak import RoundProblem
 from tests.support.tabular import all_policies, mdps
 
 HALF = Fraction(1, 2)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_enumeration import (
+from algorithms.olive.enumeration import (
     enumerate_policies,
     policy_choices,
     policy_optimum,
 )
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.program import OliveProgram
 from algorithms.random_mdp import random_tabular_mdp
 from solvers.milp import solve_milp
 from solvers.outcome import Status

@@ -9,8 +9,8 @@ from algorithms.data import END
 from algorithms.environments import make
 from algorithms.environments.tabular import from_mdp
 from algorithms.olive import olive_sampled
-from algorithms.olive_layered import LayeredEnvironment
-from algorithms.olive_parameters import OliveParameters
+from algorithms.olive.layered import LayeredEnvironment
+from algorithms.olive.parameters import OliveParameters
 from algorithms.random_mdp import random_tabular_mdp
 
 # Means over 10^12 draws are within 10^-5 of the truth, far below 1/100.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from algorithms.distribution import Distribution, Distributions
 from algorithms.mdp import TabularMDP
-from algorithms.olive_program import (
+from algorithms.olive.program import (
     OliveProgram,
     Violation,
     average_bellman_errors,

@@ -24,8 +24,8 @@ from algorithms.olive import (
     tabular_log_size,
     theorem_parameters,
 )
-from algorithms.olive_program import OliveProgram, Pair
-from algorithms.olive_sampled_program import (
+from algorithms.olive.program import OliveProgram, Pair
+from algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,

@@ -21,10 +21,8 @@ from algorithms.classes import (
 )
 from algorithms.environments import make
 from algorithms.environments.finite_lists import from_lists
-from algorithms.local_values import EventFailedError, Observer
 from algorithms.metaalg import metaalg
 from algorithms.monitors import with_monitors
-from algorithms.monitors_valor import ValorMonitors
 from algorithms.oracles.ledger import Ledger, guard, reveal
 from algorithms.parameters import (
     CONSTRAINED,
@@ -32,9 +30,11 @@ from algorithms.parameters import (
     PracticalParameters,
     TheoremParameters,
 )
-from algorithms.valor import LocalValues, pooled_step, valor
-from algorithms.valor_constrained import constrained_step, valor_constrained
-from algorithms.valor_instances import late_discovery, sacrificed, wrongly_pruned
+from algorithms.valor.constrained import constrained_step, valor_constrained
+from algorithms.valor.instances import late_discovery, sacrificed, wrongly_pruned
+from algorithms.valor.local_values import EventFailedError, Observer
+from algorithms.valor.monitors import ValorMonitors
+from algorithms.valor.pooled import LocalValues, pooled_step, valor
 
 ALGORITHMS = {VALOR: valor, CONSTRAINED: valor_constrained}
 both = pytest.mark.parametrize("name", ALGORITHMS)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from algorithms import claims_valor
 from algorithms.claims import registered
+from algorithms.valor import claims as claims_valor
 
 PAGE = Path(__file__).parents[2] / "docs" / "valor.md"
 ENTRIES = [c for c in registered() if c.id.startswith("valor-")]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-import algorithms.claims_olive
+import algorithms.olive.claims
 import reduction.claims.tolerance_claims as tolerance_claims
 from algorithms.claims import registered
 
@@ -24,7 +24,7 @@ ENTRIES = {entry.id: entry for entry in registered() if entry.id in EXPECTED}
 
 def test_all_are_registered() -> None:
     assert set(ENTRIES) == EXPECTED
-    assert algorithms.claims_olive.__doc__
+    assert algorithms.olive.claims.__doc__
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.olive_program import OliveProgram, Pair
+from algorithms.olive.program import OliveProgram, Pair
 from reduction.family import Family, Variant, declared_sizes, default_penalty
 from reduction.layout import CLAUSE_BITS, Layout
 from tests.support.families import (

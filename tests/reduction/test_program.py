@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from algorithms.olive_enumeration import enumerate_policies
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.enumeration import enumerate_policies
+from algorithms.olive.program import OliveProgram
 from reduction.family import Family, Variant
 from reduction.optimum import optimum, step
 from reduction.program import FORMS, FORMULATIONS, build

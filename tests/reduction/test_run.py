@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.olive_enumeration import enumerate_policies
-from algorithms.olive_program import OliveProgram, average_bellman_errors
+from algorithms.olive.enumeration import enumerate_policies
+from algorithms.olive.program import OliveProgram, average_bellman_errors
 from algorithms.pair import Pair
 from reduction.dimacs import read_dimacs
 from reduction.family import Family, Variant

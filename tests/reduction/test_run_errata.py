@@ -7,8 +7,8 @@ import pytest
 
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_enumeration import enumerate_policies
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.enumeration import enumerate_policies
+from algorithms.olive.program import OliveProgram
 from algorithms.pair import Pair
 from reduction.family import Family
 from reduction.run import adversarial_run

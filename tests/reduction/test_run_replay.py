@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.distribution import Distribution
-from algorithms.olive_program import OliveProgram, average_bellman_errors
+from algorithms.olive.program import OliveProgram, average_bellman_errors
 from algorithms.pair import Pair
 from reduction.run_check import Replay
 from reduction.run_schedule import Setting

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from algorithms.olive_enumeration import enumerate_policies
+from algorithms.olive.enumeration import enumerate_policies
 from reduction.family import Family
 from reduction.optimum import optimum
 from reduction.witness import back, check, forward

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.olive_program import OliveProgram
-from algorithms.olive_tolerance import LeastTolerance, least_tolerance
+from algorithms.olive.program import OliveProgram
+from algorithms.olive.tolerance import LeastTolerance, least_tolerance
 from reduction.family import Family, Variant
 from reduction.sampled_decision import Survival, sampled_program, survival
 from reduction.tolerance import (

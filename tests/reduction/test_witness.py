@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.olive_program import Pair
+from algorithms.olive.program import Pair
 from reduction.family import Family, Variant
 from reduction.optimum import optimum
 from reduction.witness import back, check, forward, violations

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from algorithms.olive_enumeration import enumerate_policies, policy_choices
+from algorithms.olive.enumeration import enumerate_policies, policy_choices
 from reduction.family import Family, Variant
 from reduction.formula import Formula
 from tests.support.families import VARIANTS, penalties

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.program import OliveProgram
 from reduction.family import Family, Variant
 from reduction.run_functions import QFunction, q_functions
 from reduction.run_schedule import Move

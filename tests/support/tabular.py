@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_program import OliveProgram
+from algorithms.olive.program import OliveProgram
 from algorithms.pair import Pair
 
 REWARDS = [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(-1, 4)]

@@ -19,9 +19,9 @@ from algorithms.classes import (
 )
 from algorithms.environments.finite_lists import from_lists
 from algorithms.environments.protocol import Environment
-from algorithms.local_values import Triple
 from algorithms.parameters import PracticalParameters
-from algorithms.valor import LocalValues
+from algorithms.valor.local_values import Triple
+from algorithms.valor.pooled import LocalValues
 
 HALF = Fraction(1, 2)
 

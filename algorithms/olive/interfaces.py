@@ -14,7 +14,7 @@ from algorithms.pair import Pair
 from solvers.model import LinearModel
 
 if TYPE_CHECKING:
-    from algorithms.olive_program import Form
+    from algorithms.olive.program import Form
 
 
 class PairModel(Protocol):

@@ -18,7 +18,7 @@ from algorithms.ragged import gather
 
 if TYPE_CHECKING:
     from algorithms.mdp import TabularMDP
-    from algorithms.olive_program import OliveProgram
+    from algorithms.olive.program import OliveProgram
 
 
 @dataclass(frozen=True)

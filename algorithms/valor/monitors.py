@@ -36,19 +36,19 @@ from numpy.typing import NDArray
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.columns import object_array
 from algorithms.data import EmpiricalMeasure
-from algorithms.deviations import (
-    largest_policy_deviation,
-    largest_value_deviation,
-    policy_differences,
-    value_differences,
-)
 from algorithms.environments.protocol import Environment
-from algorithms.local_values import Iteration, Observer, Path, Triple
 from algorithms.monitors import Tally
 from algorithms.oracles.ledger import reveal
 from algorithms.parameters import CONSTRAINED, Parameters
 from algorithms.realizability import realizability
 from algorithms.result import LearningResult, MonitorReport, Scope
+from algorithms.valor.deviations import (
+    largest_policy_deviation,
+    largest_value_deviation,
+    policy_differences,
+    value_differences,
+)
+from algorithms.valor.local_values import Iteration, Observer, Path, Triple
 
 _FEATURES = "observations are features: there are no codes to sum over"
 

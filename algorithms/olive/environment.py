@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.data import END, EmpiricalMeasure
 from algorithms.mdp import TabularMDP
-from algorithms.olive_sampled_program import LevelData
+from algorithms.olive.sampled_program import LevelData
 
 MAX_TRAJECTORIES = 2**53
 """Counts above this are not exact in numpy's samplers."""

@@ -30,8 +30,8 @@ from algorithms.pair import Pair
 from algorithms.ragged import as_integers
 
 if TYPE_CHECKING:
-    from algorithms.olive_program import Form
-    from algorithms.olive_sampled_model import SampledModel
+    from algorithms.olive.program import Form
+    from algorithms.olive.sampled_model import SampledModel
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class SampledProgram:
         ValueError
             If the form is unknown.
         """
-        from algorithms.olive_sampled_model import sampled_model
+        from algorithms.olive.sampled_model import sampled_model
 
         return sampled_model(self, form)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.data import END, EmpiricalMeasure
 from algorithms.environments.protocol import Environment
-from algorithms.olive_sampled_program import LevelData
+from algorithms.olive.sampled_program import LevelData
 
 
 class LayeredEnvironment:

@@ -18,11 +18,11 @@ import numpy as np
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment
-from algorithms.local_values import EventFailedError, Observer
 from algorithms.oracles.multi import ClassificationSet, multi
 from algorithms.parameters import CONSTRAINED, Parameters
 from algorithms.result import LearningResult
-from algorithms.valor import LocalValues, learn_local_values, pooled_step
+from algorithms.valor.local_values import EventFailedError, Observer
+from algorithms.valor.pooled import LocalValues, learn_local_values, pooled_step
 
 
 def constrained_step(run: LocalValues, level: int) -> Any:

@@ -24,7 +24,6 @@ from algorithms.classes import (
 )
 from algorithms.environments import make
 from algorithms.monitors import with_monitors
-from algorithms.monitors_valor import ValorMonitors
 from algorithms.oracles.ledger import reveal
 from algorithms.parameters import (
     CONSTRAINED,
@@ -35,14 +34,15 @@ from algorithms.parameters import (
 )
 from algorithms.policies import action_weights
 from algorithms.result import LearningResult
-from algorithms.valor import pooled_step, valor
-from algorithms.valor_constrained import constrained_step, valor_constrained
-from algorithms.valor_instances import (
+from algorithms.valor.constrained import constrained_step, valor_constrained
+from algorithms.valor.instances import (
     Instance,
     late_discovery,
     sacrificed,
     wrongly_pruned,
 )
+from algorithms.valor.monitors import ValorMonitors
+from algorithms.valor.pooled import pooled_step, valor
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 _RUNS = 6

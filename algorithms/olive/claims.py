@@ -10,19 +10,19 @@ from algorithms.claims import Evidence, claim
 from algorithms.data import EmpiricalMeasure
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_environment import TabularEnvironment
-from algorithms.olive_exact import olive_exact
-from algorithms.olive_optimisers import BranchAndBound
-from algorithms.olive_parameters import tabular_log_size, theorem_parameters
-from algorithms.olive_program import OliveProgram
-from algorithms.olive_sampled import olive_sampled
-from algorithms.olive_sampled_program import (
+from algorithms.olive.environment import TabularEnvironment
+from algorithms.olive.exact import olive_exact
+from algorithms.olive.optimisers import BranchAndBound
+from algorithms.olive.parameters import tabular_log_size, theorem_parameters
+from algorithms.olive.program import OliveProgram
+from algorithms.olive.sampled import olive_sampled
+from algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,
 )
+from algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
 from algorithms.random_mdp import random_tabular_mdp
-from algorithms.tiebreak import RandomTiebreak, SolverTiebreak
 
 _MDPS = 10
 _SAMPLED = 10

@@ -25,8 +25,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.olive_program import OliveProgram
-from algorithms.olive_terms import (
+from algorithms.olive.program import OliveProgram
+from algorithms.olive.terms import (
     Backup,
     distinct_actions,
     needed_states,

@@ -50,13 +50,6 @@ from numpy.typing import NDArray
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.data import EmpiricalMeasure, pool
 from algorithms.environments.protocol import Environment
-from algorithms.local_values import (
-    ConsensusTest,
-    EventFailedError,
-    Observer,
-    Path,
-    Triple,
-)
 from algorithms.metaalg import check_fit, metaalg
 from algorithms.oracles.csc import csc, importance_costs
 from algorithms.oracles.functionals import Constraint, Functional
@@ -65,6 +58,14 @@ from algorithms.oracles.lp import ValueProgram
 from algorithms.oracles.results import CscResult, LpResult
 from algorithms.parameters import Parameters
 from algorithms.result import LearningResult
+from algorithms.seeds import RecordedSeed
+from algorithms.valor.local_values import (
+    ConsensusTest,
+    EventFailedError,
+    Observer,
+    Path,
+    Triple,
+)
 
 PolicyStep = Callable[["LocalValues", int], Any]
 """Line 4 of polvalfun: π̂_h from the data sets of level h."""
@@ -371,6 +372,7 @@ def learn_local_values(
     """Run MetaAlg with dfslearn and any policy step; arguments as for `valor`."""
     check_fit(environment, parameters, value_class, policy_class, name)
     start, before = time.perf_counter(), environment.trajectories
+    seed = RecordedSeed.of(rng)
     run = LocalValues(
         environment, value_class, policy_class, parameters, rng, observers
     )
@@ -399,6 +401,7 @@ def learn_local_values(
         seconds=time.perf_counter() - start,
         event_failed=outcome.event_failed,
         unhonoured=sum(not call.honoured for call in ledger.entries),
+        seed=seed,
     )
 
 

@@ -32,13 +32,13 @@ from fractions import Fraction
 
 from algorithms.distribution import Distribution
 from algorithms.mdp import TabularMDP
-from algorithms.olive_interfaces import Optimiser
-from algorithms.olive_loop import OliveResult, run_rounds
-from algorithms.olive_optimisers import Milp
-from algorithms.olive_program import OliveProgram, average_bellman_errors
+from algorithms.olive.interfaces import Optimiser
+from algorithms.olive.loop import OliveResult, run_rounds
+from algorithms.olive.optimisers import Milp
+from algorithms.olive.program import OliveProgram, average_bellman_errors
+from algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 from algorithms.pair import Pair
 from algorithms.planning import state_distributions
-from algorithms.tiebreak import SolverTiebreak, Tiebreak
 
 
 def olive_exact(
@@ -106,7 +106,7 @@ def olive_exact(
 
 
 class ExactWorld:
-    """A tabular MDP whose expectations are known; see `algorithms.olive_loop`.
+    """A tabular MDP whose expectations are known; see `algorithms.olive.loop`.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ from algorithms.ragged import (
 )
 
 if TYPE_CHECKING:
-    from algorithms.olive_model import ProgramModel
+    from algorithms.olive.model import ProgramModel
 
 __all__ = [
     "Distribution",
@@ -172,7 +172,7 @@ class OliveProgram:
     def to_model(self, form: Form = "value-policy") -> ProgramModel:
         """Write the program as a mixed-integer linear model.
 
-        See `algorithms.olive_model` for the two forms and why their optimum is
+        See `algorithms.olive.model` for the two forms and why their optimum is
         the program's.
 
         Raises
@@ -180,7 +180,7 @@ class OliveProgram:
         ValueError
             If the form is unknown.
         """
-        from algorithms.olive_model import program_model
+        from algorithms.olive.model import program_model
 
         return program_model(self, form)
 

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from algorithms.olive_interfaces import Answer, Optimiser, Program
+from algorithms.olive.interfaces import Answer, Optimiser, Program
 from algorithms.pair import Pair
 
 LevelRule = Literal["first", "last", "largest"]

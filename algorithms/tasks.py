@@ -1,4 +1,8 @@
-"""VALOR and its constrained form as entries of the registry of algorithms."""
+"""What the entries of the registry share: classes, parameters and settings of a task.
+
+An algorithm's own module turns a `registry.Task` into a run; these functions
+read the task's settings, draw its classes and check that they are realizable.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,11 @@ from typing import Any
 
 from algorithms.class_choice import make_classes
 from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from algorithms.environments.protocol import Environment, require_deterministic
-from algorithms.monitors import with_monitors
-from algorithms.monitors_valor import ValorMonitors
-from algorithms.parameters import (
-    CONSTRAINED,
-    VALOR,
-    Parameters,
-    PracticalParameters,
-    TheoremParameters,
-)
+from algorithms.environments.protocol import Environment
+from algorithms.parameters import Parameters, PracticalParameters, TheoremParameters
 from algorithms.realizability import realizability
-from algorithms.registry import Algorithm, Task, register
+from algorithms.registry import Task
 from algorithms.result import LearningResult
-from algorithms.valor import valor
-from algorithms.valor_constrained import valor_constrained
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",
@@ -116,9 +110,10 @@ def refuse_unrealizable(
         )
 
 
-def _log_sizes(
+def log_sizes(
     values: ValueClassByLevel, policies: PolicyClassByLevel
 ) -> tuple[float, float]:
+    """Logarithms of |G| and |Π|; ValueError where a class is not finite."""
     try:
         return values.log_size(), policies.log_size()
     except ValueError as error:
@@ -128,47 +123,8 @@ def _log_sizes(
         ) from None
 
 
-def _runner(
-    name: str, learn: Callable[..., LearningResult]
-) -> Callable[[Task], LearningResult]:
-    def run(task: Task) -> LearningResult:
-        require_deterministic(task.environment, name)
-        values, policies = classes_of(task)
-        parameters = choose_parameters(task, name, lambda: _log_sizes(values, policies))
-        monitors = ValorMonitors(task.environment, values, policies, parameters)
-        result = learn(
-            task.environment,
-            values,
-            policies,
-            parameters,
-            task.rng,
-            observers=(monitors, *task.observers),
-        )
-        return with_monitors(result, monitors.reports(result))
-
-    return run
-
-
 def true_value(environment: Environment, result: LearningResult) -> Fraction | None:
     """V^π of the policies returned, where it is known exactly."""
     if result.policies is None or not environment.truth.exact:
         return None
     return environment.truth.policy_value(list(result.policies))
-
-
-register(
-    Algorithm(
-        VALOR,
-        "values stored locally, pooled policy step (Algorithms 1 to 3)",
-        _runner(VALOR, valor),
-        settings=SETTINGS,
-    )
-)
-register(
-    Algorithm(
-        CONSTRAINED,
-        "VALOR with a constrained policy step (Algorithm 4)",
-        _runner(CONSTRAINED, valor_constrained),
-        settings=SETTINGS,
-    )
-)

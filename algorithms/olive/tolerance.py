@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from algorithms.olive_program import OliveProgram
-from algorithms.olive_sampled_program import SampledProgram
+from algorithms.olive.program import OliveProgram
+from algorithms.olive.sampled_program import SampledProgram
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
 from solvers.milp import confirm

@@ -13,18 +13,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from algorithms.olive_environment import SampledEnvironment
-from algorithms.olive_interfaces import Optimiser
-from algorithms.olive_loop import OliveResult, run_rounds
-from algorithms.olive_optimisers import Milp
-from algorithms.olive_parameters import OliveParameters
-from algorithms.olive_sampled_program import (
+from algorithms.olive.environment import SampledEnvironment
+from algorithms.olive.interfaces import Optimiser
+from algorithms.olive.loop import OliveResult, run_rounds
+from algorithms.olive.optimisers import Milp
+from algorithms.olive.parameters import OliveParameters
+from algorithms.olive.sampled_program import (
     SampledConstraint,
     SampledProgram,
     on_policy_error,
 )
+from algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 from algorithms.pair import Pair
-from algorithms.tiebreak import SolverTiebreak, Tiebreak
 
 
 def olive_sampled(
@@ -44,9 +44,9 @@ def olive_sampled(
     ----------
     environment
         Where trajectories come from; `TabularEnvironment` makes one of an MDP,
-        `olive_layered.LayeredEnvironment` one of `algorithms.environments`.
+        `layered.LayeredEnvironment` one of `algorithms.environments`.
     parameters
-        `olive_parameters.theorem_parameters`, or one's own.
+        `parameters.theorem_parameters`, or one's own.
     rng
         The randomness of the data.
     optimiser
@@ -81,7 +81,7 @@ def olive_sampled(
 
 
 class SampledWorld:
-    """An environment seen through data sets; see `algorithms.olive_loop`.
+    """An environment seen through data sets; see `algorithms.olive.loop`.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algorithms.olive_interfaces import Answer, PairModel, Program
+from algorithms.olive.interfaces import Answer, PairModel, Program
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
 from solvers.milp import confirm
@@ -27,7 +27,7 @@ from solvers.outcome import LinearOutcome, Status
 from solvers.scaled_milp import propose
 
 if TYPE_CHECKING:
-    from algorithms.olive_program import Form
+    from algorithms.olive.program import Form
 
 _LARGEST_WEIGHT = 100
 

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.olive_terms import (
+from algorithms.olive.terms import (
     Backup,
     action_classes,
     backup_range,
@@ -61,7 +61,7 @@ from algorithms.pair import Pair
 from solvers.model import LinearModel
 
 if TYPE_CHECKING:
-    from algorithms.olive_program import Form, OliveProgram
+    from algorithms.olive.program import Form, OliveProgram
 
 
 @dataclass

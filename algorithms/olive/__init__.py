@@ -1,0 +1,65 @@
+"""OLIVE, the algorithm of Jiang et al. 2017: the door to its parts.
+
+Optimism led iterative value-function elimination explores with a policy that
+promises most among all that still satisfy the average Bellman equations seen so
+far. It needs polynomially many samples wherever the Bellman rank is small, and
+solves a program each round that is NP-hard already for tabular classes: that is
+what this project is about.
+
+===============================  ==============================================
+`olive_exact`                    exact expectations on tabular MDPs, rationals
+`olive_sampled`                  data sets, with `theorem_parameters`
+`Milp`, `BranchAndBound`         tabular classes, in both forms: (g, π) and Q
+`FinitePairs`                    finite classes; `pairs_of_q_functions`
+`SolverTiebreak`,                which maximiser and which level
+`RandomTiebreak`,
+`ScriptedTiebreak`
+===============================  ==============================================
+
+Source: Jiang, Krishnamurthy, Agarwal, Langford, Schapire, "Contextual Decision
+Processes with Low Bellman Rank are PAC-Learnable", ICML 2017; the algorithm's
+statement and constants are recalled, as no public implementation exists.
+"""
+
+from __future__ import annotations
+
+from algorithms.olive.environment import SampledEnvironment, TabularEnvironment
+from algorithms.olive.exact import olive_exact
+from algorithms.olive.interfaces import Answer, Optimiser
+from algorithms.olive.loop import OliveResult, OliveRound
+from algorithms.olive.optimisers import BranchAndBound, FinitePairs, Milp
+from algorithms.olive.parameters import (
+    OliveParameters,
+    tabular_log_size,
+    theorem_parameters,
+)
+from algorithms.olive.q_functions import pairs_of_q_functions
+from algorithms.olive.sampled import olive_sampled
+from algorithms.olive.tiebreak import (
+    RandomTiebreak,
+    ScriptedTiebreak,
+    SolverTiebreak,
+    Tiebreak,
+)
+
+__all__ = [
+    "Answer",
+    "BranchAndBound",
+    "FinitePairs",
+    "Milp",
+    "OliveParameters",
+    "OliveResult",
+    "OliveRound",
+    "Optimiser",
+    "RandomTiebreak",
+    "SampledEnvironment",
+    "ScriptedTiebreak",
+    "SolverTiebreak",
+    "TabularEnvironment",
+    "Tiebreak",
+    "olive_exact",
+    "olive_sampled",
+    "pairs_of_q_functions",
+    "tabular_log_size",
+    "theorem_parameters",
+]

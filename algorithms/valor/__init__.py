@@ -1,0 +1,12 @@
+"""VALOR: values stored locally for RL (paper, Algorithms 1 to 4).
+
+======================  =======================================================
+`valor`                 dfslearn and the pooled policy step (Algorithms 1 to 3)
+`valor_constrained`     the same with the constrained policy step (Algorithm 4)
+======================  =======================================================
+"""
+
+from algorithms.valor.constrained import valor_constrained
+from algorithms.valor.pooled import valor
+
+__all__ = ["valor", "valor_constrained"]

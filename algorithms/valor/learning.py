@@ -1,0 +1,58 @@
+"""VALOR and its constrained form as entries of the registry of algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from algorithms.environments.protocol import require_deterministic
+from algorithms.monitors import with_monitors
+from algorithms.parameters import CONSTRAINED, VALOR
+from algorithms.registry import Algorithm, Task, register
+from algorithms.result import LearningResult
+from algorithms.tasks import SETTINGS, choose_parameters, classes_of, log_sizes
+from algorithms.valor.constrained import valor_constrained
+from algorithms.valor.monitors import ValorMonitors
+from algorithms.valor.pooled import valor
+
+REALIZABILITY = ("policy-realizability", "value-realizability")
+
+
+def _runner(
+    name: str, learn: Callable[..., LearningResult]
+) -> Callable[[Task], LearningResult]:
+    def run(task: Task) -> LearningResult:
+        require_deterministic(task.environment, name)
+        values, policies = classes_of(task)
+        parameters = choose_parameters(task, name, lambda: log_sizes(values, policies))
+        monitors = ValorMonitors(task.environment, values, policies, parameters)
+        result = learn(
+            task.environment,
+            values,
+            policies,
+            parameters,
+            task.rng,
+            observers=(monitors, *task.observers),
+        )
+        return with_monitors(result, monitors.reports(result))
+
+    return run
+
+
+register(
+    Algorithm(
+        VALOR,
+        "values stored locally, pooled policy step (Algorithms 1 to 3)",
+        _runner(VALOR, valor),
+        settings=SETTINGS,
+        assumptions=REALIZABILITY,
+    )
+)
+register(
+    Algorithm(
+        CONSTRAINED,
+        "VALOR with a constrained policy step (Algorithm 4)",
+        _runner(CONSTRAINED, valor_constrained),
+        settings=SETTINGS,
+        assumptions=REALIZABILITY,
+    )
+)
