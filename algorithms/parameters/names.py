@@ -1,0 +1,4 @@
+"""Names of the algorithms whose constants are built in."""
+
+VALOR = "valor"
+CONSTRAINED = "valor-constrained"

@@ -1,0 +1,51 @@
+"""Rationals of decimal digits, rounding up, and checks of ranges."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+Number = int | float | Fraction
+
+
+def rational(value: Number) -> Fraction:
+    """Rational that a number's decimal digits stand for (0.1 is 1/10).
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinity or no number.
+    """
+    if isinstance(value, Fraction):
+        return value
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is no finite number") from None
+
+
+def ratio_up(numerator: float, denominator: Fraction) -> int:
+    """Quotient rounded up to an integer, never below the true one.
+
+    The numerator, a float that logarithms left a few roundings off, is moved up
+    by a relative 2^-48 first.
+    """
+    return math.ceil(Fraction(numerator * (1 + 2**-48)) / denominator)
+
+
+def check_unit(name: str, value: Fraction) -> None:
+    """Refuse what is not in (0, 1) with a ValueError."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name}: {float(value)} is not in (0, 1)")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse what is no positive integer with a ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name}: {value!r} is no positive integer")
+
+
+def log(value: Fraction) -> float:
+    """Logarithm of a positive rational, however small."""
+    return math.log(value.numerator) - math.log(value.denominator)

@@ -1,0 +1,71 @@
+"""Parameters that a theorem prescribes."""
+
+from __future__ import annotations
+
+import math
+
+from algorithms.parameters.fields import Parameters
+from algorithms.parameters.formulas import Problem, Version, formula_of
+from algorithms.parameters.names import VALOR
+from algorithms.parameters.numbers import Number, check_count, check_unit, rational
+
+
+class TheoremParameters(Parameters):
+    """The theorem's own constants.
+
+    Parameters
+    ----------
+    eps, delta
+        ε and δ in (0, 1); floats stand for their decimal digits (0.1 is 1/10).
+    M, K, H
+        As for `Parameters`.
+    log_G, log_Pi
+        ln |G| and ln |Π|, not negative; for tabular classes |X_h| ln 2 and
+        |X_h| ln K of the largest level (``classes.log_size()``), which is
+        enough because only linear functionals of g are estimated.
+    algorithm
+        ``"valor"``, ``"valor-constrained"``, or what has been registered.
+    version
+        ``"theorem"``: corrected where an erratum applies; ``"paper"``.
+        For VALOR both have the same constants.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range or an unknown algorithm.
+    """
+
+    def __init__(
+        self,
+        eps: Number,
+        delta: Number,
+        M: int,
+        K: int,
+        H: int,
+        log_G: float,
+        log_Pi: float,
+        algorithm: str = VALOR,
+        version: Version = "theorem",
+    ) -> None:
+        accuracy, chance = rational(eps), rational(delta)
+        check_unit("epsilon", accuracy)
+        check_unit("delta", chance)
+        for name, value in (("M", M), ("K", K), ("H", H)):
+            check_count(name, value)
+        for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
+            if not 0 <= size < math.inf:
+                raise ValueError(f"{name}: {size} is not finite and at least 0")
+        formula = formula_of(algorithm)
+        if version not in ("theorem", "paper"):
+            raise ValueError(f"version: {version!r} is not 'theorem' or 'paper'")
+        problem = Problem(accuracy, chance, M, K, H, log_G, log_Pi, version)
+        super().__init__(
+            algorithm=algorithm,
+            eps=accuracy,
+            delta=chance,
+            M=M,
+            K=K,
+            H=H,
+            version=version,
+            **formula(problem),
+        )
