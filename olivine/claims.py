@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from olivine.common import (
     ExitStatus,
+    describe,
     internal_error,
     print_json,
     say,
@@ -41,6 +44,16 @@ def claims(
     run: Annotated[
         bool, typer.Option("--run", help="Run the checks and give verdicts.")
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--page",
+            metavar="FILE",
+            help="With --run: also write all entries as a page in Markdown.",
+            show_default=False,
+        ),
+    ] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="One line an entry.")] = False,
     json_lines: Json = False,
 ) -> int:
     """List the claims of the paper and of this project, or check them with --run.
@@ -49,16 +62,40 @@ def claims(
 
     Example: [bold]olivine claims --run theorem-o[/bold]
     """
+    if page is not None and (identifiers or not run):
+        raise typer.BadParameter("--page goes with --run and with all entries")
     entries = _select(identifiers or [])
-    statuses = []
+    if page is not None and (reason := _no_place(page)):
+        say(f"olivine: {reason}")
+        return ExitStatus.BAD_INPUT
+    records, statuses = [], []
     for entry in entries:
         record, status = _record(entry, run)
+        records.append(record)
         statuses.append(status)
         if json_lines:
             print_json(record)
+        elif brief:
+            _show_line(record)
         else:
             _show(record)
+    if page is not None:
+        from olivine.claims_page import claims_page
+        from reduction.export.files import write_text
+
+        write_text(page, [claims_page(records)])
     return worst(statuses)
+
+
+def _no_place(page: Path) -> str:
+    """Say, before anything is run, why a page cannot be written; or nothing."""
+    from olivine.outputs import check_output
+
+    try:
+        check_output(page, os.devnull)
+    except (OSError, ValueError) as error:
+        return describe(error)
+    return ""
 
 
 def _select(identifiers: list[str]) -> list[Claim]:
@@ -81,6 +118,8 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
+    from olivine.statements import numbers_of
+
     start = time.perf_counter()
     verdict, text, status = None, None, ExitStatus.DONE
     if run:
@@ -97,6 +136,7 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     record = {
         "id": entry.id,
         "source": entry.source,
+        "statements": list(numbers_of(entry.id)),
         "statement": entry.statement,
         "method": entry.method,
         "verdict": verdict,
@@ -108,6 +148,14 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     if status is not ExitStatus.DONE:
         say(f"olivine: claim {entry.id}: {verdict or 'its check failed'}")
     return record, status
+
+
+def _show_line(record: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    verdict = record["verdict"] or ""
+    line = f"{record['id']:38} {verdict:18} {', '.join(record['statements'])}"
+    stdout_console().print(Text(line.rstrip()))
 
 
 def _show(record: dict[str, Any]) -> None:

@@ -2,9 +2,11 @@ import pytest
 
 from algorithms import claims as ledger
 from algorithms.claims import Claim, Evidence
+from olivine.statements import STATEMENTS
 from tests.support.commands import olivine
 
 KEYS = {"id", "source", "statement", "method", "verdict", "evidence", "seconds"}
+KEYS |= {"statements"}
 
 
 def test_the_ledger_lists_its_entries_without_verdicts() -> None:
@@ -86,3 +88,43 @@ def test_verdicts_for_people(entries) -> None:
     assert done.status == 1
     assert "a statement [x]" in done.out
     assert "refuted" in done.out
+
+
+def test_one_line_an_entry(entries) -> None:
+    done = olivine("claims", "--brief", "--run", "true", "corrected")
+    assert done.status == 0
+    assert done.out.splitlines()[1].split() == ["corrected", "holds", "as", "corrected"]
+
+
+def test_page(entries, tmp_path) -> None:
+    page = tmp_path / "claims.md"
+    done = olivine("claims", "--run", "--json", "--page", str(page))
+    assert done.status == 1
+    text = page.read_text()
+    assert (
+        "5 entries: 1 check failed, 1 holds, 1 holds as corrected, 1 open, 1 refuted"
+        in text
+    )
+    assert "- Verdict: holds as corrected (erratum 7)" in text
+    again = olivine("claims", "--run", "--json", "--page", str(page))
+    assert again.status == 1
+    assert page.read_text() == text
+
+
+def test_page_asks_for_all_entries_and_a_place(entries, tmp_path) -> None:
+    page = tmp_path / "claims.md"
+    assert olivine("claims", "--page", str(page)).status == 2
+    assert olivine("claims", "true", "--run", "--page", str(page)).status == 2
+    done = olivine("claims", "--run", "--page", str(tmp_path / "none" / "claims.md"))
+    assert done.status == 2
+    assert "No such file" in done.err
+    assert done.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_statements_name_entries_of_the_ledger() -> None:
+    known = {record["id"] for record in olivine("claims", "--json").records}
+    named = {claim for statement in STATEMENTS for claim in statement.claims}
+    assert named <= known
+    numbers = [statement.number for statement in STATEMENTS]
+    assert len(numbers) == len(set(numbers)) == 47

@@ -1,0 +1,111 @@
+"""The paper's numbered statements, and the entries of the ledger that check each.
+
+Statements are numbered by kind in the order of the paper's source, because its
+editions number them differently: "Lemma 4" here is the fourth lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A numbered statement of the paper.
+
+    Attributes
+    ----------
+    number
+        Kind and number among its kind, like "Lemma 4".
+    subject
+        What it is about, in a few words.
+    claims
+        Identifiers of the ledger's entries that check it.
+    """
+
+    number: str
+    subject: str
+    claims: tuple[str, ...]
+
+
+def _numbered(rows: Iterable[tuple[str, str, str]]) -> tuple[Statement, ...]:
+    counts: dict[str, int] = {}
+    found = []
+    for kind, subject, claims in rows:
+        counts[kind] = counts.get(kind, 0) + 1
+        number = f"{kind} {counts[kind]}"
+        found.append(Statement(number, subject, tuple(claims.split())))
+    return tuple(found)
+
+
+STATEMENTS = _numbered(
+    [
+        ("Definition", "oracle-efficient", ""),
+        ("Theorem", "oracle efficiency of VALOR", "valor-theorem valor-calls"),
+        ("Theorem", "PAC bound of VALOR", "valor-theorem"),
+        ("Theorem", "OLIVE is not oracle-efficient", ""),
+        ("Theorem", "OLIVE's program is NP-hard, (g, π)", "olive-nphard-g"),
+        (
+            "Proposition",
+            "oracles of tabular classes are polynomial",
+            "tabular-csc-is-polynomial tabular-ls-is-polynomial "
+            "tabular-lp-is-polynomial",
+        ),
+        ("Assumption", "policy realizability", ""),
+        ("Assumption", "value realizability", ""),
+        ("Assumption", "policy-value completeness", ""),
+        ("Assumption", "policy completeness", ""),
+        ("Fact", "how the assumptions are related", ""),
+        ("Definition", "learned state (VALOR)", ""),
+        ("Definition", "deviation bounds (VALOR)", "valor-event-e"),
+        ("Lemma", "probability of event E", "valor-event-e valor-hoeffding"),
+        ("Lemma", "error when learning a state", "valor-accuracy"),
+        ("Lemma", "error when not recursing", "valor-accuracy"),
+        ("Proposition", "accuracy of learned values", "valor-accuracy"),
+        ("Lemma", "suboptimality as a sum", "valor-suboptimality-sum"),
+        ("Proposition", "the pooled policy", "valor-policy"),
+        ("Lemma", "MetaAlg with VALOR", "valor-iterations valor-theorem"),
+        ("Lemma", "π* is feasible", "valor-policy-constrained"),
+        ("Proposition", "the constrained policy", "valor-policy-constrained"),
+        ("Lemma", "MetaAlg, constrained", "valor-iterations valor-theorem"),
+        ("Theorem", "PAC bound, constrained", "valor-theorem"),
+        ("Theorem", "alternative algorithms (informal)", ""),
+        ("Theorem", "PAC bound, two-sample", ""),
+        ("Definition", "learned states (two-sample)", ""),
+        ("Fact", "val ⊆ pol ⊆ hit", ""),
+        ("Definition", "deviation bounds (two-sample)", ""),
+        ("Lemma", "probability of event E (two-sample)", ""),
+        ("Proposition", "learned values (two-sample)", ""),
+        ("Proposition", "policy (two-sample)", ""),
+        ("Lemma", "MetaAlg, two-sample", "valor-iterations"),
+        ("Theorem", "PAC bound, global policy", ""),
+        ("Definition", "deviation bounds (global policy)", ""),
+        ("Lemma", "policy on tested states", ""),
+        ("Lemma", "global policy fitting", ""),
+        ("Lemma", "policy quality", ""),
+        ("Lemma", "termination", ""),
+        ("Lemma", "probability of the deviation bounds", ""),
+        (
+            "Theorem",
+            "the program is NP-hard, simple form, (g, π)",
+            "olive-nphard-g-simple",
+        ),
+        (
+            "Theorem",
+            "the program is NP-hard, simple form, Q-functions",
+            "olive-nphard-f-simple",
+        ),
+        ("Theorem", "OLIVE's program is NP-hard, Q-functions", "olive-nphard-f"),
+        ("Definition", "Bellman backup algorithm", ""),
+        ("Theorem", "the backup barrier", ""),
+        ("Proposition", "average constraints stop exploring", ""),
+        ("Proposition", "square loss of g*", ""),
+    ]
+)
+"""All of them, in the paper's order."""
+
+
+def numbers_of(claim: str) -> tuple[str, ...]:
+    """Numbers of the statements that an entry checks, in the paper's order."""
+    return tuple(s.number for s in STATEMENTS if claim in s.claims)
