@@ -16,9 +16,9 @@ import numpy as np
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment, require_deterministic
+from algorithms.events import EventFailedError, Iteration, Observer, Path
 from algorithms.oracles.ledger import reveal
 from algorithms.parameters import Parameters
-from algorithms.valor.local_values import EventFailedError, Iteration, Observer, Path
 
 Explore = Callable[[Path], object]
 """dfslearn at a path."""

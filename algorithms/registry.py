@@ -19,8 +19,8 @@ import numpy as np
 
 from algorithms.class_choice import Kind
 from algorithms.environments.protocol import Environment
+from algorithms.events import Observer
 from algorithms.result import LearningResult
-from algorithms.valor.local_values import Observer
 
 ParameterKind = Literal["theorem", "paper", "practical"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from algorithms.valor.local_values import Iteration, Observer, Path, Triple
+from algorithms.events import Iteration, Observer, Path, Triple
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -18,10 +18,10 @@ import numpy as np
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment
+from algorithms.events import EventFailedError, Observer
 from algorithms.oracles.multi import ClassificationSet, multi
 from algorithms.parameters import CONSTRAINED, Parameters
 from algorithms.result import LearningResult
-from algorithms.valor.local_values import EventFailedError, Observer
 from algorithms.valor.pooled import LocalValues, learn_local_values, pooled_step
 
 

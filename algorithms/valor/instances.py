@@ -19,8 +19,8 @@ from algorithms.classes import (
 )
 from algorithms.environments.finite_lists import from_lists
 from algorithms.environments.protocol import Environment
+from algorithms.events import Triple
 from algorithms.parameters import PracticalParameters
-from algorithms.valor.local_values import Triple
 from algorithms.valor.pooled import LocalValues
 
 HALF = Fraction(1, 2)

@@ -37,6 +37,7 @@ from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.columns import object_array
 from algorithms.data import EmpiricalMeasure
 from algorithms.environments.protocol import Environment
+from algorithms.events import Iteration, Observer, Path, Triple
 from algorithms.monitors import Tally
 from algorithms.oracles.ledger import reveal
 from algorithms.parameters import CONSTRAINED, Parameters
@@ -48,7 +49,6 @@ from algorithms.valor.deviations import (
     policy_differences,
     value_differences,
 )
-from algorithms.valor.local_values import Iteration, Observer, Path, Triple
 
 _FEATURES = "observations are features: there are no codes to sum over"
 

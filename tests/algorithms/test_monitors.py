@@ -20,6 +20,7 @@ from algorithms.classes import (
 )
 from algorithms.columns import object_array
 from algorithms.environments import make
+from algorithms.events import ConsensusTest, Iteration, Triple
 from algorithms.monitors import Tally, with_monitors
 from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
 from algorithms.realizability import realizability
@@ -30,7 +31,6 @@ from algorithms.valor.deviations import (
     policy_differences,
     value_differences,
 )
-from algorithms.valor.local_values import ConsensusTest, Iteration, Triple
 from algorithms.valor.monitors import ValorMonitors
 
 seeds = st.integers(0, 2**32)

@@ -21,6 +21,7 @@ from algorithms.classes import (
 )
 from algorithms.environments import make
 from algorithms.environments.finite_lists import from_lists
+from algorithms.events import EventFailedError, Observer
 from algorithms.metaalg import metaalg
 from algorithms.monitors import with_monitors
 from algorithms.oracles.ledger import Ledger, guard, reveal
@@ -32,7 +33,6 @@ from algorithms.parameters import (
 )
 from algorithms.valor.constrained import constrained_step, valor_constrained
 from algorithms.valor.instances import late_discovery, sacrificed, wrongly_pruned
-from algorithms.valor.local_values import EventFailedError, Observer
 from algorithms.valor.monitors import ValorMonitors
 from algorithms.valor.pooled import LocalValues, pooled_step, valor
 

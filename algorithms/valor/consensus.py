@@ -1,0 +1,119 @@
+"""Consensus: whether the functions that agree with the data agree on a new value.
+
+At each level h = 2..H the functions of G_h within φ_h of every learned value are
+searched, by two linear programs, for the highest and the lowest value at a child
+(paper, Algorithm 3, lines 5 and 6).
+
+An infeasible program (the paper says that the test passes then, but has no value
+to go on with) cannot happen in event E. The run ends with status "failure"; or, if
+parameters say ``fall_back``, φ of that level is doubled until some function agrees
+with the data.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from algorithms.classes.protocols import ValueClass
+from algorithms.data import EmpiricalMeasure
+from algorithms.events import EventFailedError, Path, Triple
+from algorithms.oracles.functionals import Constraint, Functional
+from algorithms.oracles.ledger import guard
+from algorithms.oracles.lp import ValueProgram
+from algorithms.oracles.results import LpResult
+from algorithms.parameters import Parameters
+
+
+class ConsensusPrograms:
+    """The programs of levels 2 to H, growing with the data sets.
+
+    Parameters
+    ----------
+    value_class
+        G, by level or stationary; only oracles look inside.
+    parameters
+        φ_h, accuracies, and whether to relax infeasible programs.
+    horizon
+        H.
+    """
+
+    def __init__(
+        self, value_class: ValueClass, parameters: Parameters, horizon: int
+    ) -> None:
+        self.parameters = parameters
+        self._values = guard(value_class)
+        deeper = range(2, horizon + 1)
+        self._programs = {h: ValueProgram(self._values.at_level(h)) for h in deeper}
+        self._triples: dict[int, list[Triple]] = {h: [] for h in deeper}
+        self._scale = dict.fromkeys(deeper, 1)
+
+    def add(self, triple: Triple) -> None:
+        """Constrain a level by |V - E_D[g(x_h)]| ≤ φ_h."""
+        self._triples[triple.level].append(triple)
+        self._programs[triple.level].add(self._near(triple))
+
+    def limit(self, level: int) -> Fraction:
+        """Largest V_opt - V_pes that is a consensus, φ doubled as often as it was."""
+        return self.parameters.consensus(level, self._scale[level])
+
+    def extremes(
+        self, path: Path, data: EmpiricalMeasure
+    ) -> tuple[tuple[Fraction, Fraction], bool]:
+        """V_opt and V_pes of D' at the end of a path, and whether φ was doubled.
+
+        Raises
+        ------
+        EventFailedError
+            If no function meets the constraints, and parameters do not fall back.
+        """
+        level, objective = len(path) + 1, Functional.expectation(data)
+        relaxed = False
+        while (extremes := self._extremes(level, objective)) is None:
+            if not self.parameters.fall_back:
+                raise EventFailedError(
+                    f"no value function of level {level} agrees with what was learned "
+                    f"(consensus test at path {list(path)}), impossible in event E"
+                )
+            relaxed = True
+            self._relax(level)
+        return extremes, relaxed
+
+    def _extremes(
+        self, level: int, objective: Functional
+    ) -> tuple[Fraction, Fraction] | None:
+        """V_opt and V_pes, or None where no function meets the constraints."""
+        best = self._optimise(level, objective, maximise=True)
+        if best is None:
+            return None
+        worst = self._optimise(level, objective, maximise=False)
+        return None if worst is None else (best, worst)
+
+    def _optimise(
+        self, level: int, objective: Functional, *, maximise: bool
+    ) -> Fraction | None:
+        """Optimum, or None where infeasible."""
+        found: LpResult = self._programs[level].optimise(
+            objective,
+            maximise=maximise,
+            epsilon_sub=float(self.parameters.eps_sub),
+            epsilon_feas=float(self.parameters.eps_feas),
+        )
+        if not found.feasible or found.value is None:
+            return None
+        exact = found.exact_value
+        return Fraction(found.value) if exact is None else exact
+
+    def _relax(self, level: int) -> None:
+        """Double φ of a level."""
+        self._scale[level] *= 2
+        constraints = [self._near(triple) for triple in self._triples[level]]
+        self._programs[level] = ValueProgram(self._values.at_level(level), constraints)
+
+    def _near(self, triple: Triple) -> Constraint:
+        """|V - E_D[g(x_h)]| ≤ φ_h."""
+        h = triple.level
+        return Constraint.near(
+            Functional.expectation(triple.data),
+            triple.value,
+            self.parameters.phi(h) * self._scale[h],
+        )
