@@ -3,7 +3,7 @@
 A claim is registered beside the code that checks it, by decorating the check:
 
 >>> from algorithms.claims import Evidence, claim
->>> @claim("example", source="THEORY 1", statement="1 + 1 = 2", method="exact")
+>>> @claim("example", source="arithmetic", statement="1 + 1 = 2", method="exact")
 ... def _check() -> Evidence:
 ...     return Evidence(1 + 1 == 2, "one addition")
 
@@ -52,7 +52,7 @@ class Claim:
     id
         Short stable identifier, kebab-case.
     source
-        Where the claim stands: "paper, Theorem 3", "THEORY 3, Theorem O".
+        Where the claim stands: "paper, Theorem 3", "docs/reduction.md, Theorem O".
     statement
         The claim in our words. Assumptions cited from elsewhere are named.
     method

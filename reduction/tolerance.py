@@ -27,7 +27,7 @@ an assignment can be drawn that makes each literal true with probability at leas
 r(t). It leaves C_j unsatisfied with probability at most 1 − r(t) ≤ 3ℓ_j/(1 − 8φ),
 hence u ≤ 3φW/(1 − 8φ). ∎
 
-Both hold for u ≥ 1; for u = 0 it is 0. THEORY 3, section on φ > 0, has the form
+Both hold for u ≥ 1; for u = 0 it is 0. docs/reduction.md, tolerances, has the form
 for the other variants, and for `paper` with p = 1/m the weaker φ < 1/(6m+2).
 """
 

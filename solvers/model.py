@@ -19,7 +19,7 @@ Number = Fraction | int
 
 @dataclass(frozen=True)
 class Variable:
-    """A bounded variable; both bounds are finite (see TRAPS: bound everything)."""
+    """A bounded variable; both bounds are finite (engines differ on free ones)."""
 
     name: str
     lower: Fraction

@@ -8,7 +8,7 @@ from reduction.claims.instances import assignments, formulas
 
 @claim(
     "lemma-1",
-    source="THEORY 1, Lemma 1",
+    source="docs/reduction.md, Lemma 1",
     statement="Bringing a formula to 3-SAT form keeps the least total weight of "
     "unsatisfied clauses. Every assignment extends to one that leaves the same weight "
     "unsatisfied, and no extension of it leaves less.",

@@ -26,7 +26,7 @@ from solvers.milp import solve_milp
 
 @claim(
     "vertex-lemma",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="With φ = 0, literal values 0 and top are enough: under every policy "
     "that admits values at all, some such values are as good as any. With φ > 0 they "
     "are not.",
@@ -78,7 +78,7 @@ def _with_tolerance(tolerance: Fraction) -> tuple[Fraction, float]:
 
 @claim(
     "clause-cut",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="No action of C_j is worth more than top·min(1, (2 + the truth of its "
     "distinct literals)/3), for fractional literal values too; for 0/1 values the "
     "best one is worth that.",
@@ -127,7 +127,7 @@ def _one_clause(clause: tuple[int, ...]) -> Family:
 
 @claim(
     "formulations-agree",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="The formulations faithful, strengthened and projected have the same "
     "optimum, in both forms.",
     method="exhaustive on small instances",

@@ -182,7 +182,7 @@ _WORST = {
 
 @claim(
     "constant-gap",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="With a constant penalty OLIVE's program is NP-hard to approximate "
     "within a constant: 1 cannot be told from 23/24 + ε/3 in paper with p ≥ 1/3, from "
     "31/32 + ε/4 in gap, from 24/25 + 8ε/25 in normalized with p = 1/25, the widest "
@@ -222,7 +222,7 @@ def _constant_gap() -> Evidence:
 
 @claim(
     "least-affine-penalty",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="In normalized p = 1/7 is the least penalty with which the optimum is "
     "affine in u for every formula.",
     method="exact",
@@ -244,7 +244,7 @@ def _least_affine_penalty() -> Evidence:
 
 @claim(
     "random-assignment-is-sharp",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="A random assignment leaves m/8 clauses of three distinct variables "
     "unsatisfied on average, so every such formula has an optimum of at least "
     "23/24, 31/32 and 24/25 in the families of the constant gap: the thresholds are "

@@ -31,7 +31,7 @@ def _formulas() -> list[Formula]:
 
 @claim(
     "deterministic-multi-is-np-hard",
-    source="paper, appendix Additional Oracles; THEORY 5",
+    source="paper, appendix Additional Oracles; docs/reduction.md, several data sets",
     statement="The multi-data-set oracle for one deterministic tabular policy decides "
     "3-SAT: with a data set for each clause, cost 1 for each falsified literal and "
     "U_j = 2/3, it is feasible for any ε_feas < 1/3 exactly if the formula is "

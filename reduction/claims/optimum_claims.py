@@ -34,7 +34,7 @@ _STATED = {
 
 @claim(
     "theorem-o",
-    source="THEORY 3, Theorem O",
+    source="docs/reduction.md, Theorem O",
     statement="With φ = 0 and values in [0, 1] the optimum of OLIVE's program is "
     "1 − min(top·u/(3m), p), for every formula, variant and penalty; with weights, "
     "u/m is the least unsatisfied weight over the total.",
@@ -85,7 +85,7 @@ def _register_variants() -> None:
     for variant, formula in _STATED.items():
         claim(
             f"theorem-o-{variant}",
-            source="THEORY 3, Theorem O",
+            source="docs/reduction.md, Theorem O",
             statement=f"In the variant {variant} the optimum of OLIVE's program over "
             f"all (g, π) is {formula}.",
             method="exhaustive on small instances",
@@ -97,7 +97,7 @@ _register_variants()
 
 @claim(
     "possible-optima",
-    source="THEORY 3, consequences of Theorem O",
+    source="docs/reduction.md, consequences of Theorem O",
     statement="The optimum is 1 − k·top/(3W) for a whole k above 1 − p, or 1 − p "
     "itself. Two such values differ by so little that an engine's default relative "
     "gap of 1e-4 is wrong from m > 2500 (in gap; m > 3333 in paper).",
@@ -132,7 +132,7 @@ def _possible_optima() -> Evidence:
 
 @claim(
     "four-values",
-    source="THEORY 8, erratum 8 (a remark)",
+    source="docs/errata.md, 8 (a remark)",
     statement="In paper with p = 1/m the optimum takes only the values 1, 1−1/(3m), "
     "1−2/(3m) and 1−1/m, however unsatisfiable the formula.",
     method="exhaustive on small instances",
@@ -152,7 +152,8 @@ def _four_values() -> Evidence:
 
 @claim(
     "range-remark",
-    source="paper, proof of thm:olive_nphard_f_simple; THEORY 3, consequences",
+    source="paper, proof of thm:olive_nphard_f_simple; docs/reduction.md, "
+    "consequences of Theorem O",
     statement="Letting values range over [−1, 1], as the paper's proof does, changes "
     "nothing in paper; in the other variants the eight clauses get optimum 1.",
     method="exhaustive on small instances",

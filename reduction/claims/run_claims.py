@@ -58,7 +58,7 @@ def _hard_in_a_run() -> Evidence:
 @claim(
     "olive-nphard-all-levels",
     source="paper, appendix on the oracle-inefficiency of OLIVE: 'using an extended "
-    "construction'; THEORY 4",
+    "construction'; docs/reduction.md, the run",
     statement="The same holds for an OLIVE that adds the constraints of all levels at "
     "once, with the variant all-levels and m+n rounds." + _ASSUMED,
     method="exhaustive on small instances",
@@ -171,7 +171,7 @@ def _greedy_pair(family: Family, f: QFunction, rng: np.random.Generator) -> Pair
 
 @claim(
     "run-same-for-all-members",
-    source="paper, proof of thm:olive_nphard_f; THEORY 4",
+    source="paper, proof of thm:olive_nphard_f; docs/reduction.md, the run",
     statement="Maximisers, levels and constraints of the run are the same on every "
     "member; only errors at level 3 of rounds that try a clause differ, and in "
     "all-levels, which reaches no literal state through a clause, not even those.",
@@ -202,7 +202,7 @@ def _same_for_all_members() -> Evidence:
 
 @claim(
     "run-stopping-threshold",
-    source="THEORY 4, with the recalled constants of OLIVE (THEORY 6)",
+    source="docs/reduction.md, the run; constants of OLIVE as recalled",
     statement="The errors of a round add up to at least min(p, top/2) on every member, "
     "to at least top/2 in all-levels. This is attained, but where p < top/2 and in no "
     "clause the literals that 001 makes true are consistent. An OLIVE that stops at "

@@ -26,7 +26,7 @@ _FORMULAS = 8
 
 @claim(
     "critical-tolerance",
-    source="THEORY 3, φ > 0",
+    source="docs/reduction.md, tolerances",
     statement="The least φ at which an unsatisfiable formula's optimum reaches 1 is "
     "min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and all-levels; in paper it "
     "is at least min(u/(3W+8u), p, 1/4).",
@@ -62,7 +62,7 @@ def _critical_tolerance() -> Evidence:
 
 @claim(
     "critical-tolerance-eight-clauses",
-    source="THEORY 3, φ > 0",
+    source="docs/reduction.md, tolerances",
     statement="All eight clauses on three variables have critical φ 1/32 in paper.",
     method="by certificate",
 )

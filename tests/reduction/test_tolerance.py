@@ -54,7 +54,7 @@ def at_tolerance(family: Family, tolerance: Fraction) -> OliveProgram:
     ],
 )
 def test_eight_clauses_on_three_variables(variant: str, expected: Fraction) -> None:
-    """THEORY's 1/32 and 0.00931."""
+    """1/32 and 7/752."""
     family = family_of(ALL_EIGHT, variant)
     found = critical_tolerance(family, 1, time_limit=120)
     assert found.value == expected == found.lower
@@ -137,7 +137,7 @@ def test_what_still_decides() -> None:
     exact = family_of(ALL_EIGHT, "normalized").parameters
     assert still_decides(exact, 1, Fraction(7, 752)) is False
     assert still_decides(exact, 1, Fraction(7, 753)) is True
-    # THEORY's sufficient tolerance for `paper` is within ours
+    # the weaker sufficient tolerance for `paper` is within ours
     assert still_decides(parameters, 1, Fraction(1, 6 * 8 + 2)) is True
 
 
