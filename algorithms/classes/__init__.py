@@ -12,6 +12,7 @@ from algorithms.classes.protocols import (
     ValueClass,
     ValueFunction,
 )
+from algorithms.classes.q_functions import FiniteQClass, QFunction
 from algorithms.classes.sklearn_policies import sklearn_policies
 from algorithms.classes.tabular import (
     TabularPolicy,
@@ -22,6 +23,7 @@ from algorithms.classes.tabular import (
 
 __all__ = [
     "FinitePolicyClass",
+    "FiniteQClass",
     "FiniteValueClass",
     "KernelBall",
     "LearnedPolicyClass",
@@ -31,6 +33,7 @@ __all__ = [
     "Policy",
     "PolicyClass",
     "PolicyClassByLevel",
+    "QFunction",
     "TabularPolicy",
     "TabularPolicyClass",
     "TabularValue",

@@ -1,0 +1,216 @@
+"""A finite class of Q-functions for an environment: Q* among hard distractors.
+
+Whoever sets up an experiment knows Q*. Functions drawn at random are told apart
+by one data set; here a member is put together from *local* functions, one for
+each reachable hidden state, out of a short list that holds the right one. The
+wrong ones are those that a learner finds hard:
+
+==========  ==================================================================
+swapped     Q*(s, ·) with the actions turned round: every value max_a is right,
+            so no test of values sees it, and the greedy action is wrong
+tempting    one action that is not optimal promises 1: value and action wrong
+blunt       the mean of the state's values at every action: the value is near,
+            the action arbitrary
+drawn       values drawn from {0, 1/8, ..., 1}
+==========  ==================================================================
+
+What is learned about one state says nothing about another, as in the products
+of `algorithms.class_choice`; a class of N members is the whole product where
+that is no more than N, else it holds the members that err in a single state
+(half the class at most) and others at random.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.class_choice import state_groups
+from algorithms.classes.q_functions import Decoder, FiniteQClass
+from algorithms.environments.protocol import Environment
+from algorithms.parameters import check_count
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A hidden state of a level and the local functions a member may have there."""
+
+    level: int
+    codes: NDArray[np.int64]
+    locals: tuple[NDArray[Any], ...]  # each (codes, K); the first is Q*
+
+
+def make_q_class(
+    environment: Environment, rng: np.random.Generator, *, size: int = 64
+) -> FiniteQClass:
+    """Make a class of Q-functions that holds Q*.
+
+    Parameters
+    ----------
+    environment
+        Deterministic hidden dynamics; finite observations, or features of
+        hidden states that an emission decodes (the members are then functions
+        of the decoded state, and where noise is unbounded Q* is met up to the
+        tails).
+    rng
+        Draws the other members, and the order.
+    size
+        N, at least 1: at most so many members, fewer if the product has fewer.
+
+    Returns
+    -------
+    Exact, members in random order and different from each other. Q* is the
+    truth's at every code, that of unreachable states included, where all
+    members agree.
+
+    Raises
+    ------
+    ValueError
+        For a size below 1; for stochastic hidden dynamics; for features
+        without a decoder.
+    """
+    check_count("size", size)
+    if not environment.deterministic:
+        raise ValueError(
+            f"make_q_class: environment {environment.name!r} has stochastic hidden "
+            "dynamics; local functions are chosen by the state a path leads to"
+        )
+    if environment.space(1).is_finite:
+        right, groups, decoders = _of_codes(environment)
+    else:
+        right, groups, decoders = _of_features(environment)
+    states = [
+        _State(h, codes, _local_functions(right[h - 1][codes], rng))
+        for h, level_groups in enumerate(groups, 1)
+        for codes in level_groups
+    ]
+    choices = _choose([len(state.locals) for state in states], size, rng)
+    tables = []
+    for h, table in enumerate(right, 1):
+        members = np.repeat(table[None], len(choices), axis=0)
+        for s, state in enumerate(states):
+            if state.level == h:
+                for i, choice in enumerate(choices):
+                    members[i, state.codes] = state.locals[choice[s]]
+        tables.append(members)
+    return FiniteQClass(tables, decoders)
+
+
+def optimal_member(functions: FiniteQClass, environment: Environment) -> int | None:
+    """Return the number of Q* in a class, None if it is not there.
+
+    Members are compared where a reachable hidden state can be observed, exactly;
+    with decoded observations, at the decoded states.
+
+    Raises
+    ------
+    ValueError
+        As for `make_q_class`, or if the class does not fit the environment.
+    """
+    if environment.space(1).is_finite:
+        right, groups, _ = _of_codes(environment)
+    else:
+        right, groups, _ = _of_features(environment)
+    if functions.horizon != len(right):
+        raise ValueError(f"functions: {functions.horizon} levels, H = {len(right)}")
+    same = np.ones(len(functions), dtype=np.bool_)
+    for h, (table, level_groups) in enumerate(zip(right, groups, strict=True), 1):
+        codes = np.concatenate(level_groups)
+        values = functions.table(h)[:, codes]
+        wanted = table[codes] if functions.exact else table[codes].astype(np.float64)
+        same &= np.asarray(values == wanted, dtype=np.bool_).all(axis=(1, 2))
+    return int(np.argmax(same)) if same.any() else None
+
+
+_Q = list[NDArray[Any]]
+_Groups = list[list[NDArray[np.int64]]]
+
+
+def _of_codes(environment: Environment) -> tuple[_Q, _Groups, None]:
+    levels = range(1, environment.horizon + 1)
+    right = [np.asarray(environment.truth.q_values(h)) for h in levels]
+    return right, [state_groups(environment, h) for h in levels], None
+
+
+def _of_features(environment: Environment) -> tuple[_Q, _Groups, list[Decoder]]:
+    """Q* of the hidden states; each state a group of one code."""
+    truth: Any = environment.truth
+    if getattr(truth, "emission", None) is None:
+        raise ValueError(f"make_q_class: {environment.name!r} has no decoder")
+    right: _Q = []
+    groups: _Groups = []
+    decoders: list[Decoder] = []
+    for h in range(1, environment.horizon + 1):
+        level = truth.model.level(h)
+        table = np.asarray(level.mean_rewards / truth.model.unit, dtype=object)
+        for s, a in np.ndindex(table.shape):
+            table[s, a] += truth.state_value(h + 1, truth.successor(h, s, a))
+        right.append(table)
+        groups.append([np.array([s]) for s in sorted(truth.reachable(h))])
+        decoders.append(functools.partial(truth.emission.decode, h))
+    return right, groups, decoders
+
+
+def _local_functions(
+    right: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[Any], ...]:
+    """Q* of a state's codes (codes, K) first, then wrong ones, all different."""
+    n, k = right.shape
+    found = [right, np.roll(right, int(rng.integers(1, k)) if k > 1 else 0, axis=1)]
+    tempting = right.copy()
+    best = right.argmax(axis=1)
+    others = (best + rng.integers(1, k, n)) % k if k > 1 else best
+    tempting[np.arange(n), others] = Fraction(1)
+    blunt = right.copy()
+    blunt[:] = sum(right.flat, Fraction(0)) / right.size
+    drawn = right.copy()
+    drawn.ravel()[:] = [Fraction(v, 8) for v in rng.integers(0, 9, right.size).tolist()]
+    for candidate in (tempting, blunt, drawn):
+        found.append(candidate)
+    different: list[NDArray[Any]] = []
+    for candidate in found:
+        if not any(np.array_equal(candidate, kept) for kept in different):
+            different.append(candidate)
+    return tuple(different)
+
+
+def _choose(
+    counts: Sequence[int], size: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Members as choices of local functions, Q* (all 0) among them, shuffled."""
+    right = (0,) * len(counts)
+    if _product_at_most(counts, size):
+        chosen = list(itertools.product(*map(range, counts)))
+    else:
+        singles = [
+            (*right[:s], c, *right[s + 1 :])
+            for s, count in enumerate(counts)
+            for c in range(1, count)
+        ]
+        order = rng.permutation(len(singles))[: (size - 1) // 2]
+        kept = dict.fromkeys([right, *(singles[i] for i in order)])
+        while len(kept) < size:  # ends: the product has more than `size` members
+            wrong = rng.random(len(counts)) < 0.5
+            drawn = rng.integers(0, counts)
+            kept[tuple(np.where(wrong, drawn, 0).tolist())] = None
+        chosen = list(kept)
+    return [chosen[i] for i in rng.permutation(len(chosen))]
+
+
+def _product_at_most(counts: Sequence[int], size: int) -> bool:
+    product = 1
+    for count in counts:
+        product *= count
+        if product > size:
+            return False
+    return True
+
+
+__all__ = ["make_q_class", "optimal_member"]
