@@ -1,0 +1,159 @@
+"""A finite environment's mean rewards and transitions, on what can be observed.
+
+The assumptions speak of E[· | x_h = x, a_h = a], which is defined where x is
+observed with positive probability under some policy. So "for all x" is read as:
+for all observations of hidden states that some path reaches. Codes that nobody
+emits, and hidden states that are never reached (whose returns need not be at
+most 1), do not count: no algorithm can see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.environments.finite_truth import FiniteTruth
+from algorithms.environments.protocol import Environment
+
+Vector = tuple[Fraction, ...]
+"""One number for each reachable hidden state of a level, in their order."""
+
+_ZERO = Fraction(0)
+
+
+class HiddenModel:
+    """Exact one-step expectations of a finite environment.
+
+    Tables have one row for each observable code of a level, in order of the
+    codes; vectors one entry for each reachable hidden state. Levels are 1..H;
+    level H+1 has no states.
+
+    Parameters
+    ----------
+    environment
+        With finite observations; hidden dynamics may be stochastic.
+
+    Raises
+    ------
+    ValueError
+        If observations are not finite.
+
+    Examples
+    --------
+    >>> from algorithms.environments import make
+    >>> model = HiddenModel(make("tabular", 0, horizon=1))
+    >>> bool(model.gains(1, ()).max() == make("tabular", 0, horizon=1)
+    ...      .truth.optimal_value)
+    True
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        truth = environment.truth
+        if not isinstance(truth, FiniteTruth):
+            raise ValueError(
+                f"environment: observations of {environment.name!r} are not finite"
+            )
+        self._model = truth.model
+        self.horizon = environment.horizon
+        self.n_actions = environment.n_actions
+        self.deterministic = environment.deterministic
+        self._states = [
+            sorted(truth.reachable(h)) for h in range(1, self.horizon + 1)
+        ] + [[]]
+        self._codes: list[NDArray[np.int64]] = []
+        self._emissions: list[list[list[tuple[int, Fraction]]]] = []
+        self._rewards: list[NDArray[Any]] = []
+        self._moves: list[list[list[list[tuple[int, Fraction]]]]] = []
+        self._owner: list[NDArray[np.int64]] = []
+        for h in range(1, self.horizon + 1):
+            self._read(h)
+
+    def _read(self, h: int) -> None:
+        level, states, ahead = (
+            self._model.level(h),
+            self._states[h - 1],
+            self._states[h],
+        )
+        codes = np.flatnonzero(level.emissions[states].sum(axis=0)).astype(np.int64)
+        row_of = {int(x): i for i, x in enumerate(codes)}
+        place = {s: i for i, s in enumerate(states)}
+        self._codes.append(codes)
+        self._emissions.append([_shares(level.emissions[s], row_of) for s in states])
+        self._rewards.append(level.mean_rewards[codes] / self._model.unit)
+        self._owner.append(
+            np.array([place[int(s)] for s in level.state_of_code[codes]])
+        )
+        place_ahead = {s: i for i, s in enumerate(ahead)}
+        self._moves.append(
+            [
+                [
+                    _shares(level.transitions[s, a], place_ahead)
+                    for a in range(self.n_actions)
+                ]
+                for s in states
+            ]
+        )
+
+    def codes(self, level: int) -> NDArray[np.int64]:
+        """Observable codes of a level, ascending."""
+        return self._codes[level - 1]
+
+    def n_codes(self, level: int) -> int:
+        """Return the number of codes of a level, observable or not."""
+        return self._model.level(level).n_codes
+
+    def states(self, level: int) -> list[int]:
+        """Reachable hidden states of a level 1..H+1, ascending."""
+        return self._states[level - 1]
+
+    def owner(self, level: int) -> NDArray[np.int64]:
+        """For each observable code the position of its state among `states`."""
+        return self._owner[level - 1]
+
+    def successors(self, level: int, position: int) -> list[list[tuple[int, Fraction]]]:
+        """For each action the (position, probability) of the next states."""
+        return self._moves[level - 1][position]
+
+    def rewards(self, level: int) -> NDArray[Any]:
+        """E[r_h | x, a]: Fractions, shape (observable codes, K)."""
+        return self._rewards[level - 1]
+
+    def averages(self, level: int, table: Sequence[Any]) -> Vector:
+        """E[g(x_h) | s] for each reachable state; () at level H+1."""
+        if level == self.horizon + 1:
+            return ()
+        return tuple(
+            sum((p * table[row] for row, p in shares), _ZERO)
+            for shares in self._emissions[level - 1]
+        )
+
+    def gains(self, level: int, ahead: Vector) -> NDArray[Any]:
+        """E[r_h + v(s_{h+1}) | x, a] for a vector v: shape (observable codes, K)."""
+        moves = self._moves[level - 1]
+        later = np.full((len(moves), self.n_actions), _ZERO, dtype=object)
+        for s, a in np.ndindex(later.shape):
+            later[s, a] = sum((p * ahead[t] for t, p in moves[s][a]), _ZERO)
+        return np.asarray(self.rewards(level) + later[self.owner(level)])
+
+    def followed(self, level: int, gains: NDArray[Any], actions: Any) -> Vector:
+        """E[gains(x, π(x)) | s] for each reachable state; ``actions`` is π's table."""
+        return self.averages(level, gains[np.arange(len(gains)), actions].tolist())
+
+
+def best(gains: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which actions attain the maximum of each row, shape as ``gains``."""
+    return np.asarray(gains == gains.max(axis=1)[:, None], dtype=np.bool_)
+
+
+def _shares(
+    weights: NDArray[np.int64], place: dict[int, int]
+) -> list[tuple[int, Fraction]]:
+    total = int(weights.sum())
+    return [
+        (place[i], Fraction(int(weights[i]), total))
+        for i in np.flatnonzero(weights).tolist()
+    ]
