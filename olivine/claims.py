@@ -81,7 +81,7 @@ def claims(
             _show(record)
     if page is not None:
         from olivine.claims_page import claims_page
-        from reduction.export.files import write_text
+        from solvers.files import write_text
 
         write_text(page, [claims_page(records)])
     return worst(statuses)

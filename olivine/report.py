@@ -75,9 +75,9 @@ def report(
 
     Example: [bold]olivine report tests/cases/cadical/full3.cnf -o full3.html[/bold]
     """
-    from reduction.export.files import write_text
     from reduction.instance import Instance
     from reduction.verification import verify_instance
+    from solvers.files import write_text
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)

@@ -36,13 +36,13 @@ from numpy.typing import ArrayLike
 
 from reduction import checker
 from reduction.certificate_text import certificate_text, sections
-from reduction.export.files import write_text, write_texts
 from reduction.formula import Formula
 from reduction.instance import Instance
 from reduction.optimum import unsatisfied_from_optimum
 from reduction.witness import check, forward
 from solvers.child import run_in_child
 from solvers.clauses import Clauses
+from solvers.files import write_text, write_texts
 from solvers.outcome import SatStatus
 from solvers.sat import solve_sat
 

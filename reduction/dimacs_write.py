@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from reduction.export.files import write_text
 from reduction.formula import Formula
+from solvers.files import write_text
 
 OutputFormat = Literal["cnf", "wcnf", "wcnf-headerless"]
 

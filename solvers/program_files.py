@@ -34,14 +34,12 @@ End
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 
+from solvers.files import write_text
 from solvers.integer_form import IntegerForm, integer_form
 from solvers.model import LinearModel
-from solvers.target import write_target
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
@@ -71,14 +69,14 @@ def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> dict[str, str]
         file; nothing is left behind.
     """
     form = integer_form(model)
-    _write(path, lp_lines(form, model.name))
+    write_text(path, lp_lines(form, model.name))
     return form.names
 
 
 def write_mps(model: LinearModel, path: str | os.PathLike[str]) -> dict[str, str]:
     """Write a model as an MPS file; otherwise as `write_lp`."""
     form = integer_form(model)
-    _write(path, mps_lines(form, model.name))
+    write_text(path, mps_lines(form, model.name))
     return form.names
 
 
@@ -190,25 +188,3 @@ def _wrapped(head: str, words: list[str]) -> str:
         line += f" {word}"
     lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def _write(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
-    target = write_target(path)
-    descriptor, name = tempfile.mkstemp(
-        prefix=f".{target.name}.", suffix=".part", dir=target.parent
-    )
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

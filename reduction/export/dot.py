@@ -15,7 +15,7 @@ from typing import Any
 
 import networkx as nx
 
-from reduction.export.files import write_text
+from solvers.files import write_text
 
 
 def generate_dot(graph: nx.DiGraph[Any]) -> Iterator[str]:

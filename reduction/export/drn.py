@@ -21,8 +21,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from algorithms.mdp import TabularMDP
-from reduction.export.files import write_text
 from reduction.export.identifiers import identifiers
+from solvers.files import write_text
 
 
 def generate_drn(mdp: TabularMDP) -> Iterator[str]:

@@ -19,13 +19,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 import networkx as nx
 
-from reduction.export.files import write_text
 from reduction.export.rationals import (
     EDGE_RATIONALS,
     GRAPH_RATIONALS,
     NODE_RATIONALS,
     decode,
 )
+from solvers.files import write_text
 
 
 def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:

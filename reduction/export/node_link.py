@@ -15,7 +15,6 @@ from typing import Any
 
 import networkx as nx
 
-from reduction.export.files import write_text
 from reduction.export.rationals import (
     EDGE_RATIONALS,
     GRAPH_RATIONALS,
@@ -23,6 +22,7 @@ from reduction.export.rationals import (
     decode,
     encode,
 )
+from solvers.files import write_text
 
 
 def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:

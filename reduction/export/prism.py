@@ -23,8 +23,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from algorithms.mdp import TabularMDP
-from reduction.export.files import write_text
 from reduction.export.identifiers import identifiers
+from solvers.files import write_text
 
 KEYWORDS = frozenset(
     """

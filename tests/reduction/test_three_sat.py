@@ -25,7 +25,7 @@ def rows_and_weights(clauses, weights):
 
 
 def by_the_rules(formula):
-    """The 3-SAT form as docs/reduction.md states it, clause by clause, in plain Python."""
+    """The 3-SAT form of docs/reduction.md, clause by clause, in plain Python."""
     fresh = formula.n_variables
     rows, source = [], []
     for j, clause in enumerate(formula.clauses()):

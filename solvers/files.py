@@ -10,7 +10,7 @@ from pathlib import Path
 from solvers.target import write_target
 
 
-def write_text(path: str | Path, chunks: Iterable[str]) -> None:
+def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:
     """Write text in UTF-8 with Unix line ends, atomically.
 
     The text goes into a temporary file beside the target, which replaces the
@@ -27,7 +27,7 @@ def write_text(path: str | Path, chunks: Iterable[str]) -> None:
     write_texts({path: chunks})
 
 
-def write_texts(contents: Mapping[str | Path, Iterable[str]]) -> None:
+def write_texts(contents: Mapping[str | os.PathLike[str], Iterable[str]]) -> None:
     """Write files that belong together, each as `write_text` does.
 
     None is replaced before all are written. They appear in the order given, so
@@ -63,7 +63,7 @@ def write_texts(contents: Mapping[str | Path, Iterable[str]]) -> None:
     except BaseException as error:
         for file_made in (*(temporary for temporary, _ in written), *fresh):
             file_made.unlink(missing_ok=True)
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and error.filename is not None:
             names = {
                 str(a): str(p) for (a, _), p in zip(written, contents, strict=False)
             }
