@@ -32,6 +32,8 @@ from algorithms.olive.exact import olive_exact
 from algorithms.olive.interfaces import Optimiser
 from algorithms.olive.loop import OliveResult
 from algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
+from algorithms.pair import Pair
+from algorithms.seeds import RecordedSeed
 from reduction.family import Family, as_assignment
 from reduction.run_functions import q_functions
 
@@ -60,10 +62,15 @@ class HonestRun:
 
     family: Family
     member: NDArray[np.bool_]
-    result: OliveResult[Distribution]
+    result: OliveResult[Pair, Distribution]
     optimal_value: Fraction
     kinds: tuple[Kind, ...]
     stated: tuple[bool, ...]
+
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """The generator of the tie-break before the run; None if it has none."""
+        return self.result.tie_seed
 
     @property
     def counts(self) -> Counter[Kind]:
@@ -90,8 +97,8 @@ def honest_run(
     family: Family,
     y: ArrayLike | None = None,
     *,
-    optimiser: Optimiser | None = None,
-    tiebreak: Tiebreak | None = None,
+    optimiser: Optimiser[Pair] | None = None,
+    tiebreak: Tiebreak[Pair] | None = None,
     all_levels: bool = False,
     max_rounds: int | None = None,
 ) -> HonestRun:
@@ -154,8 +161,8 @@ def kind_of(family: Family, distribution: Distribution) -> Kind:
 
 
 def adversarial_tiebreak(
-    family: Family, then: Tiebreak | None = None
-) -> ScriptedTiebreak:
+    family: Family, then: Tiebreak[Pair] | None = None
+) -> ScriptedTiebreak[Pair]:
     """Break ties as the proof does: maximisers and levels of `run_schedule`.
 
     Every pair is verified to be a maximiser. The run must add one level a round,

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.seeds import RecordedSeed
 from reduction.formula import ThreeSat
 
 _NOISE = 0.5
@@ -36,11 +37,14 @@ class LocalSearch:
         Weight (number, when unweighted) of the clauses it leaves unsatisfied.
     flips
         Number of flips made.
+    seed
+        The generator before the search.
     """
 
     assignment: NDArray[np.bool_]
     unsatisfied: int
     flips: int
+    seed: RecordedSeed
 
 
 def walksat(
@@ -69,6 +73,7 @@ def walksat(
     time_limit
         Stop after so many seconds, None for no limit.
     """
+    seed = RecordedSeed.of(rng)
     source = random.Random(int(rng.integers(2**63)))
     if start is None:
         bits = [source.random() < 0.5 for _ in range(three_sat.n_variables)]
@@ -92,7 +97,8 @@ def walksat(
     for variable in since_best:  # flips commute: undo those made since the best
         state.bits[variable] = not state.bits[variable]
     assignment = np.array(state.bits, dtype=np.bool_)
-    return LocalSearch(assignment, three_sat.unsatisfied_weight(assignment), flips)
+    unsatisfied = three_sat.unsatisfied_weight(assignment)
+    return LocalSearch(assignment, unsatisfied, flips, seed)
 
 
 def _passed(deadline: float | None) -> bool:

@@ -25,6 +25,7 @@ from algorithms.data import EmpiricalMeasure
 from algorithms.olive.environment import TabularEnvironment
 from algorithms.olive.sampled_program import SampledConstraint, SampledProgram
 from algorithms.olive.tolerance import LeastTolerance, least_tolerance
+from algorithms.seeds import RecordedSeed
 from reduction.family import Family
 from reduction.tolerance import tolerance_ceiling
 
@@ -45,12 +46,15 @@ class Survival:
         What each trial found. Of a satisfiable formula a tolerance is exact and
         proves survival there; of an unsatisfiable one that nothing smaller will
         do is the engine's word.
+    seed
+        The generator of the data before the first draw.
     """
 
     satisfiable: bool
     n: int
     ceiling: Fraction
     trials: tuple[LeastTolerance, ...]
+    seed: RecordedSeed | None = None
 
     def survivors(self, tolerance: Fraction) -> tuple[int, int]:
         """Count the trials whose decision survives, and those that were decided.
@@ -157,10 +161,11 @@ def survival(
         raise ValueError(f"{trials} trials: expected at least 1")
     if ceiling is None:
         ceiling = 2 * tolerance_ceiling(family.parameters)
+    seed = RecordedSeed.of(rng)
     found = tuple(
         least_tolerance(
             sampled_program(family, y, n, rng), 1, ceiling, time_limit=time_limit
         )
         for _ in range(trials)
     )
-    return Survival(satisfiable, n, ceiling, found)
+    return Survival(satisfiable, n, ceiling, found, seed)

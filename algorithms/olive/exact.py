@@ -44,8 +44,8 @@ from algorithms.planning import state_distributions
 def olive_exact(
     mdp: TabularMDP,
     *,
-    optimiser: Optimiser | None = None,
-    tiebreak: Tiebreak | None = None,
+    optimiser: Optimiser[Pair] | None = None,
+    tiebreak: Tiebreak[Pair] | None = None,
     tolerance: Fraction | int = 0,
     epsilon: Fraction | int | None = None,
     lower: Fraction | int = 0,
@@ -53,7 +53,7 @@ def olive_exact(
     constraints: Iterable[Distribution] = (),
     all_levels: bool = False,
     max_rounds: int | None = None,
-) -> OliveResult[Distribution]:
+) -> OliveResult[Pair, Distribution]:
     """Run OLIVE on a tabular MDP with exact expectations.
 
     Parameters
@@ -115,6 +115,7 @@ class ExactWorld:
     """
 
     trajectories = 0
+    seed = None
 
     def __init__(self, program: OliveProgram) -> None:
         self.program = program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,20 @@ from solvers.model import LinearModel
 
 if TYPE_CHECKING:
     from algorithms.olive.program import Form
+
+
+class HasPolicy(Protocol):
+    """What OLIVE chooses among: tabular `Pair`s, or members of a finite class."""
+
+    @property
+    def policy(self) -> Any:
+        """Its policy: a table of actions, or one policy for each level."""
+        ...
+
+
+Candidate = TypeVar("Candidate", bound=HasPolicy)
+CandidateIn = TypeVar("CandidateIn", bound=HasPolicy, contravariant=True)
+CandidateOut = TypeVar("CandidateOut", bound=HasPolicy, covariant=True)
 
 
 class PairModel(Protocol):
@@ -40,13 +54,8 @@ class PairModel(Protocol):
         ...
 
 
-class Program(Protocol):
-    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`."""
-
-    @property
-    def lower(self) -> Fraction:
-        """Lower end of the range of g."""
-        ...
+class Program(Protocol[CandidateIn]):
+    """What OLIVE maximises in a round."""
 
     @property
     def upper(self) -> Fraction:
@@ -58,17 +67,30 @@ class Program(Protocol):
         """Bound φ on the absolute value of every error."""
         ...
 
-    @property
-    def action_counts(self) -> NDArray[np.int64]:
-        """Number of actions of each observation."""
-        ...
-
-    def objective(self, pair: Pair) -> Fraction:
+    def objective(self, pair: CandidateIn, /) -> Fraction:
         """Predicted value."""
         ...
 
-    def is_feasible(self, pair: Pair) -> bool:
-        """Whether a pair meets every constraint and the range, exactly."""
+    def errors(self, pair: CandidateIn, /) -> Sequence[Fraction]:
+        """Average Bellman error under each constraint, signed."""
+        ...
+
+    def is_feasible(self, pair: CandidateIn, /) -> bool:
+        """Whether a pair meets every constraint and the range."""
+        ...
+
+
+class TabularProgram(Program[Pair], Protocol):
+    """A program over all tabular pairs: `OliveProgram` or `SampledProgram`."""
+
+    @property
+    def lower(self) -> Fraction:
+        """Lower end of the range of g."""
+        ...
+
+    @property
+    def action_counts(self) -> NDArray[np.int64]:
+        """Number of actions of each observation."""
         ...
 
     def to_model(self, form: Form = "value-policy") -> PairModel:
@@ -77,7 +99,7 @@ class Program(Protocol):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Generic[Candidate]):
     """What an optimiser says about a program.
 
     Attributes
@@ -86,7 +108,7 @@ class Answer:
         "optimal"; "infeasible" (no pair is left); "undecided" (a limit was
         reached or the engine gave nothing that could be confirmed).
     pair
-        Exactly feasible, None unless "optimal".
+        Feasible, None unless "optimal".
     value
         Its exact objective.
     proved
@@ -100,7 +122,7 @@ class Answer:
     """
 
     status: Literal["optimal", "infeasible", "undecided"]
-    pair: Pair | None
+    pair: Candidate | None
     value: Fraction | None
     proved: bool
     seconds: float
@@ -108,15 +130,15 @@ class Answer:
     reason: str = ""
 
 
-class Optimiser(Protocol):
-    """Solves programs."""
+class Optimiser(Protocol[Candidate]):
+    """Solves programs of its own kind: tabular ones, or those of a finite class."""
 
-    def maximise(self, program: Program) -> Answer:
+    def maximise(self, program: Any, /) -> Answer[Candidate]:
         """Find a maximiser."""
         ...
 
     def another(
-        self, program: Program, value: Fraction, rng: np.random.Generator
-    ) -> Answer:
+        self, program: Any, value: Fraction, rng: np.random.Generator, /
+    ) -> Answer[Candidate]:
         """Find a random pair with the objective `value`, the program's optimum."""
         ...

@@ -12,28 +12,26 @@ Agarwal, Langford, Schapire 2017, recalled: in each round
    |average Bellman error under the distribution of (x_h under π)| ≤ φ.
 
 What "measure" and "add" mean is up to a `World`: `algorithms.olive.exact` has
-exact expectations, `algorithms.olive.sampled` data sets.
+exact expectations, `algorithms.olive.sampled` and `algorithms.olive.enumerated`
+data sets. A pair (g, π) is a table, or a member of an enumerated class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from algorithms.olive.interfaces import Optimiser, Program
+from algorithms.olive.interfaces import Candidate, CandidateIn, Optimiser, Program
 from algorithms.olive.tiebreak import RoundProblem, Tiebreak
-from algorithms.pair import Pair
+from algorithms.seeds import RecordedSeed
 
 Constraint = TypeVar("Constraint", covariant=True)
 Ending = Literal["finished", "no pair left", "undecided", "round limit"]
 
 
-class World(Protocol[Constraint]):
+class World(Protocol[CandidateIn, Constraint]):
     """Where OLIVE runs: its current program and what it can measure."""
 
     @property
@@ -42,7 +40,7 @@ class World(Protocol[Constraint]):
         ...
 
     @property
-    def program(self) -> Program:
+    def program(self) -> Program[CandidateIn]:
         """The current program."""
         ...
 
@@ -51,17 +49,24 @@ class World(Protocol[Constraint]):
         """Trajectories collected so far."""
         ...
 
-    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """The data's generator before its first draw; None without data."""
+        ...
+
+    def errors(self, pair: CandidateIn, /) -> tuple[Fraction, ...]:
         """Average Bellman error at each level along the pair's own policy."""
         ...
 
-    def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Constraint, ...]:
+    def constrain(
+        self, pair: CandidateIn, levels: Sequence[int], /
+    ) -> tuple[Constraint, ...]:
         """Add the constraints of some levels to the program; return the new ones."""
         ...
 
 
 @dataclass(frozen=True)
-class OliveRound(Generic[Constraint]):
+class OliveRound(Generic[Candidate, Constraint]):
     """A round of OLIVE.
 
     Attributes
@@ -90,7 +95,7 @@ class OliveRound(Generic[Constraint]):
     """
 
     number: int
-    pair: Pair
+    pair: Candidate
     optimum: Fraction
     proved: bool
     errors: tuple[Fraction, ...]
@@ -108,7 +113,7 @@ class OliveRound(Generic[Constraint]):
 
 
 @dataclass(frozen=True)
-class OliveResult(Generic[Constraint]):
+class OliveResult(Generic[Candidate, Constraint]):
     """A run of OLIVE.
 
     Attributes
@@ -126,17 +131,32 @@ class OliveResult(Generic[Constraint]):
         Wall time in the optimiser, the call that ended the run included.
     reason
         For "undecided".
+    program
+        The program with all constraints.
+    seed
+        The generator of the data, as it stood before the first draw; None with
+        exact expectations.
+    tie_seed
+        The generator of the tie-break, as it stood before the first round; None
+        if it draws nothing. (One generator may serve both: then `seed` says all.)
     """
 
     status: Ending
-    rounds: tuple[OliveRound[Constraint], ...]
+    rounds: tuple[OliveRound[Candidate, Constraint], ...]
     trajectories: int
     seconds: float
-    reason: str = ""
+    reason: str
+    program: Program[Candidate]
+    seed: RecordedSeed | None = None
+    tie_seed: RecordedSeed | None = None
 
     @property
-    def policy(self) -> NDArray[np.int32] | None:
-        """The policy returned, local action indices; None unless finished."""
+    def policy(self) -> Any:
+        """The policy returned; None unless finished.
+
+        Of a `Pair` the local action indices, int32; of a member of an enumerated
+        class one policy for each level.
+        """
         return self.rounds[-1].pair.policy if self.status == "finished" else None
 
     @property
@@ -151,15 +171,18 @@ class OliveResult(Generic[Constraint]):
 
 
 def run_rounds(
-    world: World[Constraint],
-    optimiser: Optimiser,
-    tiebreak: Tiebreak,
+    world: World[Candidate, Constraint],
+    optimiser: Optimiser[Candidate],
+    tiebreak: Tiebreak[Candidate],
     *,
     stop: Fraction,
     all_levels: bool,
     max_rounds: int | None,
-) -> OliveResult[Constraint]:
+    watch: Callable[[OliveRound[Candidate, Constraint]], None] | None = None,
+) -> OliveResult[Candidate, Constraint]:
     """Play rounds until one of the endings of `OliveResult`.
+
+    ``watch`` is told each round when it is over.
 
     Raises
     ------
@@ -179,11 +202,21 @@ def run_rounds(
         )
     if max_rounds is not None and max_rounds < 0:
         raise ValueError(f"round limit {max_rounds} is negative")
-    rounds: list[OliveRound[Constraint]] = []
+    rounds: list[OliveRound[Candidate, Constraint]] = []
     seconds = 0.0
+    tie_seed = tiebreak.seed
 
-    def result(status: Ending, reason: str = "") -> OliveResult[Constraint]:
-        return OliveResult(status, tuple(rounds), world.trajectories, seconds, reason)
+    def result(status: Ending, reason: str = "") -> OliveResult[Candidate, Constraint]:
+        return OliveResult(
+            status,
+            tuple(rounds),
+            world.trajectories,
+            seconds,
+            reason,
+            world.program,
+            world.seed,
+            tie_seed,
+        )
 
     while max_rounds is None or len(rounds) < max_rounds:
         answer = tiebreak.maximiser(RoundProblem(world.program, optimiser))
@@ -217,16 +250,18 @@ def run_rounds(
                 answer.reason,
             )
         )
+        if watch is not None:
+            watch(rounds[-1])
         if level is None:
             return result("finished")
     return result("round limit")
 
 
 def _constrain(
-    world: World[Constraint],
-    pair: Pair,
+    world: World[Candidate, Constraint],
+    pair: Candidate,
     errors: Sequence[Fraction],
-    tiebreak: Tiebreak,
+    tiebreak: Tiebreak[Candidate],
     stop: Fraction,
     all_levels: bool,
 ) -> tuple[int, tuple[Constraint, ...]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algorithms.olive.interfaces import Answer, PairModel, Program
+from algorithms.olive.interfaces import Answer, PairModel, TabularProgram
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
 from solvers.milp import confirm
@@ -53,7 +53,7 @@ class Milp:
     ) -> None:
         self.engine, self.form, self.time_limit = engine, form, time_limit
 
-    def maximise(self, program: Program) -> Answer:
+    def maximise(self, program: TabularProgram) -> Answer[Pair]:
         """Solve the program; the pair is the engine's, its values a vertex.
 
         The engine's policy is kept and the best values for it are computed
@@ -62,8 +62,8 @@ class Milp:
         return self._solve(program, program.to_model(self.form))
 
     def another(
-        self, program: Program, value: Fraction, rng: np.random.Generator
-    ) -> Answer:
+        self, program: TabularProgram, value: Fraction, rng: np.random.Generator
+    ) -> Answer[Pair]:
         """Maximise a random objective over the optimal pairs.
 
         The weights of all values and binaries are uniform integers, so this
@@ -74,7 +74,7 @@ class Milp:
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
 
-    def _solve(self, program: Program, built: PairModel) -> Answer:
+    def _solve(self, program: TabularProgram, built: PairModel) -> Answer[Pair]:
         began = time.monotonic()
         outcome = propose(built.model, self.engine, self.time_limit)
         engine_seconds = outcome.seconds
@@ -100,19 +100,19 @@ class BranchAndBound:
     ) -> None:
         self.form, self.time_limit = form, time_limit
 
-    def maximise(self, program: Program) -> Answer:
+    def maximise(self, program: TabularProgram) -> Answer[Pair]:
         """Solve the program."""
         return self._solve(program, program.to_model(self.form))
 
     def another(
-        self, program: Program, value: Fraction, rng: np.random.Generator
-    ) -> Answer:
+        self, program: TabularProgram, value: Fraction, rng: np.random.Generator
+    ) -> Answer[Pair]:
         """Maximise a random objective over the optimal pairs; see `Milp`."""
         built = program.to_model(self.form)
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
 
-    def _solve(self, program: Program, built: PairModel) -> Answer:
+    def _solve(self, program: TabularProgram, built: PairModel) -> Answer[Pair]:
         began = time.monotonic()
         outcome = branch_and_bound(built.model, time_limit=self.time_limit)
         answer = _read(program, built, outcome, began)
@@ -144,17 +144,19 @@ class FinitePairs:
         """Return the number of pairs."""
         return len(self.pairs)
 
-    def maximise(self, program: Program) -> Answer:
+    def maximise(self, program: TabularProgram) -> Answer[Pair]:
         """Take the first of the best feasible pairs."""
         return self._choose(program, None)
 
     def another(
-        self, program: Program, value: Fraction, rng: np.random.Generator
-    ) -> Answer:
+        self, program: TabularProgram, value: Fraction, rng: np.random.Generator
+    ) -> Answer[Pair]:
         """Take one of the best feasible pairs, uniformly."""
         return self._choose(program, rng)
 
-    def _choose(self, program: Program, rng: np.random.Generator | None) -> Answer:
+    def _choose(
+        self, program: TabularProgram, rng: np.random.Generator | None
+    ) -> Answer[Pair]:
         began = time.monotonic()
         left = [pair for pair in self.pairs if program.is_feasible(pair)]
         if not left:
@@ -167,8 +169,8 @@ class FinitePairs:
 
 
 def _read(
-    program: Program, built: PairModel, outcome: LinearOutcome, began: float
-) -> Answer:
+    program: TabularProgram, built: PairModel, outcome: LinearOutcome, began: float
+) -> Answer[Pair]:
     """Turn an outcome into an answer; the pair is checked as it is read."""
 
     def seconds() -> float:
@@ -225,8 +227,11 @@ def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> _Face:
 
 
 def _scattered(
-    program: Program, built: PairModel, answer: Answer, rng: np.random.Generator
-) -> Answer:
+    program: TabularProgram,
+    built: PairModel,
+    answer: Answer[Pair],
+    rng: np.random.Generator,
+) -> Answer[Pair]:
     """Draw what the model leaves free about a pair.
 
     A state without binaries does the same by any of its actions, or none of its

@@ -25,6 +25,7 @@ from algorithms.olive.sampled_program import (
 )
 from algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 from algorithms.pair import Pair
+from algorithms.seeds import RecordedSeed
 
 
 def olive_sampled(
@@ -32,12 +33,12 @@ def olive_sampled(
     parameters: OliveParameters,
     rng: np.random.Generator,
     *,
-    optimiser: Optimiser | None = None,
-    tiebreak: Tiebreak | None = None,
+    optimiser: Optimiser[Pair] | None = None,
+    tiebreak: Tiebreak[Pair] | None = None,
     lower: Fraction | int = 0,
     upper: Fraction | int = 1,
     all_levels: bool = False,
-) -> OliveResult[SampledConstraint]:
+) -> OliveResult[Pair, SampledConstraint]:
     """Run OLIVE on data sets.
 
     Parameters
@@ -89,6 +90,8 @@ class SampledWorld:
         The current program; grows with `constrain`.
     trajectories : int
         Drawn so far.
+    seed : RecordedSeed
+        The generator before the first draw.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class SampledWorld:
         upper: Fraction | int = 1,
     ) -> None:
         self.environment, self.parameters, self.rng = environment, parameters, rng
+        self.seed = RecordedSeed.of(rng)
         self.horizon = environment.horizon
         self.trajectories = parameters.n_est
         self.program = SampledProgram(

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol
 
 import numpy as np
 
-from algorithms.olive.interfaces import Answer, Optimiser, Program
-from algorithms.pair import Pair
+from algorithms.olive.interfaces import Answer, Candidate, Optimiser, Program
+from algorithms.seeds import RecordedSeed
 
 LevelRule = Literal["first", "last", "largest"]
 
@@ -36,22 +36,27 @@ _LEVEL_RULES: dict[str, Callable[[Sequence[Fraction], Sequence[int]], int]] = {
 
 
 @dataclass(frozen=True)
-class RoundProblem:
+class RoundProblem(Generic[Candidate]):
     """A round's program with the one who solves it."""
 
-    program: Program
-    optimiser: Optimiser
+    program: Program[Candidate]
+    optimiser: Optimiser[Candidate]
 
     @cached_property
-    def best(self) -> Answer:
+    def best(self) -> Answer[Candidate]:
         """The optimiser's own maximiser; solved when first asked for."""
         return self.optimiser.maximise(self.program)
 
 
-class Tiebreak(Protocol):
+class Tiebreak(Protocol[Candidate]):
     """Makes the choices that OLIVE leaves open."""
 
-    def maximiser(self, problem: RoundProblem) -> Answer:
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """Its generator as it stands; None if it draws nothing."""
+        ...
+
+    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
         """Choose a maximiser of the round's program."""
         ...
 
@@ -84,7 +89,12 @@ class SolverTiebreak:
             raise ValueError(f"unknown level rule {level!r}: choose from {known}")
         self.rule: LevelRule = level
 
-    def maximiser(self, problem: RoundProblem) -> Answer:
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """None."""
+        return None
+
+    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
         """Take the optimiser's answer."""
         return problem.best
 
@@ -108,7 +118,12 @@ class RandomTiebreak:
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
 
-    def maximiser(self, problem: RoundProblem) -> Answer:
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """The generator as it stands."""
+        return RecordedSeed.of(self.rng)
+
+    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
         """Solve for the optimum, then for a random pair that attains it."""
         best = problem.best
         if best.pair is None or best.value is None:
@@ -130,7 +145,7 @@ class RandomTiebreak:
         return eligible[int(self.rng.integers(len(eligible)))]
 
 
-class ScriptedTiebreak:
+class ScriptedTiebreak(Generic[Candidate]):
     """Pairs and levels from a script, each verified; then another tie-break.
 
     Parameters
@@ -143,13 +158,20 @@ class ScriptedTiebreak:
     """
 
     def __init__(
-        self, script: Iterable[tuple[Pair, int]], then: Tiebreak | None = None
+        self,
+        script: Iterable[tuple[Candidate, int]],
+        then: Tiebreak[Candidate] | None = None,
     ) -> None:
         self._script = iter(script)
-        self._then: Tiebreak = SolverTiebreak() if then is None else then
+        self._then: Tiebreak[Candidate] = SolverTiebreak() if then is None else then
         self._level: int | None = None
 
-    def maximiser(self, problem: RoundProblem) -> Answer:
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """That of the tie-break after the script."""
+        return self._then.seed
+
+    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
         """Take the next pair of the script and verify that it is a maximiser.
 
         No program is solved where the pair attains the upper end of the range.

@@ -79,6 +79,24 @@ def test_honest_runs_end_optimal(variant: Variant, y: list[bool]) -> None:
         assert not allowed & {"literals", "clauses", "mixed"}
 
 
+def test_a_run_with_random_ties_can_be_had_again() -> None:
+    family = Family(as_three_sat(ONE_VARIABLE, 1), "normalized")
+
+    def run(rng):
+        ties = RandomTiebreak(rng)
+        return honest_run(family, optimiser=BranchAndBound(), tiebreak=ties)
+
+    first = run(np.random.default_rng(11))
+    assert first.seed is not None
+    assert first.seed.entropy == 11
+    second = run(first.seed.generator())
+    assert first.kinds == second.kinds
+    assert [r.pair for r in first.result.rounds] == [
+        r.pair for r in second.result.rounds
+    ]
+    assert honest_run(family, optimiser=BranchAndBound()).seed is None
+
+
 def test_the_engine_does_as_well() -> None:
     family = Family(as_three_sat(ONE_VARIABLE, 1), "normalized")
     run = honest_run(family, optimiser=Milp(time_limit=60))

@@ -33,6 +33,10 @@ def test_what_it_reports_is_what_the_assignment_attains(formula, seed) -> None:
     assert found.assignment.shape == (three_sat.n_variables,)
     assert three_sat.unsatisfied_weight(found.assignment) == found.unsatisfied
     assert 0 <= found.flips <= 200
+    assert found.seed.entropy == seed
+    again = walksat(three_sat, found.seed.generator(), max_flips=200)
+    assert again.flips == found.flips
+    assert (again.assignment == found.assignment).all()
 
 
 @given(formulas(max_variables=3, max_clauses=4), st.integers(0, 2**32))

@@ -209,6 +209,21 @@ def test_survival_of_a_satisfiable_formula(variant: str) -> None:
     assert all(t is not None and t < Fraction(1, 100) for t in tolerances)
 
 
+def test_survival_can_be_had_again() -> None:
+    family = family_of(SATISFIABLE, "paper")
+
+    def run(rng):
+        return survival(family, None, 200, 2, rng, satisfiable=True, time_limit=60)
+
+    rng = np.random.default_rng(12)
+    rng.random()
+    first = run(rng)
+    assert first.seed is not None
+    assert first.seed.entropy == 12
+    again = run(first.seed.generator())
+    assert [t.tolerance for t in first.trials] == [t.tolerance for t in again.trials]
+
+
 def test_sampled_pairs_are_checked_against_the_data() -> None:
     family = family_of(SATISFIABLE, "paper")
     program = sampled_program(family, None, 100, np.random.default_rng(3))
