@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -18,14 +17,6 @@ from olivine.common import (
     verb,
 )
 from olivine.options import Json, Seed
-
-if TYPE_CHECKING:
-    from algorithms.environments.protocol import Environment
-    from algorithms.registry import Algorithm
-    from algorithms.result import LearningResult
-
-MONTE_CARLO = 20_000
-"""Episodes that estimate V^π where it is not known exactly."""
 
 
 @verb
@@ -88,13 +79,15 @@ def learn(
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
+    from olivine.learn_run import prepare
+
     try:
         if listing:
             _list(json_lines)
             return ExitStatus.DONE
-        record, result = _run(
-            algorithm, env, params, classes, epsilon, delta, setting or [], seed
-        )
+        run = prepare(algorithm, env, params, classes, epsilon, delta, setting or [])
+        with _Watch() as watch:
+            record, result = run.with_seed(seed, watch.observers)
     except ValueError as error:
         message = " ".join(str(error).split())
         if json_lines:
@@ -117,8 +110,9 @@ def learn(
 def _list(json_lines: bool) -> None:
     from algorithms import registry
     from algorithms.environments import registry as environments
+    from olivine.learn_run import register_environments
 
-    _register_environments()
+    register_environments()
     entries = registry.algorithms()
     names = environments.names()
     if json_lines:
@@ -142,147 +136,6 @@ def _list(json_lines: bool) -> None:
         options = environments.options(name).items()
         listed = ", ".join(f"{key}={value}" for key, value in options)
         console.print(Text(f"  {name:18} {listed}"))
-
-
-def _register_environments() -> None:
-    """Add the environments that stand on a higher floor than the algorithms."""
-    from algorithms.environments import register
-    from reduction.environment import threesat
-
-    register("threesat", threesat)
-
-
-def _run(
-    name: str | None,
-    env: str | None,
-    params: str,
-    classes: str | None,
-    epsilon: float,
-    delta: float,
-    settings: Sequence[str],
-    seed: int,
-) -> tuple[dict[str, Any], LearningResult]:
-    import numpy as np
-
-    from algorithms import registry
-    from algorithms.class_choice import KINDS
-    from algorithms.environments import make
-
-    if name is None:
-        raise ValueError("ALGORITHM: missing (--list shows them)")
-    if env is None:
-        raise ValueError("--env: missing (--list shows the environments)")
-    algorithm = registry.get(name)
-    _register_environments()
-    parameters = _choice("--params", params, registry.PARAMETER_KINDS)
-    kind = _choice("--classes", classes or algorithm.default_classes, KINDS)
-    for option, value in (("--epsilon", epsilon), ("--delta", delta)):
-        if not 0 < value < 1:
-            raise ValueError(f"{option}: {value} is not in (0, 1)")
-    for_env, for_algorithm = _split(algorithm, env, settings)
-    environment = make(env, seed, **for_env)
-    with _Watch() as watch:
-        start = time.perf_counter()
-        result = algorithm.run(
-            registry.Task(
-                environment,
-                parameters,
-                kind,
-                epsilon,
-                delta,
-                np.random.default_rng([seed, 1]),
-                for_algorithm,
-                watch.observers,
-            )
-        )
-        seconds = time.perf_counter() - start
-    record = result.to_json()
-    record |= _truth(environment, result, seed)
-    record |= {
-        "params": parameters,
-        "classes": kind,
-        "settings": for_env | for_algorithm,
-        "seed": seed,
-        "seconds": round(result.seconds or seconds, 6),
-    }
-    return record, result
-
-
-def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
-    from algorithms.registry import suggestion
-
-    if value not in known:
-        hint = suggestion(value, known)
-        raise ValueError(f"{option}: {value!r} is none of {', '.join(known)}{hint}")
-    return value
-
-
-def _split(
-    algorithm: Algorithm, env: str, settings: Sequence[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide KEY=VALUE among the environment and the algorithm."""
-    from algorithms.environments.registry import options
-    from algorithms.registry import suggestion
-
-    known = options(env)
-    for_env: dict[str, Any] = {}
-    for_algorithm: dict[str, Any] = {}
-    for text in settings:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ValueError(f"--set: {text!r} is not KEY=VALUE")
-        if key in known:
-            for_env[key] = _value(value)
-        elif key in algorithm.settings:
-            for_algorithm[key] = _value(value)
-        else:
-            every = [*known, *algorithm.settings]
-            raise ValueError(
-                f"--set: unknown {key!r}{suggestion(key, every)}; {env} has "
-                f"{', '.join(known)}; {algorithm.name} has "
-                f"{', '.join(algorithm.settings)}"
-            )
-    return for_env, for_algorithm
-
-
-def _value(text: str) -> Any:
-    """Read a value: an integer, a number, true, false, none, or a word."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _truth(
-    environment: Environment, result: LearningResult, seed: int
-) -> dict[str, Any]:
-    """Give V^π, V* and their difference: rationals, or an estimate of the first."""
-    import numpy as np
-
-    best = environment.truth.optimal_value
-    found: dict[str, Any] = {
-        "value": None,
-        "optimal_value": str(best),
-        "suboptimality": None,
-    }
-    if result.policies is None:
-        return found
-    policies = list(result.policies)
-    if environment.truth.exact:
-        value = environment.truth.policy_value(policies)
-        return found | {"value": str(value), "suboptimality": str(best - value)}
-    rng = np.random.default_rng([seed, 2])
-    mean, error = environment.truth.estimate_policy_value(policies, MONTE_CARLO, rng)
-    return found | {
-        "value": mean,
-        "suboptimality": float(best) - mean,
-        "standard_error": error,
-    }
 
 
 def _show(record: Mapping[str, Any]) -> None:

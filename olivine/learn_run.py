@@ -1,0 +1,209 @@
+"""One run of ``olivine learn``: read its options, run, compare with the truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from algorithms.environments.protocol import Environment
+    from algorithms.registry import Algorithm
+    from algorithms.result import LearningResult
+
+MONTE_CARLO = 20_000
+"""Episodes that estimate V^π where it is not known exactly."""
+
+
+def register_environments() -> None:
+    """Add the environments that stand on a higher floor than the algorithms."""
+    from algorithms.environments import register
+    from reduction.environment import threesat
+
+    register("threesat", threesat)
+
+
+@dataclass(frozen=True)
+class LearningRun:
+    """A run of an algorithm on an environment, complete but for its seed.
+
+    Attributes
+    ----------
+    algorithm, env
+        Names.
+    params
+        ``"theorem"``, ``"paper"`` or ``"practical"``.
+    classes
+        Kind of the classes.
+    epsilon, delta
+        Accuracy and failure probability, in (0, 1).
+    for_env, for_algorithm
+        Options of the environment and settings of the algorithm.
+    """
+
+    algorithm: str
+    env: str
+    params: str
+    classes: str
+    epsilon: float
+    delta: float
+    for_env: Mapping[str, Any]
+    for_algorithm: Mapping[str, Any]
+
+    def with_seed(
+        self, seed: int, observers: tuple[Any, ...] = ()
+    ) -> tuple[dict[str, Any], LearningResult]:
+        """Run, and compare with the truth: the record to print, and the result.
+
+        The seed fixes the environment, the classes and the samples.
+
+        Raises
+        ------
+        ValueError
+            If the task does not fit the algorithm, or an option is out of range.
+        """
+        import numpy as np
+
+        from algorithms import registry
+        from algorithms.environments import make
+
+        register_environments()
+        environment = make(self.env, seed, **self.for_env)
+        start = time.perf_counter()
+        result = registry.get(self.algorithm).run(
+            registry.Task(
+                environment,
+                cast("Any", self.params),
+                cast("Any", self.classes),
+                self.epsilon,
+                self.delta,
+                np.random.default_rng([seed, 1]),
+                dict(self.for_algorithm),
+                observers,
+            )
+        )
+        seconds = time.perf_counter() - start
+        record = result.to_json()
+        record |= _truth(environment, result, seed)
+        record |= {
+            "params": self.params,
+            "classes": self.classes,
+            "settings": dict(self.for_env) | dict(self.for_algorithm),
+            "seed": seed,
+            "seconds": round(result.seconds or seconds, 6),
+        }
+        return record, result
+
+
+def prepare(
+    name: str | None,
+    env: str | None,
+    params: str,
+    classes: str | None,
+    epsilon: float,
+    delta: float,
+    settings: Sequence[str] = (),
+) -> LearningRun:
+    """Check what the command line says and make a run of it.
+
+    Raises
+    ------
+    ValueError
+        If something is missing, unknown or out of range.
+    """
+    from algorithms import registry
+    from algorithms.class_choice import KINDS
+
+    if name is None:
+        raise ValueError("ALGORITHM: missing (--list shows them)")
+    if env is None:
+        raise ValueError("--env: missing (--list shows the environments)")
+    algorithm = registry.get(name)
+    register_environments()
+    parameters = _choice("--params", params, registry.PARAMETER_KINDS)
+    kind = _choice("--classes", classes or algorithm.default_classes, KINDS)
+    for option, value in (("--epsilon", epsilon), ("--delta", delta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{option}: {value} is not in (0, 1)")
+    for_env, for_algorithm = _split(algorithm, env, settings)
+    return LearningRun(
+        name, env, parameters, kind, epsilon, delta, for_env, for_algorithm
+    )
+
+
+def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
+    from algorithms.registry import suggestion
+
+    if value not in known:
+        hint = suggestion(value, known)
+        raise ValueError(f"{option}: {value!r} is none of {', '.join(known)}{hint}")
+    return value
+
+
+def _split(
+    algorithm: Algorithm, env: str, settings: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide KEY=VALUE among the environment and the algorithm."""
+    from algorithms.environments.registry import options
+    from algorithms.registry import suggestion
+
+    known = options(env)
+    for_env: dict[str, Any] = {}
+    for_algorithm: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set: {text!r} is not KEY=VALUE")
+        if key in known:
+            for_env[key] = _value(value)
+        elif key in algorithm.settings:
+            for_algorithm[key] = _value(value)
+        else:
+            every = [*known, *algorithm.settings]
+            raise ValueError(
+                f"--set: unknown {key!r}{suggestion(key, every)}; {env} has "
+                f"{', '.join(known)}; {algorithm.name} has "
+                f"{', '.join(algorithm.settings)}"
+            )
+    return for_env, for_algorithm
+
+
+def _value(text: str) -> Any:
+    """Read a value: an integer, a number, true, false, none, or a word."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _truth(
+    environment: Environment, result: LearningResult, seed: int
+) -> dict[str, Any]:
+    """Give V^π, V* and their difference: rationals, or an estimate of the first."""
+    import numpy as np
+
+    best = environment.truth.optimal_value
+    found: dict[str, Any] = {
+        "value": None,
+        "optimal_value": str(best),
+        "suboptimality": None,
+    }
+    if result.policies is None:
+        return found
+    policies = list(result.policies)
+    if environment.truth.exact:
+        value = environment.truth.policy_value(policies)
+        return found | {"value": str(value), "suboptimality": str(best - value)}
+    rng = np.random.default_rng([seed, 2])
+    mean, error = environment.truth.estimate_policy_value(policies, MONTE_CARLO, rng)
+    return found | {
+        "value": mean,
+        "suboptimality": float(best) - mean,
+        "standard_error": error,
+    }
