@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,30 @@ Explore = Callable[[Path], object]
 
 Optimise = Callable[[], tuple[Sequence[Any], Fraction]]
 """Polvalfun: one policy a level, and V̂*."""
+
+
+class Deployment(Protocol):
+    """What the loop asks of an algorithm's parameters, as in `Parameters`."""
+
+    @property
+    def eps(self) -> Fraction:
+        """ε."""
+
+    @property
+    def n_exp(self) -> int:
+        """Trajectories explored after a rejected iteration."""
+
+    @property
+    def n_eval(self) -> int:
+        """Trajectories that evaluate a policy."""
+
+    @property
+    def iterations(self) -> int:
+        """Most iterations."""
+
+    @property
+    def repeat_paths(self) -> bool:
+        """Whether paths explored on demand before are explored again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +120,7 @@ def check_fit(
 
 def metaalg(
     environment: Environment,
-    parameters: Parameters,
+    parameters: Deployment,
     rng: np.random.Generator,
     *,
     explore: Explore,
