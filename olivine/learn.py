@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,31 +17,46 @@ from olivine.common import (
     stdout_console,
     verb,
 )
-from olivine.options import Json, Seed
+from olivine.options import Json, Seed, TimeLimit
+
+SEEDS = 50
+RUN_LIMIT = 10.0
+"""Seconds that a run of ``learn all`` may take."""
 
 
 @verb
 def learn(
     algorithm: Annotated[
         str | None,
-        typer.Argument(metavar="ALGORITHM", help="See --list.", show_default=False),
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="See --list; all compares them all.",
+            show_default=False,
+        ),
     ] = None,
     env: Annotated[
         str | None,
-        typer.Option("--env", metavar="ENV", help="See --list.", show_default=False),
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help="See --list; several for all: ENV,ENV.",
+            show_default=False,
+        ),
     ] = None,
     listing: Annotated[
         bool, typer.Option("--list", help="List algorithms and environments.")
     ] = False,
     params: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--params",
             metavar="theorem|paper|practical",
             help="Constants: the theorem's (corrected where an erratum applies), as "
-            "printed, or free.",
+            "printed, or free. By default the theorem's; for all, free ones where "
+            "observations are continuous.",
+            show_default=False,
         ),
-    ] = "theorem",
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -66,6 +82,29 @@ def learn(
         ),
     ] = None,
     seed: Seed = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            min=1,
+            help="For all: runs of each algorithm on each environment (50).",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="For all: how many at a time.")
+    ] = 1,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="For all: a figure to write (.svg, .png, .pdf).",
+            show_default=False,
+        ),
+    ] = None,
     json_lines: Json = False,
 ) -> int:
     """Run a learning algorithm on an environment.
@@ -75,17 +114,44 @@ def learn(
     violated where it must hold is a contradiction. An algorithm that finds no
     policy ends with status "failure", which is a result.
 
-    Exit status: 0 done, 1 a contradiction, 2 bad input.
+    ALGORITHM all runs every algorithm on every environment, 50 seeds each: how many
+    runs end ε-optimal, trajectories, oracle calls, seconds. A run may take 10
+    seconds (--time-limit), and the runs of a pair six times that.
+
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
+    from olivine.comparison import Plan
+    from olivine.learn_all import learn_all
     from olivine.learn_run import prepare
 
     try:
         if listing:
             _list(json_lines)
             return ExitStatus.DONE
-        run = prepare(algorithm, env, params, classes, epsilon, delta, setting or [])
+        if algorithm == "all":
+            if classes or setting:
+                raise ValueError("all: --classes and --set are for one algorithm")
+            names = tuple(name for name in (env or "").split(",") if name)
+            limit = RUN_LIMIT if time_limit is None else time_limit
+            plan = Plan(
+                names, params, epsilon, delta, seeds or SEEDS, seed, limit, 6 * limit
+            )
+            return learn_all(plan, output, jobs, json_lines=json_lines)
+        only = {"--seeds": seeds, "--time-limit": time_limit, "--output": output}
+        for option, value in only.items():
+            if value is not None:
+                raise ValueError(f"{option}: only for olivine learn all")
+        run = prepare(
+            algorithm,
+            env,
+            params or "theorem",
+            classes,
+            epsilon,
+            delta,
+            setting or [],
+        )
         with _Watch() as watch:
             record, result = run.with_seed(seed, watch.observers)
     except ValueError as error:

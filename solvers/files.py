@@ -27,7 +27,14 @@ def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:
     write_texts({path: chunks})
 
 
-def write_texts(contents: Mapping[str | os.PathLike[str], Iterable[str]]) -> None:
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write bytes as `write_text` writes text."""
+    write_texts({path: data})
+
+
+def write_texts(
+    contents: Mapping[str | os.PathLike[str], Iterable[str] | bytes],
+) -> None:
     """Write files that belong together, each as `write_text` does.
 
     None is replaced before all are written. They appear in the order given, so
@@ -36,7 +43,7 @@ def write_texts(contents: Mapping[str | os.PathLike[str], Iterable[str]]) -> Non
     Parameters
     ----------
     contents
-        The text of each file, in chunks.
+        The text of each file, in chunks; or its bytes.
 
     Raises
     ------
@@ -52,6 +59,10 @@ def write_texts(contents: Mapping[str | os.PathLike[str], Iterable[str]]) -> Non
             temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
             written.append((temporary, target))
             # Not tempfile: its files are readable by the owner alone.
+            if isinstance(chunks, bytes):
+                with open(temporary, "xb") as raw:
+                    raw.write(chunks)
+                continue
             with open(temporary, "x", encoding="utf-8", newline="\n") as file:
                 file.writelines(chunks)
         # Closed by now: a full disk can show itself as late as that.

@@ -1,0 +1,157 @@
+"""``olivine learn all``: the comparison, as a table, as JSON and as a figure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olivine.common import (
+    ExitStatus,
+    describe,
+    print_json,
+    say,
+    stderr_console,
+    stdout_console,
+    worst,
+)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from olivine.comparison import Plan
+
+Record = dict[str, Any]
+
+
+def learn_all(
+    plan: Plan, output: Path | None, jobs: int, *, json_lines: bool
+) -> ExitStatus:
+    """Compare all algorithms; print each cell as it is done.
+
+    Parameters
+    ----------
+    plan
+        What to compare.
+    output
+        Figure to write (.svg, .png or .pdf), or None.
+    jobs
+        Cells at a time.
+    json_lines
+        Print JSON Lines instead of a table.
+
+    Raises
+    ------
+    ValueError
+        If the plan or the figure's name is no good.
+    """
+    from olivine.comparison_figure import save_figure
+    from olivine.figures import check_suffix
+    from olivine.outputs import check_output
+    from olivine.parallel import in_parallel
+
+    if output is not None:
+        check_suffix(output)
+        try:
+            check_output(output, os.devnull)
+        except OSError as error:
+            raise ValueError(describe(error)) from None
+    cells = {f"{cell.algorithm} on {cell.env}": cell for cell in plan.cells()}
+    job = partial(_job, plan)
+    keys = list(cells)
+    results = in_parallel(job, keys, jobs) if jobs > 1 else map(job, keys)
+    records, statuses = [], []
+    with _progress(len(keys), json_lines) as progress:
+        for record, status in results:
+            progress.update(progress.task_ids[0], advance=1)
+            records.append(record)
+            statuses.append(status)
+            if json_lines:
+                print_json(record)
+            for text in record.get("contradictions", ()):
+                say(
+                    f"olivine: contradiction: {record['algorithm']} on "
+                    f"{record['env']}, {text}"
+                )
+    if not json_lines:
+        show(records)
+    if output is not None:
+        save_figure(output, plan, [r for r in records if "error" not in r])
+    return worst(statuses)
+
+
+def _job(plan: Plan, key: str) -> tuple[Record, ExitStatus]:
+    """Run the cell of a name: cells are few, and names are picklable."""
+    from olivine.comparison import run_cell
+
+    algorithm, _, environment = key.partition(" on ")
+    for cell in plan.cells():
+        if (cell.algorithm, cell.env) == (algorithm, environment):
+            return run_cell(cell, plan)
+    raise ValueError(f"no cell {key!r}")
+
+
+@contextmanager
+def _progress(total: int, json_lines: bool) -> Iterator[Progress]:
+    """Show a bar on standard error, where somebody is there to see it."""
+    from rich.progress import Progress
+
+    hidden = not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
+    with Progress(
+        console=stderr_console(), transient=True, redirect_stdout=False, disable=hidden
+    ) as progress:
+        progress.add_task("algorithms on environments", total=total)
+        yield progress
+
+
+def show(records: Sequence[Mapping[str, Any]]) -> None:
+    """Print one table for each environment, and below what was refused."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = stdout_console()
+    for env in dict.fromkeys(r["env"] for r in records if "error" not in r):
+        own = [r for r in records if r.get("env") == env]
+        table = Table(
+            "algorithm",
+            "constants, classes",
+            "ε-optimal",
+            "trajectories",
+            "calls",
+            "V* − V^π",
+            "seconds",
+            title=str(env),
+            title_justify="left",
+            box=None,
+        )
+        for record in own:
+            if record["refused"] is None:
+                table.add_row(*row(record))
+        console.print(table)
+        for record in own:
+            for reason in (record["refused"], record["left"]):
+                if reason:
+                    console.print(Text(f"  {record['algorithm']}: {reason}"))
+        console.print()
+    for record in records:
+        if "error" in record:
+            console.print(Text(record["error"]))
+
+
+def row(record: Mapping[str, Any]) -> list[str]:
+    """Cells of a record's row in a table."""
+    calls = ", ".join(f"{n:.3g} {kind}" for kind, n in record["calls"].items() if n)
+    trajectories, gap = record["trajectories"], record["suboptimality"]
+    return [
+        str(record["algorithm"]),
+        f"{record['params']}, {record['classes']}",
+        f"{record['successes']} of {record['runs']}",
+        "" if trajectories is None else f"{trajectories:.2e}",
+        calls,
+        "" if gap is None else f"{gap:.3g} (≤ {record['worst']:.3g})",
+        "" if record["seconds"] is None else f"{record['seconds']:.3g}",
+    ]
