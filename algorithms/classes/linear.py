@@ -5,6 +5,13 @@ range somewhere unless θ = 0, so the class here is x ↦ clip(⟨θ, φ(x)⟩, 
 with every |θ_i| at most a bound, and oracles optimise over the members that
 need no clipping at the observations they are given. With a table of features
 these are all observations, and the class is the polytope {θ : 0 ≤ Φθ ≤ 1}.
+
+Where features carry unbounded noise the range is no sensible demand: a function
+that is 0 on average at a state is negative at half of its observations. With
+``clipped=False`` members are x ↦ ⟨θ, φ(x)⟩ as they are, and the box on θ alone
+bounds them. An algorithm that looks at g only through averages over the
+observations of one hidden state, as VALOR does, then needs no more than that
+E[⟨θ, φ(x)⟩ | s] = V*(s) for some θ.
 """
 
 from __future__ import annotations
@@ -28,7 +35,7 @@ from algorithms.classes.protocols import (
 
 @dataclass(frozen=True, eq=False)
 class LinearValue:
-    """The function x ↦ clip(⟨θ, φ(x)⟩, 0, 1).
+    """The function x ↦ clip(⟨θ, φ(x)⟩, 0, 1), or ⟨θ, φ(x)⟩ itself.
 
     Attributes
     ----------
@@ -38,15 +45,19 @@ class LinearValue:
         φ.
     exact
         θ in rationals where it is known exactly, else None.
+    clipped
+        Which of the two.
     """
 
     theta: NDArray[np.float64]
     features: FeatureMap
     exact: tuple[Fraction, ...] | None = None
+    clipped: bool = True
 
     def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
         """Values, float64, shape (n,)."""
-        return np.clip(self.features(observations) @ self.theta, 0.0, 1.0)
+        scores: NDArray[np.float64] = self.features(observations) @ self.theta
+        return np.clip(scores, 0.0, 1.0) if self.clipped else scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +93,8 @@ class LinearValueClass:
         Largest |θ_i| allowed, positive and finite.
     dimension
         d, where ``features`` is a callable.
+    clipped
+        Whether values are kept in [0, 1]; see the module.
 
     Raises
     ------
@@ -89,12 +102,18 @@ class LinearValueClass:
     """
 
     def __init__(
-        self, features: FeatureSource, *, bound: float, dimension: int | None = None
+        self,
+        features: FeatureSource,
+        *,
+        bound: float,
+        dimension: int | None = None,
+        clipped: bool = True,
     ) -> None:
         if not 0 < bound < math.inf:
             raise ValueError(f"bound: {bound} is not positive and finite")
         self.features = FeatureMap(features, dimension)
         self.bound = float(bound)
+        self.clipped = clipped
 
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Observations that have features, or ValueError naming argument and row."""

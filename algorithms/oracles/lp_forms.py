@@ -96,9 +96,13 @@ class TabularForm:
 
 
 class LinearForm:
-    """z is θ; values at the observations are rows that must lie in [0, 1]."""
+    """z is θ; values at the observations are rows that must lie in [0, 1].
+
+    Unless the class is not clipped: then there are no such rows.
+    """
 
     def __init__(self, value_class: LinearValueClass) -> None:
+        self._clipped = value_class.clipped
         self._features: FeatureMap = value_class.features
         size = self._features.dimension
         self.lower = np.full(size, -value_class.bound)
@@ -128,6 +132,8 @@ class LinearForm:
     def range_rows(self, functionals: Sequence[Functional]) -> csr_matrix:
         """Features: the whole table once, or those of new observations."""
         size = len(self.lower)
+        if not self._clipped:
+            return csr_matrix((0, size))
         if self._features.table is None:
             fresh = [self._features(f.observations) for f in functionals]
             rows = np.concatenate([np.zeros((0, size)), *fresh])
@@ -153,12 +159,12 @@ class LinearForm:
 
     def member(self, z: NDArray[np.float64]) -> LinearValue:
         """Return the function with θ = z."""
-        return LinearValue(z, self._features)
+        return LinearValue(z, self._features, clipped=self._clipped)
 
     def exact_member(self, z: Sequence[Fraction]) -> LinearValue:
         """Return the function with θ = z, exact."""
         theta = np.array([float(v) for v in z], dtype=np.float64)
-        return LinearValue(theta, self._features, tuple(z))
+        return LinearValue(theta, self._features, tuple(z), self._clipped)
 
 
 def stack(parts: Sequence[csr_matrix]) -> csr_matrix:
