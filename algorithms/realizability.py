@@ -11,9 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.data import EmpiricalMeasure
+from algorithms.environments.finite_truth import FiniteTruth
 from algorithms.environments.protocol import Environment
 from algorithms.oracles.csc import csc
 from algorithms.oracles.least_squares import least_squares
@@ -41,17 +43,16 @@ class Realizability:
     @property
     def holds(self) -> bool | None:
         """Both; None if neither is violated and one is unknown."""
-        if self.value is False or self.policy is False:
-            return False
-        return None if None in (self.value, self.policy) else True
+        return _both(self.value, self.policy)
 
 
 def realizability(
     environment: Environment, value_class: ValueClass, policy_class: PolicyClass
 ) -> Realizability:
-    """Check both assumptions at the observations of every level.
+    """Check both assumptions at the observable codes of every level.
 
-    A squared loss below 1e-12 of the uniform average counts as 0.
+    A squared loss below 1e-12 of the uniform average counts as 0. g* of level 1
+    is not asked for: the learning algorithms never use it.
 
     Raises
     ------
@@ -62,30 +63,65 @@ def realizability(
     policy: bool | None = True
     reason = ""
     for h in range(1, environment.horizon + 1):
-        codes = environment.space(h).n_codes
-        if codes is None:
+        if environment.space(h).n_codes is None:
             return Realizability(None, None, "observations have no codes")
-        data = EmpiricalMeasure(np.arange(codes))
-        q = environment.truth.q_values(h).astype(np.float64)
-        best = q.max(axis=1)
-        if h > 1:  # g*_1 is never used
-            fit = least_squares(
-                value_class.at_level(h), data, best, epsilon_sub=_TOLERANCE
-            )
-            if fit.loss - fit.suboptimality > _TOLERANCE:
-                value = False
-                reason = reason or f"value_class: g* of level {h} is not in it"
-            elif fit.loss > _TOLERANCE and value:
-                value = None
-        found = csc(
-            policy_class.at_level(h),
-            data,
-            best[:, None] - q,
-            epsilon_sub=_TOLERANCE,
-        )
-        if found.cost - found.suboptimality > _TOLERANCE:
-            policy = False
+        answer = True if h == 1 else value_at_level(environment, value_class, h)
+        if answer is False:
+            reason = reason or f"value_class: g* of level {h} is not in it"
+        value = _both(value, answer)
+        answer = policy_at_level(environment, policy_class, h)
+        if answer is False:
             reason = reason or f"policy_class: no optimal policy of level {h} in it"
-        elif found.cost > _TOLERANCE and policy:
-            policy = None
+        policy = _both(policy, answer)
     return Realizability(value, policy, reason)
+
+
+def value_at_level(
+    environment: Environment, value_class: ValueClass, level: int
+) -> bool | None:
+    """Whether g* of a level is in G, by least squares; finite observations only.
+
+    None: within the oracle's own accuracy it may be.
+    """
+    data, q = _observable(environment, level)
+    best = q.max(axis=1)
+    fit = least_squares(value_class.at_level(level), data, best, epsilon_sub=_TOLERANCE)
+    return _verdict(fit.loss, fit.suboptimality)
+
+
+def policy_at_level(
+    environment: Environment, policy_class: PolicyClass, level: int
+) -> bool | None:
+    """Whether an optimal policy of a level is in Π, by CSC; as `value_at_level`."""
+    data, q = _observable(environment, level)
+    costs = q.max(axis=1)[:, None] - q
+    found = csc(policy_class.at_level(level), data, costs, epsilon_sub=_TOLERANCE)
+    return _verdict(found.cost, found.suboptimality)
+
+
+def _observable(
+    environment: Environment, level: int
+) -> tuple[EmpiricalMeasure, NDArray[np.float64]]:
+    """Codes that can be observed, once each, and their Q*.
+
+    Codes of hidden states that no path reaches do not count.
+    """
+    truth = environment.truth
+    codes = np.arange(len(truth.q_values(level)))
+    if isinstance(truth, FiniteTruth):
+        emissions = truth.model.level(level).emissions[sorted(truth.reachable(level))]
+        codes = np.flatnonzero(emissions.sum(axis=0))
+    q = truth.q_values(level)[codes].astype(np.float64)
+    return EmpiricalMeasure(codes), q
+
+
+def _verdict(least: float, suboptimality: float) -> bool | None:
+    if least - suboptimality > _TOLERANCE:
+        return False
+    return None if least > _TOLERANCE else True
+
+
+def _both(first: bool | None, second: bool | None) -> bool | None:
+    if first is False or second is False:
+        return False
+    return None if None in (first, second) else True

@@ -1,5 +1,23 @@
-"""The paper's assumptions on the classes: checked, and classes that satisfy them."""
+"""The paper's assumptions on the classes: checkers, and classes that satisfy them.
 
+`check_assumptions` asks by name. `hidden` says on which observations.
+"""
+
+from algorithms.assumptions.checks import NAMES, check_assumptions
 from algorithms.assumptions.closure import complete_classes
+from algorithms.assumptions.policy import policy_completeness
+from algorithms.assumptions.policy_value import policy_value_completeness
+from algorithms.assumptions.realizable import policy_realizability, value_realizability
+from algorithms.assumptions.result import Assumption, Counterexample
 
-__all__ = ["complete_classes"]
+__all__ = [
+    "NAMES",
+    "Assumption",
+    "Counterexample",
+    "check_assumptions",
+    "complete_classes",
+    "policy_completeness",
+    "policy_realizability",
+    "policy_value_completeness",
+    "value_realizability",
+]

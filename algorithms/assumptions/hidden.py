@@ -53,7 +53,9 @@ class HiddenModel:
 
     def __init__(self, environment: Environment) -> None:
         truth = environment.truth
-        if not isinstance(truth, FiniteTruth):
+        levels = range(1, environment.horizon + 1)
+        finite = all(environment.space(h).is_finite for h in levels)
+        if not (finite and isinstance(truth, FiniteTruth)):
             raise ValueError(
                 f"environment: observations of {environment.name!r} are not finite"
             )
@@ -113,6 +115,10 @@ class HiddenModel:
     def owner(self, level: int) -> NDArray[np.int64]:
         """For each observable code the position of its state among `states`."""
         return self._owner[level - 1]
+
+    def shares(self, level: int, position: int) -> list[tuple[int, Fraction]]:
+        """(Row of the table, probability) of what a state emits, ascending."""
+        return self._emissions[level - 1][position]
 
     def successors(self, level: int, position: int) -> list[list[tuple[int, Fraction]]]:
         """For each action the (position, probability) of the next states."""

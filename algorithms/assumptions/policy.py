@@ -1,0 +1,152 @@
+"""Policy completeness, decided exactly for tabular and finite classes.
+
+The assumption asks, for every level h and every non-stationary policy
+π_{h+1:H}, that Π_h has a policy π with π(x) in argmax_a E[r_h + ... + r_H | x, a,
+a_{h+1:H} ~ π_{h+1:H}] for all x. The π_{h+1:H} are those an algorithm may hold:
+of Π_{h+1} × ... × Π_H.
+
+There are exponentially many, but only the vector of their values V^π(s) over the
+hidden states of level h+1 matters. The vectors are collected level by level, from
+the last one, equal ones once. A tabular Π_h has every policy, and its vectors are
+products over the hidden states. Where there are too many, the answer is False if
+those collected show a violation, and None if not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.assumptions.hidden import HiddenModel, Vector, best
+from algorithms.assumptions.members import Given, Policies
+from algorithms.assumptions.result import Assumption
+from algorithms.classes import PolicyClass
+from algorithms.environments.protocol import Environment
+from algorithms.parameters import check_count
+
+NAME = "policy-completeness"
+
+Vectors = dict[Vector, Given]
+"""Value vectors of a level, each with the policies of that level on that attain it."""
+
+
+def policy_completeness(
+    environment: Environment, policy_class: PolicyClass, *, limit: int = 20_000
+) -> Assumption:
+    """Check policy completeness (paper, appendix Additional Notation).
+
+    Parameters
+    ----------
+    environment
+        Any; decided only where observations are finite.
+    policy_class
+        Π; decided where it is tabular or finite at every level.
+    limit
+        Most combinations of a policy with a value vector looked at, a level.
+
+    Returns
+    -------
+    Holds, with a counterexample where it does not; None where a class is of
+    another kind or the limit was met, and nothing is violated.
+
+    Raises
+    ------
+    ValueError
+        If the class does not admit the environment's observations, or the limit
+        is below 1.
+    """
+    check_count("limit", limit)
+    try:
+        model = HiddenModel(environment)
+    except ValueError as error:
+        return Assumption(NAME, None, str(error))
+    classes = [Policies(model, policy_class, h) for h in range(1, model.horizon + 1)]
+    restricted = [h for h, c in enumerate(classes, 1) if c.kind != "tabular"]
+    if not restricted:
+        return Assumption(NAME, True, "Π is tabular at every level")
+    later: Vectors = {(): ()}
+    doubt = ""
+    for h in range(model.horizon, restricted[0] - 1, -1):
+        policies = classes[h - 1]
+        if policies.kind not in ("tabular", "finite"):
+            return Assumption(
+                NAME, None, f"Π_{h} is a {policies.kind}, neither tabular nor finite"
+            )
+        found = _violation(model, h, policies, later)
+        if found is not None:
+            return Assumption(NAME, False, str(found), found)
+        if h > restricted[0]:
+            later, all_of_them = _attained(model, h, policies, later, limit)
+            if not all_of_them:
+                doubt = (
+                    f"more than {limit} combinations at level {h}; no violation in "
+                    "those looked at"
+                )
+    if doubt:
+        return Assumption(NAME, None, doubt)
+    return Assumption(NAME, True, "Π has a best answer to all that follows it")
+
+
+def _violation(
+    model: HiddenModel, h: int, policies: Policies, later: Mapping[Vector, Given]
+) -> Any:
+    seen: set[bytes] = set()
+    for vector, given in later.items() if policies.kind == "finite" else ():
+        allowed = best(model.gains(h, vector))
+        if allowed.tobytes() not in seen:
+            seen.add(allowed.tobytes())
+            found = policies.lacks(allowed, given)
+            if found is not None:
+                return found
+    return None
+
+
+def _attained(
+    model: HiddenModel, h: int, policies: Policies, later: Vectors, limit: int
+) -> tuple[Vectors, bool]:
+    """Value vectors of level h, and whether these are all."""
+    vectors: Vectors = {}
+    looked = 0
+    for ahead, given in later.items():
+        gains = model.gains(h, ahead)
+        if policies.kind == "finite":
+            choices: Any = (
+                (model.followed(h, gains, row), row.tolist()) for row in policies.rows
+            )
+        else:
+            choices = _tabular_choices(model, h, gains, limit)
+        for vector, row in choices:
+            looked += 1
+            if looked > limit:
+                return vectors, False
+            vectors.setdefault(vector, ((h, tuple(row)), *given))
+    return vectors, True
+
+
+def _tabular_choices(
+    model: HiddenModel, h: int, gains: NDArray[Any], limit: int
+) -> Iterator[tuple[Vector, list[int]]]:
+    """Vectors of all policies: products over states of the values each can have."""
+    owner = model.owner(h)
+    local = []
+    for s in range(len(model.states(h))):
+        rows = np.flatnonzero(owner == s)
+        shares = model.shares(h, s)
+        sums: dict[Fraction, tuple[int, ...]] = {Fraction(0): ()}
+        for x, p in shares:
+            sums = {
+                value + p * gain: (*actions, a)
+                for value, actions in itertools.islice(sums.items(), limit + 1)
+                for a, gain in enumerate(gains[x].tolist())
+            }
+        local.append((rows, list(sums.items())))
+    for chosen in itertools.product(*(options for _, options in local)):
+        row = np.zeros(len(owner), dtype=np.int64)
+        for (rows, _), (_, actions) in zip(local, chosen, strict=True):
+            row[rows] = actions
+        yield tuple(value for value, _ in chosen), row.tolist()

@@ -1,0 +1,180 @@
+"""Policy-value completeness, decided exactly for tabular and finite classes.
+
+The assumption asks, at each level h and for all g' in G_{h+1}, that Π_h has a
+policy π with π(x) in argmax_a E[r + g'(x_{h+1}) | x, a] for all x, and that G_h
+has the function x ↦ max_a of the same. (Where several actions are best, "the"
+argmax is read as any of them; the function is the same.)
+
+A g' matters only through the vector of its averages over the emissions of the
+hidden states of level h+1; finite classes are run through once for each of these.
+Tabular classes need an argument, for they are infinite:
+
+- G_{h+1} tabular, G_h tabular: g' = 1 asks for 1 + max_a E[r | x, a], which is in
+  [0, 1] only if r = 0. So the class of *all* functions to [0, 1] is complete only
+  if no reward is paid before the last level. (Values above those that any policy
+  attains are to blame; `closure.complete_classes` leaves them out.)
+- G_{h+1} tabular, G_h finite: constants g' = c ask for infinitely many functions.
+- Π_h finite: where r = 0 and dynamics are deterministic, what is best depends on
+  the order of the next states' values only, and ties leave more choice. So the
+  strict orders suffice, which are finitely many.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from algorithms.assumptions.hidden import HiddenModel, Vector, best
+from algorithms.assumptions.members import Given, Policies, Values
+from algorithms.assumptions.result import Assumption, Counterexample
+from algorithms.classes import PolicyClass, ValueClass
+from algorithms.environments.protocol import Environment
+
+NAME = "policy-value-completeness"
+
+_MOST_ORDERS = 5040
+
+
+def policy_value_completeness(
+    environment: Environment, value_class: ValueClass, policy_class: PolicyClass
+) -> Assumption:
+    """Check policy-value completeness (paper, appendix Additional Notation).
+
+    Parameters
+    ----------
+    environment
+        Any; decided only where observations are finite.
+    value_class, policy_class
+        G and Π; decided where they are tabular or finite at every level.
+
+    Returns
+    -------
+    Holds, with a counterexample where it does not (if there is one, a function
+    to [0, 1] that is missing; else a backup outside [0, 1], and then `reason` says
+    so); None where a class is of another kind, or G_{h+1} is tabular, Π_h finite,
+    and the argument above does not apply (and nothing else is violated).
+
+    Raises
+    ------
+    ValueError
+        If a class does not admit the environment's observations.
+    """
+    try:
+        model = HiddenModel(environment)
+    except ValueError as error:
+        return Assumption(NAME, None, str(error))
+    search = _Search(model)
+    for h in range(model.horizon, 0, -1):
+        following = None
+        if h < model.horizon:
+            following = Values(model, value_class, h + 1)
+        values = Values(model, value_class, h)
+        found = search.at_level(h, following, values, Policies(model, policy_class, h))
+        if found is not None:
+            return Assumption(NAME, False, str(found), found)
+    if search.outside is not None:
+        reason = str(search.outside)
+        if not search.doubts:
+            reason += "; of functions to [0, 1] none is missing"
+        return Assumption(NAME, False, reason, search.outside)
+    if search.doubts:
+        return Assumption(NAME, None, search.doubts[0])
+    return Assumption(NAME, True, "every backup of G is in G, with its policy in Π")
+
+
+class _Search:
+    """Look for a violation, level by level.
+
+    Attributes
+    ----------
+    outside
+        The first backup outside [0, 1] that a tabular class would need.
+    doubts
+        What could not be decided.
+    """
+
+    def __init__(self, model: HiddenModel) -> None:
+        self.model = model
+        self.outside: Counterexample | None = None
+        self.doubts: list[str] = []
+
+    def at_level(
+        self, h: int, following: Values | None, values: Values, policies: Policies
+    ) -> Counterexample | None:
+        """Go through G_{h+1}; ``following`` is None past the last level."""
+        for name, kind in ((f"G_{h}", values.kind), (f"Π_{h}", policies.kind)):
+            if kind not in ("tabular", "finite"):
+                self.doubts.append(f"{name} is a {kind}, neither tabular nor finite")
+        if following is None:
+            return self._backup(h, (), (), values, policies)
+        if following.kind == "tabular":
+            return self._after_tabular(h, values, policies)
+        if following.kind != "finite":
+            return None  # doubted at its own level
+        seen: set[Vector] = set()
+        for row in following.rows:
+            vector = self.model.averages(h + 1, row)
+            if vector not in seen:
+                seen.add(vector)
+                given: Given = ((h + 1, row),)
+                found = self._backup(h, vector, given, values, policies)
+                if found is not None:
+                    return found
+        return None
+
+    def _backup(
+        self, h: int, vector: Vector, given: Given, values: Values, policies: Policies
+    ) -> Counterexample | None:
+        """Ask for what one g' needs, by its averages ``vector``."""
+        gains = self.model.gains(h, vector)
+        found = None
+        if policies.kind in ("tabular", "finite"):
+            found = policies.lacks(best(gains), given)
+        if found is None and values.kind in ("tabular", "finite"):
+            found = values.lacks(gains.max(axis=1).tolist(), given)
+            if found is not None and found.nearest is None:
+                self.outside = self.outside or found
+                found = None
+        return found
+
+    def _after_tabular(
+        self, h: int, values: Values, policies: Policies
+    ) -> Counterexample | None:
+        """Ask for what all g' to [0, 1] need."""
+        # n + 1 constants ask for n + 1 functions, of which a G_h of n lacks one.
+        count = len(values.rows) if values.kind == "finite" else 0
+        n = len(self.model.states(h + 1))
+        constants = ((Fraction(i, count + 1),) * n for i in range(count + 1, 0, -1))
+        found = self._first(h, constants, values, policies)
+        if found is not None or policies.kind != "finite":
+            return found
+        if math.factorial(n) > _MOST_ORDERS:
+            self.doubts.append(f"{n}! orders of the states of level {h + 1}: too many")
+            return None
+        orders = (
+            tuple(Fraction(i, max(1, n - 1)) for i in order)
+            for order in itertools.permutations(range(n))
+        )
+        found = self._first(h, orders, values, policies)
+        if found is None and (
+            self.model.rewards(h).any() or not self.model.deterministic
+        ):
+            self.doubts.append(
+                f"G_{h + 1} is tabular, Π_{h} is finite and lacks nothing that was "
+                f"tried, but level {h} has rewards or stochastic dynamics"
+            )
+        return found
+
+    def _first(
+        self, h: int, vectors: Iterable[Vector], values: Values, policies: Policies
+    ) -> Counterexample | None:
+        """Ask for what some functions of the hidden state need, until one lacks."""
+        owner = self.model.owner(h + 1).tolist()
+        for vector in vectors:
+            given: Given = ((h + 1, tuple(vector[s] for s in owner)),)
+            found = self._backup(h, vector, given, values, policies)
+            if found is not None:
+                return found
+        return None
