@@ -17,6 +17,7 @@ from algorithms.environments import finite_draws as draws
 from algorithms.environments.finite_model import FiniteModel, path_weights
 from algorithms.environments.finite_returns import ReturnLaws
 from algorithms.environments.finite_truth import FiniteTruth
+from algorithms.environments.over_model import OverModel, check_draws
 from algorithms.environments.protocol import (
     ActionRule,
     AnyPolicy,
@@ -27,7 +28,7 @@ from algorithms.environments.protocol import (
 from algorithms.policies import check_policies
 
 
-class FiniteEnvironment:
+class FiniteEnvironment(OverModel):
     """The `algorithms.environments.protocol.Environment` of a finite model.
 
     Parameters
@@ -48,45 +49,12 @@ class FiniteEnvironment:
         *,
         features: Sequence[NDArray[np.float64]] | None = None,
     ) -> None:
-        self._model = model
-        self.name = name
+        super().__init__(model, name)
         self.features = None if features is None else tuple(features)
-        self._trajectories = 0
-
-    def __repr__(self) -> str:
-        return (
-            f"FiniteEnvironment({self.name!r}, H={self.horizon}, K={self.n_actions}, "
-            f"M={self.max_states})"
-        )
-
-    @property
-    def horizon(self) -> int:
-        """H."""
-        return self._model.horizon
-
-    @property
-    def n_actions(self) -> int:
-        """K."""
-        return self._model.n_actions
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether hidden dynamics are deterministic."""
-        return self._model.deterministic
-
-    @property
-    def max_states(self) -> int:
-        """M."""
-        return max(level.n_states for level in self._model.levels)
 
     def space(self, level: int) -> ObservationSpace:
         """Codes 0..|X_h|-1 of level 1..H, else ValueError."""
         return ObservationSpace(n_codes=self._model.level(level).n_codes)
-
-    @property
-    def trajectories(self) -> int:
-        """Trajectories collected so far."""
-        return self._trajectories
 
     @cached_property
     def truth(self) -> FiniteTruth:
@@ -257,10 +225,3 @@ def _joined(parts: Sequence[draws.Steps]) -> draws.Steps:
         column("next_states"),
         column("counts"),
     )
-
-
-def check_draws(n: int) -> int:
-    """Return n, a positive Python integer, or raise ValueError."""
-    if isinstance(n, (bool, float)) or n != int(n) or n < 1:
-        raise ValueError(f"n: {n!r} is no positive number of trajectories")
-    return int(n)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from algorithms.data import EmpiricalMeasure
 from algorithms.environments.emissions import Emission
-from algorithms.environments.finite import check_draws
 from algorithms.environments.finite_model import FiniteModel, path_weights, pick
 from algorithms.environments.latent_truth import LatentTruth
+from algorithms.environments.over_model import OverModel, check_draws
 from algorithms.environments.protocol import (
     ActionRule,
     AnyPolicy,
@@ -36,7 +36,7 @@ MAX_EPISODES = 10**9
 _CHUNK = 2**12
 
 
-class LatentEnvironment:
+class LatentEnvironment(OverModel):
     """The `algorithms.environments.protocol.Environment` of rendered hidden states.
 
     Rewards in its measures are float64, units over the model's unit rounded
@@ -55,46 +55,13 @@ class LatentEnvironment:
     features = None
 
     def __init__(self, model: FiniteModel, emission: Emission, name: str) -> None:
-        self._model = model
+        super().__init__(model, name)
         self._emission = emission
-        self.name = name
-        self._trajectories = 0
-
-    def __repr__(self) -> str:
-        return (
-            f"LatentEnvironment({self.name!r}, H={self.horizon}, K={self.n_actions}, "
-            f"M={self.max_states}, d={self._emission.dimension})"
-        )
-
-    @property
-    def horizon(self) -> int:
-        """H."""
-        return self._model.horizon
-
-    @property
-    def n_actions(self) -> int:
-        """K."""
-        return self._model.n_actions
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether hidden dynamics are deterministic."""
-        return self._model.deterministic
-
-    @property
-    def max_states(self) -> int:
-        """M."""
-        return max(level.n_states for level in self._model.levels)
 
     def space(self, level: int) -> ObservationSpace:
         """Features of level 1..H, else ValueError."""
         self._model.level(level)
         return ObservationSpace(dimension=self._emission.dimension)
-
-    @property
-    def trajectories(self) -> int:
-        """Trajectories collected so far."""
-        return self._trajectories
 
     @cached_property
     def truth(self) -> LatentTruth:

@@ -1,0 +1,60 @@
+"""What environments over a hidden finite model have in common."""
+
+from __future__ import annotations
+
+from algorithms.environments.finite_model import FiniteModel
+
+
+class OverModel:
+    """The facts of a hidden model, and a count of trajectories.
+
+    Parameters
+    ----------
+    model
+        Hidden model.
+    name
+        Name in the registry and in messages.
+    """
+
+    def __init__(self, model: FiniteModel, name: str) -> None:
+        self._model = model
+        self.name = name
+        self._trajectories = 0
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.name!r}, H={self.horizon}, "
+            f"K={self.n_actions}, M={self.max_states})"
+        )
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return self._model.horizon
+
+    @property
+    def n_actions(self) -> int:
+        """K."""
+        return self._model.n_actions
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether hidden dynamics are deterministic."""
+        return self._model.deterministic
+
+    @property
+    def max_states(self) -> int:
+        """M."""
+        return max(level.n_states for level in self._model.levels)
+
+    @property
+    def trajectories(self) -> int:
+        """Trajectories collected so far."""
+        return self._trajectories
+
+
+def check_draws(n: int) -> int:
+    """Return n, a positive Python integer, or raise ValueError."""
+    if isinstance(n, (bool, float)) or n != int(n) or n < 1:
+        raise ValueError(f"n: {n!r} is no positive number of trajectories")
+    return int(n)
