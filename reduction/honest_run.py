@@ -32,7 +32,6 @@ from algorithms.olive.exact import olive_exact
 from algorithms.olive.interfaces import Optimiser
 from algorithms.olive.loop import OliveResult
 from algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
-from algorithms.pair import Pair
 from algorithms.seeds import RecordedSeed
 from reduction.family import Family, as_assignment
 from reduction.run_functions import q_functions
@@ -62,7 +61,7 @@ class HonestRun:
 
     family: Family
     member: NDArray[np.bool_]
-    result: OliveResult[Pair, Distribution]
+    result: OliveResult[Distribution]
     optimal_value: Fraction
     kinds: tuple[Kind, ...]
     stated: tuple[bool, ...]
@@ -97,8 +96,8 @@ def honest_run(
     family: Family,
     y: ArrayLike | None = None,
     *,
-    optimiser: Optimiser[Pair] | None = None,
-    tiebreak: Tiebreak[Pair] | None = None,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
     all_levels: bool = False,
     max_rounds: int | None = None,
 ) -> HonestRun:
@@ -161,8 +160,8 @@ def kind_of(family: Family, distribution: Distribution) -> Kind:
 
 
 def adversarial_tiebreak(
-    family: Family, then: Tiebreak[Pair] | None = None
-) -> ScriptedTiebreak[Pair]:
+    family: Family, then: Tiebreak | None = None
+) -> ScriptedTiebreak:
     """Break ties as the proof does: maximisers and levels of `run_schedule`.
 
     Every pair is verified to be a maximiser. The run must add one level a round,

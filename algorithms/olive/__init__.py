@@ -10,7 +10,9 @@ what this project is about.
 `olive_exact`                    exact expectations on tabular MDPs, rationals
 `olive_sampled`                  data sets, with `theorem_parameters`
 `Milp`, `BranchAndBound`         tabular classes, in both forms: (g, π) and Q
-`FinitePairs`                    finite classes; `pairs_of_q_functions`
+`FinitePairs`                    finite classes: `pairs_of_class` of a
+                                 `FiniteQClass`, `pairs_of_q_functions` of tables
+`LayeredEnvironment`             any environment of the project, features included
 `SolverTiebreak`,                which maximiser and which level
 `RandomTiebreak`,
 `ScriptedTiebreak`
@@ -25,15 +27,17 @@ from __future__ import annotations
 
 from algorithms.olive.environment import SampledEnvironment, TabularEnvironment
 from algorithms.olive.exact import olive_exact
+from algorithms.olive.finite_pairs import FinitePairs
 from algorithms.olive.interfaces import Answer, Optimiser
+from algorithms.olive.layered import LayeredEnvironment
 from algorithms.olive.loop import OliveResult, OliveRound
-from algorithms.olive.optimisers import BranchAndBound, FinitePairs, Milp
+from algorithms.olive.optimisers import BranchAndBound, Milp
 from algorithms.olive.parameters import (
     OliveParameters,
     tabular_log_size,
     theorem_parameters,
 )
-from algorithms.olive.q_functions import pairs_of_q_functions
+from algorithms.olive.q_functions import pairs_of_class, pairs_of_q_functions
 from algorithms.olive.sampled import olive_sampled
 from algorithms.olive.tiebreak import (
     RandomTiebreak,
@@ -46,6 +50,7 @@ __all__ = [
     "Answer",
     "BranchAndBound",
     "FinitePairs",
+    "LayeredEnvironment",
     "Milp",
     "OliveParameters",
     "OliveResult",
@@ -59,6 +64,7 @@ __all__ = [
     "Tiebreak",
     "olive_exact",
     "olive_sampled",
+    "pairs_of_class",
     "pairs_of_q_functions",
     "tabular_log_size",
     "theorem_parameters",

@@ -44,8 +44,8 @@ from algorithms.planning import state_distributions
 def olive_exact(
     mdp: TabularMDP,
     *,
-    optimiser: Optimiser[Pair] | None = None,
-    tiebreak: Tiebreak[Pair] | None = None,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
     tolerance: Fraction | int = 0,
     epsilon: Fraction | int | None = None,
     lower: Fraction | int = 0,
@@ -53,7 +53,7 @@ def olive_exact(
     constraints: Iterable[Distribution] = (),
     all_levels: bool = False,
     max_rounds: int | None = None,
-) -> OliveResult[Pair, Distribution]:
+) -> OliveResult[Distribution]:
     """Run OLIVE on a tabular MDP with exact expectations.
 
     Parameters

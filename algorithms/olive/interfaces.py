@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,6 @@ from solvers.model import LinearModel
 
 if TYPE_CHECKING:
     from algorithms.olive.program import Form
-
-
-class HasPolicy(Protocol):
-    """What OLIVE chooses among: tabular `Pair`s, or members of a finite class."""
-
-    @property
-    def policy(self) -> Any:
-        """Its policy: a table of actions, or one policy for each level."""
-        ...
-
-
-Candidate = TypeVar("Candidate", bound=HasPolicy)
-CandidateIn = TypeVar("CandidateIn", bound=HasPolicy, contravariant=True)
-CandidateOut = TypeVar("CandidateOut", bound=HasPolicy, covariant=True)
 
 
 class PairModel(Protocol):
@@ -54,8 +40,13 @@ class PairModel(Protocol):
         ...
 
 
-class Program(Protocol[CandidateIn]):
-    """What OLIVE maximises in a round."""
+class Program(Protocol):
+    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`."""
+
+    @property
+    def lower(self) -> Fraction:
+        """Lower end of the range of g."""
+        ...
 
     @property
     def upper(self) -> Fraction:
@@ -67,30 +58,21 @@ class Program(Protocol[CandidateIn]):
         """Bound φ on the absolute value of every error."""
         ...
 
-    def objective(self, pair: CandidateIn, /) -> Fraction:
-        """Predicted value."""
-        ...
-
-    def errors(self, pair: CandidateIn, /) -> Sequence[Fraction]:
-        """Average Bellman error under each constraint, signed."""
-        ...
-
-    def is_feasible(self, pair: CandidateIn, /) -> bool:
-        """Whether a pair meets every constraint and the range."""
-        ...
-
-
-class TabularProgram(Program[Pair], Protocol):
-    """A program over all tabular pairs: `OliveProgram` or `SampledProgram`."""
-
-    @property
-    def lower(self) -> Fraction:
-        """Lower end of the range of g."""
-        ...
-
     @property
     def action_counts(self) -> NDArray[np.int64]:
         """Number of actions of each observation."""
+        ...
+
+    def objective(self, pair: Pair) -> Fraction:
+        """Predicted value."""
+        ...
+
+    def errors(self, pair: Pair) -> Sequence[Fraction]:
+        """Average Bellman error under each constraint, signed."""
+        ...
+
+    def is_feasible(self, pair: Pair) -> bool:
+        """Whether a pair meets every constraint and the range, exactly."""
         ...
 
     def to_model(self, form: Form = "value-policy") -> PairModel:
@@ -99,7 +81,7 @@ class TabularProgram(Program[Pair], Protocol):
 
 
 @dataclass(frozen=True)
-class Answer(Generic[Candidate]):
+class Answer:
     """What an optimiser says about a program.
 
     Attributes
@@ -108,7 +90,7 @@ class Answer(Generic[Candidate]):
         "optimal"; "infeasible" (no pair is left); "undecided" (a limit was
         reached or the engine gave nothing that could be confirmed).
     pair
-        Feasible, None unless "optimal".
+        Exactly feasible, None unless "optimal".
     value
         Its exact objective.
     proved
@@ -122,7 +104,7 @@ class Answer(Generic[Candidate]):
     """
 
     status: Literal["optimal", "infeasible", "undecided"]
-    pair: Candidate | None
+    pair: Pair | None
     value: Fraction | None
     proved: bool
     seconds: float
@@ -130,15 +112,15 @@ class Answer(Generic[Candidate]):
     reason: str = ""
 
 
-class Optimiser(Protocol[Candidate]):
-    """Solves programs of its own kind: tabular ones, or those of a finite class."""
+class Optimiser(Protocol):
+    """Solves programs."""
 
-    def maximise(self, program: Any, /) -> Answer[Candidate]:
+    def maximise(self, program: Program) -> Answer:
         """Find a maximiser."""
         ...
 
     def another(
-        self, program: Any, value: Fraction, rng: np.random.Generator, /
-    ) -> Answer[Candidate]:
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
         """Find a random pair with the objective `value`, the program's optimum."""
         ...

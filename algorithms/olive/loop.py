@@ -12,8 +12,7 @@ Agarwal, Langford, Schapire 2017, recalled: in each round
    |average Bellman error under the distribution of (x_h under π)| ≤ φ.
 
 What "measure" and "add" mean is up to a `World`: `algorithms.olive.exact` has
-exact expectations, `algorithms.olive.sampled` and `algorithms.olive.enumerated`
-data sets. A pair (g, π) is a table, or a member of an enumerated class.
+exact expectations, `algorithms.olive.sampled` data sets.
 """
 
 from __future__ import annotations
@@ -21,17 +20,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
-from algorithms.olive.interfaces import Candidate, CandidateIn, Optimiser, Program
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.olive.interfaces import Optimiser, Program
 from algorithms.olive.tiebreak import RoundProblem, Tiebreak
+from algorithms.pair import Pair
 from algorithms.seeds import RecordedSeed
 
 Constraint = TypeVar("Constraint", covariant=True)
 Ending = Literal["finished", "no pair left", "undecided", "round limit"]
 
 
-class World(Protocol[CandidateIn, Constraint]):
+class World(Protocol[Constraint]):
     """Where OLIVE runs: its current program and what it can measure."""
 
     @property
@@ -40,7 +43,7 @@ class World(Protocol[CandidateIn, Constraint]):
         ...
 
     @property
-    def program(self) -> Program[CandidateIn]:
+    def program(self) -> Program:
         """The current program."""
         ...
 
@@ -54,19 +57,17 @@ class World(Protocol[CandidateIn, Constraint]):
         """The data's generator before its first draw; None without data."""
         ...
 
-    def errors(self, pair: CandidateIn, /) -> tuple[Fraction, ...]:
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
         """Average Bellman error at each level along the pair's own policy."""
         ...
 
-    def constrain(
-        self, pair: CandidateIn, levels: Sequence[int], /
-    ) -> tuple[Constraint, ...]:
+    def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Constraint, ...]:
         """Add the constraints of some levels to the program; return the new ones."""
         ...
 
 
 @dataclass(frozen=True)
-class OliveRound(Generic[Candidate, Constraint]):
+class OliveRound(Generic[Constraint]):
     """A round of OLIVE.
 
     Attributes
@@ -95,7 +96,7 @@ class OliveRound(Generic[Candidate, Constraint]):
     """
 
     number: int
-    pair: Candidate
+    pair: Pair
     optimum: Fraction
     proved: bool
     errors: tuple[Fraction, ...]
@@ -113,7 +114,7 @@ class OliveRound(Generic[Candidate, Constraint]):
 
 
 @dataclass(frozen=True)
-class OliveResult(Generic[Candidate, Constraint]):
+class OliveResult(Generic[Constraint]):
     """A run of OLIVE.
 
     Attributes
@@ -142,21 +143,17 @@ class OliveResult(Generic[Candidate, Constraint]):
     """
 
     status: Ending
-    rounds: tuple[OliveRound[Candidate, Constraint], ...]
+    rounds: tuple[OliveRound[Constraint], ...]
     trajectories: int
     seconds: float
     reason: str
-    program: Program[Candidate]
+    program: Program
     seed: RecordedSeed | None = None
     tie_seed: RecordedSeed | None = None
 
     @property
-    def policy(self) -> Any:
-        """The policy returned; None unless finished.
-
-        Of a `Pair` the local action indices, int32; of a member of an enumerated
-        class one policy for each level.
-        """
+    def policy(self) -> NDArray[np.int32] | None:
+        """The policy returned, local action indices; None unless finished."""
         return self.rounds[-1].pair.policy if self.status == "finished" else None
 
     @property
@@ -171,15 +168,15 @@ class OliveResult(Generic[Candidate, Constraint]):
 
 
 def run_rounds(
-    world: World[Candidate, Constraint],
-    optimiser: Optimiser[Candidate],
-    tiebreak: Tiebreak[Candidate],
+    world: World[Constraint],
+    optimiser: Optimiser,
+    tiebreak: Tiebreak,
     *,
     stop: Fraction,
     all_levels: bool,
     max_rounds: int | None,
-    watch: Callable[[OliveRound[Candidate, Constraint]], None] | None = None,
-) -> OliveResult[Candidate, Constraint]:
+    watch: Callable[[OliveRound[Constraint]], None] | None = None,
+) -> OliveResult[Constraint]:
     """Play rounds until one of the endings of `OliveResult`.
 
     ``watch`` is told each round when it is over.
@@ -202,11 +199,11 @@ def run_rounds(
         )
     if max_rounds is not None and max_rounds < 0:
         raise ValueError(f"round limit {max_rounds} is negative")
-    rounds: list[OliveRound[Candidate, Constraint]] = []
+    rounds: list[OliveRound[Constraint]] = []
     seconds = 0.0
     tie_seed = tiebreak.seed
 
-    def result(status: Ending, reason: str = "") -> OliveResult[Candidate, Constraint]:
+    def result(status: Ending, reason: str = "") -> OliveResult[Constraint]:
         return OliveResult(
             status,
             tuple(rounds),
@@ -258,10 +255,10 @@ def run_rounds(
 
 
 def _constrain(
-    world: World[Candidate, Constraint],
-    pair: Candidate,
+    world: World[Constraint],
+    pair: Pair,
     errors: Sequence[Fraction],
-    tiebreak: Tiebreak[Candidate],
+    tiebreak: Tiebreak,
     stop: Fraction,
     all_levels: bool,
 ) -> tuple[int, tuple[Constraint, ...]]:

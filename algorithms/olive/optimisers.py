@@ -1,9 +1,9 @@
-"""Who solves the program of a round of OLIVE: engines, exact search, enumeration.
+"""Who solves the program of a round of OLIVE: engines or exact search.
 
-Over tabular classes the program is a mixed-integer linear program; over a finite
-class it is a walk through the class. Whoever solves it, the pair that OLIVE gets
-is exact and is checked against every constraint in rational arithmetic. Whether
-it is also a *maximiser* is proved by `BranchAndBound` and `FinitePairs`, and by
+Over tabular classes the program is a mixed-integer linear program; for finite
+classes see `algorithms.olive.finite_pairs`. Whoever solves it, the pair that
+OLIVE gets is exact and is checked against every constraint in rational
+arithmetic. Whether it is also a *maximiser* is proved by `BranchAndBound`, and by
 `Milp` where it attains the upper end of the range of g; else it is the engine's
 word.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algorithms.olive.interfaces import Answer, PairModel, TabularProgram
+from algorithms.olive.interfaces import Answer, PairModel, Program
 from algorithms.pair import Pair
 from solvers.branch_and_bound import branch_and_bound
 from solvers.milp import confirm
@@ -53,7 +53,7 @@ class Milp:
     ) -> None:
         self.engine, self.form, self.time_limit = engine, form, time_limit
 
-    def maximise(self, program: TabularProgram) -> Answer[Pair]:
+    def maximise(self, program: Program) -> Answer:
         """Solve the program; the pair is the engine's, its values a vertex.
 
         The engine's policy is kept and the best values for it are computed
@@ -62,8 +62,8 @@ class Milp:
         return self._solve(program, program.to_model(self.form))
 
     def another(
-        self, program: TabularProgram, value: Fraction, rng: np.random.Generator
-    ) -> Answer[Pair]:
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
         """Maximise a random objective over the optimal pairs.
 
         The weights of all values and binaries are uniform integers, so this
@@ -74,7 +74,7 @@ class Milp:
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
 
-    def _solve(self, program: TabularProgram, built: PairModel) -> Answer[Pair]:
+    def _solve(self, program: Program, built: PairModel) -> Answer:
         began = time.monotonic()
         outcome = propose(built.model, self.engine, self.time_limit)
         engine_seconds = outcome.seconds
@@ -100,77 +100,28 @@ class BranchAndBound:
     ) -> None:
         self.form, self.time_limit = form, time_limit
 
-    def maximise(self, program: TabularProgram) -> Answer[Pair]:
+    def maximise(self, program: Program) -> Answer:
         """Solve the program."""
         return self._solve(program, program.to_model(self.form))
 
     def another(
-        self, program: TabularProgram, value: Fraction, rng: np.random.Generator
-    ) -> Answer[Pair]:
+        self, program: Program, value: Fraction, rng: np.random.Generator
+    ) -> Answer:
         """Maximise a random objective over the optimal pairs; see `Milp`."""
         built = program.to_model(self.form)
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
 
-    def _solve(self, program: TabularProgram, built: PairModel) -> Answer[Pair]:
+    def _solve(self, program: Program, built: PairModel) -> Answer:
         began = time.monotonic()
         outcome = branch_and_bound(built.model, time_limit=self.time_limit)
         answer = _read(program, built, outcome, began)
         return replace(answer, engine_seconds=outcome.seconds)
 
 
-class FinitePairs:
-    """A finite class of pairs, walked through exactly.
-
-    Parameters
-    ----------
-    pairs
-        At least one; all on the same states.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or the numbers of states differ.
-    """
-
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        self.pairs = tuple(pairs)
-        if not self.pairs:
-            raise ValueError("the class has no pair")
-        if len({pair.n_states for pair in self.pairs}) > 1:
-            raise ValueError("the pairs of the class differ in their number of states")
-
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return len(self.pairs)
-
-    def maximise(self, program: TabularProgram) -> Answer[Pair]:
-        """Take the first of the best feasible pairs."""
-        return self._choose(program, None)
-
-    def another(
-        self, program: TabularProgram, value: Fraction, rng: np.random.Generator
-    ) -> Answer[Pair]:
-        """Take one of the best feasible pairs, uniformly."""
-        return self._choose(program, rng)
-
-    def _choose(
-        self, program: TabularProgram, rng: np.random.Generator | None
-    ) -> Answer[Pair]:
-        began = time.monotonic()
-        left = [pair for pair in self.pairs if program.is_feasible(pair)]
-        if not left:
-            return Answer("infeasible", None, None, True, time.monotonic() - began)
-        value = max(program.objective(pair) for pair in left)
-        best = [pair for pair in left if program.objective(pair) == value]
-        pair = best[0 if rng is None else int(rng.integers(len(best)))]
-        seconds = time.monotonic() - began
-        return Answer("optimal", pair, value, True, seconds, seconds)
-
-
 def _read(
-    program: TabularProgram, built: PairModel, outcome: LinearOutcome, began: float
-) -> Answer[Pair]:
+    program: Program, built: PairModel, outcome: LinearOutcome, began: float
+) -> Answer:
     """Turn an outcome into an answer; the pair is checked as it is read."""
 
     def seconds() -> float:
@@ -227,11 +178,8 @@ def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> _Face:
 
 
 def _scattered(
-    program: TabularProgram,
-    built: PairModel,
-    answer: Answer[Pair],
-    rng: np.random.Generator,
-) -> Answer[Pair]:
+    program: Program, built: PairModel, answer: Answer, rng: np.random.Generator
+) -> Answer:
     """Draw what the model leaves free about a pair.
 
     A state without binaries does the same by any of its actions, or none of its

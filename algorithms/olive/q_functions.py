@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from algorithms.classes.q_functions import FiniteQClass
+from algorithms.mdp import TabularMDP
 from algorithms.pair import Pair
 from algorithms.ragged import as_integers
 
@@ -47,3 +49,55 @@ def pairs_of_q_functions(
         policy = [row.index(v) for row, v in zip(rows, best, strict=True)]
         pairs.append(Pair.from_fractions(best, policy))
     return pairs
+
+
+def pairs_of_class(
+    functions: FiniteQClass, levels: ArrayLike, codes: ArrayLike
+) -> list[Pair]:
+    """Turn the members of a class into pairs, in order.
+
+    Parameters
+    ----------
+    functions
+        Q-functions by level; floats stand for themselves, exactly.
+    levels, codes
+        Level 1..H of each observation and its code there, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If a level or a code is none of the class.
+    """
+    depth = as_integers("levels", levels, np.int64)
+    local = as_integers("codes", codes, np.int64)
+    best = np.empty((len(functions), len(depth)), dtype=object)
+    policies = np.empty(best.shape, dtype=np.int32)
+    if not ((depth >= 1) & (depth <= functions.horizon)).all():
+        raise ValueError(f"levels: not all in 1..{functions.horizon}")
+    for level in range(1, functions.horizon + 1):
+        here = np.flatnonzero(depth == level)
+        best[:, here] = functions.state_values(level, local[here])
+        policies[:, here] = functions.actions(level, local[here])
+    rows = zip(best.tolist(), policies, strict=True)
+    return [Pair.from_fractions(values, policy) for values, policy in rows]
+
+
+def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
+    """Turn the members of a class into pairs on a layered MDP's states.
+
+    The code of a state is its rank among the states of its level, as in
+    `algorithms.environments.tabular.from_mdp`; and as there, an action beyond a
+    state's last one repeats the last.
+
+    Raises
+    ------
+    ValueError
+        If the MDP has more levels, or more states at a level, than the class.
+    """
+    codes = np.zeros(mdp.n_states, dtype=np.int64)
+    for level in range(1, mdp.horizon + 1):
+        here = np.flatnonzero(mdp.state_level == level)
+        codes[here] = np.arange(len(here))
+    pairs = pairs_of_class(functions, mdp.state_level, codes)
+    last = mdp.action_counts - 1
+    return [pair.with_policy(np.minimum(pair.policy, last)) for pair in pairs]

@@ -33,12 +33,12 @@ def olive_sampled(
     parameters: OliveParameters,
     rng: np.random.Generator,
     *,
-    optimiser: Optimiser[Pair] | None = None,
-    tiebreak: Tiebreak[Pair] | None = None,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
     lower: Fraction | int = 0,
     upper: Fraction | int = 1,
     all_levels: bool = False,
-) -> OliveResult[Pair, SampledConstraint]:
+) -> OliveResult[SampledConstraint]:
     """Run OLIVE on data sets.
 
     Parameters

@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from algorithms.olive.interfaces import Answer, Candidate, Optimiser, Program
+from algorithms.olive.interfaces import Answer, Optimiser, Program
+from algorithms.pair import Pair
 from algorithms.seeds import RecordedSeed
 
 LevelRule = Literal["first", "last", "largest"]
@@ -36,19 +37,19 @@ _LEVEL_RULES: dict[str, Callable[[Sequence[Fraction], Sequence[int]], int]] = {
 
 
 @dataclass(frozen=True)
-class RoundProblem(Generic[Candidate]):
+class RoundProblem:
     """A round's program with the one who solves it."""
 
-    program: Program[Candidate]
-    optimiser: Optimiser[Candidate]
+    program: Program
+    optimiser: Optimiser
 
     @cached_property
-    def best(self) -> Answer[Candidate]:
+    def best(self) -> Answer:
         """The optimiser's own maximiser; solved when first asked for."""
         return self.optimiser.maximise(self.program)
 
 
-class Tiebreak(Protocol[Candidate]):
+class Tiebreak(Protocol):
     """Makes the choices that OLIVE leaves open."""
 
     @property
@@ -56,7 +57,7 @@ class Tiebreak(Protocol[Candidate]):
         """Its generator as it stands; None if it draws nothing."""
         ...
 
-    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
+    def maximiser(self, problem: RoundProblem) -> Answer:
         """Choose a maximiser of the round's program."""
         ...
 
@@ -94,7 +95,7 @@ class SolverTiebreak:
         """None."""
         return None
 
-    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
+    def maximiser(self, problem: RoundProblem) -> Answer:
         """Take the optimiser's answer."""
         return problem.best
 
@@ -123,7 +124,7 @@ class RandomTiebreak:
         """The generator as it stands."""
         return RecordedSeed.of(self.rng)
 
-    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
+    def maximiser(self, problem: RoundProblem) -> Answer:
         """Solve for the optimum, then for a random pair that attains it."""
         best = problem.best
         if best.pair is None or best.value is None:
@@ -145,7 +146,7 @@ class RandomTiebreak:
         return eligible[int(self.rng.integers(len(eligible)))]
 
 
-class ScriptedTiebreak(Generic[Candidate]):
+class ScriptedTiebreak:
     """Pairs and levels from a script, each verified; then another tie-break.
 
     Parameters
@@ -159,11 +160,11 @@ class ScriptedTiebreak(Generic[Candidate]):
 
     def __init__(
         self,
-        script: Iterable[tuple[Candidate, int]],
-        then: Tiebreak[Candidate] | None = None,
+        script: Iterable[tuple[Pair, int]],
+        then: Tiebreak | None = None,
     ) -> None:
         self._script = iter(script)
-        self._then: Tiebreak[Candidate] = SolverTiebreak() if then is None else then
+        self._then: Tiebreak = SolverTiebreak() if then is None else then
         self._level: int | None = None
 
     @property
@@ -171,7 +172,7 @@ class ScriptedTiebreak(Generic[Candidate]):
         """That of the tie-break after the script."""
         return self._then.seed
 
-    def maximiser(self, problem: RoundProblem[Candidate]) -> Answer[Candidate]:
+    def maximiser(self, problem: RoundProblem) -> Answer:
         """Take the next pair of the script and verify that it is a maximiser.
 
         No program is solved where the pair attains the upper end of the range.

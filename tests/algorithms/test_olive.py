@@ -58,7 +58,7 @@ def dense(mdp: TabularMDP, distribution: Distribution) -> list[Fraction]:
     return [distribution.probability(s) for s in range(mdp.n_states)]
 
 
-def check_run(mdp: TabularMDP, result: OliveResult[Pair, Distribution]) -> None:
+def check_run(mdp: TabularMDP, result: OliveResult[Distribution]) -> None:
     """A finished run with φ = 0, by the definitions."""
     best = mdp.optimal_values().value(mdp.start)
     assert result.status == "finished"
