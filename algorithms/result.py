@@ -104,6 +104,9 @@ class LearningResult:
         Oracle calls that could not certify the accuracy asked for.
     seed
         The generator that was handed in, as it stood before the run.
+    enumerated
+        Functions that an enumerating algorithm evaluated on a data set: one for
+        each function and data set. 0 where classes are seen through oracles.
     """
 
     algorithm: str
@@ -122,6 +125,7 @@ class LearningResult:
     event_failed: bool = False
     unhonoured: int = 0
     seed: RecordedSeed | None = None
+    enumerated: int = 0
 
     @property
     def succeeded(self) -> bool:
@@ -147,6 +151,7 @@ class LearningResult:
             "calls": {
                 k: int(self.calls.get(k, 0)) for k in ("csc", "lp", "ls", "multi")
             },
+            "enumerated": self.enumerated,
             "parameters": dict(self.parameters),
             "monitors": {k: m.to_json() for k, m in self.monitors.items()},
             "contradictions": self.contradictions,

@@ -88,11 +88,13 @@ class FiniteQClass:
         self.exact = all(table.dtype == object for table in raw)
         self.denominator: int | None = None
         self._numerators: tuple[NDArray[Any], ...] = ()
+        self._best: tuple[NDArray[Any], ...] = ()
         if self.exact:
             self.denominator = math.lcm(
                 *(v.denominator for table in raw for v in table.flat)
             )
             self._numerators = tuple(_scaled(t, self.denominator) for t in raw)
+            self._best = tuple(frozen(t.max(axis=2)) for t in self._numerators)
         else:
             raw = [table.astype(np.float64) for table in raw]
         self._tables = tuple(frozen(table) for table in raw)
@@ -180,11 +182,44 @@ class FiniteQClass:
         ValueError
             If the class is not exact.
         """
+        table = self.numerator_table(level)
+        codes = self.codes(level, observations)
+        return (table if members is None else table[members])[:, codes]
+
+    def numerator_table(self, level: int, *, best: bool = False) -> NDArray[Any]:
+        """Values times `denominator` at every code of a level, read-only.
+
+        Parameters
+        ----------
+        level
+            1..H.
+        best
+            Whether only the largest over actions is wanted.
+
+        Returns
+        -------
+        Integers as for `numerators`, shape (N, codes, K), or (N, codes) if best.
+
+        Raises
+        ------
+        ValueError
+            If the class is not exact.
+        """
+        check_level(level, self.horizon)
         if not self.exact:
             raise ValueError("numerators: the class has values that are floats")
-        codes = self.codes(level, observations)
-        table = self._numerators[level - 1]
-        return (table if members is None else table[members])[:, codes]
+        return (self._best if best else self._numerators)[level - 1]
+
+    def as_exact(self) -> FiniteQClass:
+        """Return the same functions in Fractions: floats stand for themselves."""
+        if self.exact:
+            return self
+        tables = []
+        for table in self._tables:
+            exact = np.empty(table.shape, dtype=object)
+            exact.ravel()[:] = [Fraction(v) for v in table.ravel().tolist()]
+            tables.append(exact)
+        return FiniteQClass(tables, self._decoders)
 
     def actions(
         self, level: int, observations: Observations, members: Any = None

@@ -1,0 +1,14 @@
+"""LSVEE (Krishnamurthy, Agarwal, Langford 2016): value elimination by enumeration.
+
+=====================  =======================================================
+`lsvee`                the algorithm
+`LsveeTheorem`         its theorem's constants, as recalled
+`LsveePractical`       free parameters
+`LsveeMonitors`        what its analysis claims of a run, checked
+=====================  =======================================================
+"""
+
+from algorithms.lsvee.lsvee import lsvee
+from algorithms.lsvee.parameters import LsveeParameters, LsveePractical, LsveeTheorem
+
+__all__ = ["LsveeParameters", "LsveePractical", "LsveeTheorem", "lsvee"]
