@@ -18,7 +18,6 @@ from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment, require_deterministic
 from algorithms.events import EventFailedError, Iteration, Observer, Path
 from algorithms.oracles.ledger import reveal
-from algorithms.parameters import Parameters
 
 Explore = Callable[[Path], object]
 """dfslearn at a path."""
@@ -51,6 +50,22 @@ class Deployment(Protocol):
         """Whether paths explored on demand before are explored again."""
 
 
+class Sizes(Protocol):
+    """What `check_fit` compares with the environment."""
+
+    @property
+    def M(self) -> int:  # noqa: N802
+        """Bound on the hidden states of a level."""
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """Actions."""
+
+    @property
+    def H(self) -> int:  # noqa: N802
+        """Levels."""
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """How MetaAlg ended.
@@ -81,7 +96,7 @@ class Outcome:
 
 def check_fit(
     environment: Environment,
-    parameters: Parameters,
+    parameters: Sizes,
     value_class: ValueClass | None,
     policy_class: PolicyClass,
     algorithm: str,
