@@ -55,10 +55,9 @@ def make_q_class(
     Parameters
     ----------
     environment
-        Deterministic hidden dynamics; finite observations, or features of
-        hidden states that an emission decodes (the members are then functions
-        of the decoded state, and where noise is unbounded Q* is met up to the
-        tails).
+        Finite observations, or features of hidden states with deterministic
+        dynamics that an emission decodes (the members are then functions of the
+        decoded state, and where noise is unbounded Q* is met up to the tails).
     rng
         Draws the other members, and the order.
     size
@@ -73,15 +72,10 @@ def make_q_class(
     Raises
     ------
     ValueError
-        For a size below 1; for stochastic hidden dynamics; for features
-        without a decoder.
+        For a size below 1; for features without a decoder, or with stochastic
+        hidden dynamics.
     """
     check_count("size", size)
-    if not environment.deterministic:
-        raise ValueError(
-            f"make_q_class: environment {environment.name!r} has stochastic hidden "
-            "dynamics; local functions are chosen by the state a path leads to"
-        )
     if environment.space(1).is_finite:
         right, groups, decoders = _of_codes(environment)
     else:
@@ -136,7 +130,17 @@ _Groups = list[list[NDArray[np.int64]]]
 def _of_codes(environment: Environment) -> tuple[_Q, _Groups, None]:
     levels = range(1, environment.horizon + 1)
     right = [np.asarray(environment.truth.q_values(h)) for h in levels]
-    return right, [state_groups(environment, h) for h in levels], None
+    return right, [_groups(environment, h) for h in levels], None
+
+
+def _groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:
+    """Codes that each reachable hidden state of a level emits."""
+    if environment.deterministic:
+        return state_groups(environment, level)
+    truth: Any = environment.truth
+    emissions = truth.model.level(level).emissions
+    reached = sorted(truth.reachable(level))
+    return [np.flatnonzero(emissions[s]).astype(np.int64) for s in reached]
 
 
 def _of_features(environment: Environment) -> tuple[_Q, _Groups, list[Decoder]]:
