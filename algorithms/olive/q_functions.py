@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from algorithms.classes.q_functions import FiniteQClass
+from algorithms.classes.tabular import check_codes
 from algorithms.mdp import TabularMDP
 from algorithms.pair import Pair
 from algorithms.ragged import as_integers
@@ -61,7 +62,8 @@ def pairs_of_class(
     functions
         Q-functions by level; floats stand for themselves, exactly.
     levels, codes
-        Level 1..H of each observation and its code there, shape (n,).
+        Level 1..H of each observation and its code there, shape (n,); decoded,
+        where observations are features.
 
     Raises
     ------
@@ -76,8 +78,10 @@ def pairs_of_class(
         raise ValueError(f"levels: not all in 1..{functions.horizon}")
     for level in range(1, functions.horizon + 1):
         here = np.flatnonzero(depth == level)
-        best[:, here] = functions.state_values(level, local[here])
-        policies[:, here] = functions.actions(level, local[here])
+        own = check_codes(local[here], functions.n_codes(level), "codes")
+        table = functions.table(level)[:, own]
+        best[:, here] = table.max(axis=2)
+        policies[:, here] = table.argmax(axis=2)  # the first of equal ones
     rows = zip(best.tolist(), policies, strict=True)
     return [Pair.from_fractions(values, policy) for values, policy in rows]
 
