@@ -21,9 +21,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from rich.console import Console
 
     from reduction.dimacs import DimacsFile
+    from reduction.instance import Instance
 
 
 class ExitStatus(enum.IntEnum):
@@ -78,6 +81,25 @@ class Reading:
             input_format=self.input_format,  # type: ignore[arg-type]
             max_variables=self.max_variables,
         )
+
+    def read_instance(
+        self, path: str, variant: str, penalty: Fraction | None
+    ) -> tuple[DimacsFile, Instance]:
+        """Read a file and make the instance of the reduction that it is.
+
+        Raises
+        ------
+        ValueError, OSError
+            The file is malformed or cannot be read, or is no instance (hard
+            clauses); the message names the file.
+        """
+        from reduction.instance import Instance
+
+        source = self.read(path)
+        try:
+            return source, Instance.of(source.formula, variant, penalty)
+        except ValueError as error:
+            raise ValueError(f"{path}: {describe(error)}") from None
 
 
 _SUFFIXES = (".cnf", ".dimacs", ".wcnf")

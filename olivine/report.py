@@ -75,7 +75,6 @@ def report(
 
     Example: [bold]olivine report tests/cases/cadical/full3.cnf -o full3.html[/bold]
     """
-    from reduction.instance import Instance
     from reduction.verification import verify_instance
     from solvers.files import write_text
 
@@ -83,14 +82,10 @@ def report(
     exact_penalty = checked_penalty(variant, penalty)
     try:
         check_output(output, file)
-        source = Reading(strict, input_format, max_variables).read(file)
+        reading = Reading(strict, input_format, max_variables)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
-    try:
-        instance = Instance.of(source.formula, variant.value, exact_penalty)
-    except ValueError as error:
-        message = f"{file}: {describe(error)}"
-        return report_error(file, message, json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     answer = verify_instance(instance, time_limit=time_limit, seed=seed)

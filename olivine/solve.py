@@ -76,19 +76,14 @@ def solve(
     Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
     """
     from reduction.decision import decide
-    from reduction.instance import Instance
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
-        source = Reading(strict, input_format, max_variables).read(file)
+        reading = Reading(strict, input_format, max_variables)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
-    try:
-        instance = Instance.of(source.formula, variant.value, exact_penalty)
-    except ValueError as error:
-        message = f"{file}: {describe(error)}"
-        return report_error(file, message, json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     decision = decide(

@@ -89,17 +89,17 @@ def trace(
 
     Example: [bold]olivine trace tests/cases/cadical/full3.cnf[/bold]
     """
-    from reduction.instance import Instance
     from reduction.run import adversarial_run
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
-        source = Reading(strict, input_format, max_variables).read(file)
+        reading = Reading(strict, input_format, max_variables)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
+    family = instance.family
     try:
-        family = Instance.of(source.formula, variant.value, exact_penalty).family
         y = _choose(family, member, seed, time_limit or DEFAULT_SECONDS)
     except ValueError as error:
         message = f"{file}: {describe(error)}"

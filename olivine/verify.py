@@ -89,18 +89,14 @@ class Job:
             )
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
-        from reduction.instance import Instance
         from reduction.verification import verify_instance
 
         try:
-            source = self.reading.read(file)
+            source, instance = self.reading.read_instance(
+                file, self.variant, self.penalty
+            )
         except (ValueError, OSError) as error:
             return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
-        try:
-            instance = Instance.of(source.formula, self.variant, self.penalty)
-        except ValueError as error:
-            message = f"{file}: {describe(error)}"
-            return {"file": file, "error": message}, ExitStatus.BAD_INPUT
         answer = verify_instance(
             instance,
             formulation=self.formulation,
