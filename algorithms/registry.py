@@ -25,7 +25,7 @@ from algorithms.result import LearningResult
 ParameterKind = Literal["theorem", "paper", "practical"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
 
-MODULES = ["algorithms.valor.learning"]
+MODULES = ["algorithms.valor.learning", "algorithms.lsvee.learning"]
 """Modules that register algorithms when imported, in the order of the list."""
 
 

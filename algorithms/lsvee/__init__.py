@@ -9,6 +9,13 @@
 """
 
 from algorithms.lsvee.lsvee import lsvee
+from algorithms.lsvee.monitors import LsveeMonitors
 from algorithms.lsvee.parameters import LsveeParameters, LsveePractical, LsveeTheorem
 
-__all__ = ["LsveeParameters", "LsveePractical", "LsveeTheorem", "lsvee"]
+__all__ = [
+    "LsveeMonitors",
+    "LsveeParameters",
+    "LsveePractical",
+    "LsveeTheorem",
+    "lsvee",
+]

@@ -58,11 +58,17 @@ class Sizes:
         Tuples of an elimination.
     slack
         Functions stay whose empirical risk exceeds the least by at most this.
+    accuracy
+        How far V̂ of a test may be from its mean in the good event (Hoeffding).
+    rate
+        ln(4N/δ₂)/n_train, which Bernstein's inequality for risks is stated in.
     """
 
     n_test: int
     n_train: int
     slack: Fraction
+    accuracy: Fraction
+    rate: Fraction
 
     def __post_init__(self) -> None:
         """Check ranges; ValueError names the argument."""
@@ -145,6 +151,11 @@ class LsveeParameters:
         """φ², rational where φ is not."""
         return self.eps**2 / (320**2 * self.H**4 * self.K)
 
+    @property
+    def phi(self) -> Fraction:
+        """φ, rounded down to a rational at a relative 2^-64."""
+        return root_down(self.phi_squared)
+
     def tolerance(self, level: int) -> Fraction:
         """Largest difference of values that is a consensus, below a state of a level.
 
@@ -173,15 +184,13 @@ class LsveeParameters:
         """Trajectories at most, in the good event.
 
         The first DFS-learn and all descents learn each of at most 1 + M(H-1)
-        states once; at most M(H-1) policies are rejected, each of which calls
-        DFS-learn (H-1) n_exp times; there is one evaluation more than
-        rejections, and the estimate V̂*.
+        states once; every rejected policy calls DFS-learn (H-1) n_exp times; and
+        there is the estimate V̂*.
         """
-        rejected = self.M * (self.H - 1)
         costs = [self.K * s.n_test + s.n_train for s in (self.first, self.on_demand)]
-        calls = rejected * (self.H - 1) * self.n_exp
-        learning = (1 + rejected) * max(costs) + calls * costs[1]
-        return learning + (rejected + 2) * self.n_eval
+        states, calls = 1 + self.M * (self.H - 1), (self.H - 1) * self.n_exp
+        learning = states * max(costs) + self.iterations * calls * costs[1]
+        return learning + (self.iterations + 1) * self.n_eval
 
     def to_json(self) -> dict[str, Any]:
         """All of them; accuracies as floats, sizes as integers."""
@@ -253,15 +262,15 @@ class LsveeTheorem(LsveeParameters):
         n_exp = ratio_up(8 * _log(6 * M * H / chance), accuracy)
         square = accuracy**2 / (320**2 * H**4 * K)
 
+        phi = root_down(square)
+
         def sizes(share: Fraction) -> Sizes:
             tests = 2 * _log(2 * N * (2 * M * K * H) / share)
             fits = _log(4 * N * (2 * M * H) / share)
             n_train = ratio_up(24 * fits, square)
-            # rounded up at 2^-48, as sample sizes are
-            excess = Fraction(ratio_up(22 * fits, Fraction(1, 2**48)), 2**48)
-            return Sizes(
-                ratio_up(tests, square), n_train, 2 * square + excess / n_train
-            )
+            rate = _up(fits) / n_train
+            slack = 2 * square + 22 * rate
+            return Sizes(ratio_up(tests, square), n_train, slack, phi / 2, rate)
 
         super().__init__(
             eps=accuracy,
@@ -328,16 +337,27 @@ class LsveePractical(LsveeParameters):
         for name, count in (("M", M), ("K", K), ("H", H), ("N", N)):
             check_count(name, count)
         check_count("n_exp", n_exp)
+        chance = rational(delta)
+        check_unit("delta", chance)
+        if n_train is None:
+            n_train = 1000 * K
+        for name, count in (("n_test", n_test), ("n_train", n_train)):
+            check_count(name, count)
+        # Both bounds with δ/2 divided over one test, or fit, of each state.
+        tests = _up(_log(2 * N * (4 * M * K * H) / chance))
+        fits = _up(_log(4 * N * (4 * M * H) / chance))
         sizes = Sizes(
             n_test,
-            1000 * K if n_train is None else n_train,
+            n_train,
             accuracy**2 / 16 if slack is None else rational(slack),
+            root_down(tests / (2 * n_test)),
+            fits / n_train,
         )
         if n_eval is None:
             n_eval = max(n_exp, ratio_up(8.0, accuracy**2))
         super().__init__(
             eps=accuracy,
-            delta=rational(delta),
+            delta=chance,
             M=M,
             K=K,
             H=H,
@@ -357,9 +377,22 @@ class LsveePractical(LsveeParameters):
         )
 
 
+def root_down(value: Fraction) -> Fraction:
+    """Root of a rational from 0 on, rounded down at a relative 2^-64 or better."""
+    if value == 0:
+        return Fraction(0)
+    bits = 64 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return Fraction(math.isqrt((value * 4**bits).__floor__()), 2**bits)
+
+
+def _up(value: float) -> Fraction:
+    """Rational a little above a logarithm, as sample sizes are rounded."""
+    return Fraction(ratio_up(value, Fraction(1, 2**48)), 2**48)
+
+
 def _log(value: Fraction) -> float:
     """Natural logarithm of a rational, however large."""
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-__all__ = ["LsveeParameters", "LsveePractical", "LsveeTheorem", "Sizes"]
+__all__ = ["LsveeParameters", "LsveePractical", "LsveeTheorem", "Sizes", "root_down"]

@@ -26,11 +26,9 @@ epsilon-optimal     V* - V^π̂ ≤ ε, and the run succeeds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
@@ -43,6 +41,7 @@ from algorithms.oracles.ledger import reveal
 from algorithms.parameters import CONSTRAINED, Parameters
 from algorithms.realizability import realizability
 from algorithms.result import LearningResult, MonitorReport, Scope
+from algorithms.unlearned import chance_of_unlearned
 from algorithms.valor.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
@@ -202,7 +201,8 @@ class _Review:
             k = iteration.number
             self.tallies[name].at_most(
                 self.truth.optimal_value - value,
-                self._chance_of_unlearned(policies) + bound,
+                chance_of_unlearned(self.truth, self.p.K, self.learned, policies)
+                + bound,
                 lambda: f"iteration {k}",
             )
             self.tallies["evaluation"].at_most(
@@ -309,33 +309,3 @@ class _Review:
             return 32 * p.H**2 * (p.eps_stat + p.eps_feas + p.eps_sub)
         accuracies = 7 * p.eps_stat + 3 * p.eps_sub + 2 * p.eps_feas
         return 2 * p.H**2 * p.T_max * accuracies
-
-    def _chance_of_unlearned(self, policies: Sequence[Any]) -> Fraction:
-        """p_ul: probability that the policy meets a state that is not learned."""
-        hit = Fraction(0)
-        here: dict[int, tuple[Fraction, Path]] = {
-            self.truth.state(()): (Fraction(1), ())
-        }
-        for h in range(1, self.p.H + 1):
-            ahead: dict[int, tuple[Fraction, Path]] = {}
-            for state, (chance, path) in here.items():
-                if state not in self.learned[h - 1]:
-                    hit += chance
-                elif h < self.p.H:
-                    for a, share in enumerate(self._shares(path, policies[h - 1])):
-                        target = self.truth.successor(h, state, a)
-                        before = ahead.get(target, (Fraction(0), ()))[0]
-                        if share:
-                            ahead[target] = (before + chance * share, (*path, a))
-            here = ahead
-        return hit
-
-    def _shares(self, path: Path, policy: Any) -> list[Fraction]:
-        """P(π(x_h) = a | p): linear in the futures, so read off unit ones."""
-        k = self.p.K
-        base = self.truth.action_expectation(path, policy, [Fraction(0)] * k)
-        units = np.eye(k, dtype=np.int64).tolist()
-        return [
-            Fraction(self.truth.action_expectation(path, policy, unit) - base)
-            for unit in units
-        ]

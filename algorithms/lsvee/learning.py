@@ -1,0 +1,86 @@
+"""LSVEE as an entry of the registry of algorithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from algorithms.classes.q_choice import make_q_class
+from algorithms.environments.protocol import require_deterministic
+from algorithms.lsvee.lsvee import NAME, lsvee
+from algorithms.lsvee.monitors import LsveeMonitors
+from algorithms.lsvee.parameters import LsveeParameters, LsveePractical, LsveeTheorem
+from algorithms.monitors import with_monitors
+from algorithms.registry import Algorithm, Task, register
+from algorithms.result import LearningResult
+
+SETTINGS = {
+    "M": "bound on the hidden states of a level",
+    "size": "most functions in the class",
+    "n_test": "draws of a consensus test",
+    "n_train": "draws of an elimination",
+    "slack": "excess risk with which functions stay",
+    "tolerance": "largest difference of values that is a consensus",
+    "n_exp": "paths explored on demand",
+    "n_eval": "trajectories of an evaluation",
+    "max_eliminations": "states that one call of DFS-learn may learn",
+    "max_iterations": "policies tried",
+    "repeat_paths": "whether learned paths are learned again on demand",
+}
+
+
+def run(task: Task) -> LearningResult:
+    """Draw a class that holds Q* and run LSVEE on it, with monitors.
+
+    Raises
+    ------
+    ValueError
+        For stochastic dynamics, classes that are not finite, or settings that do
+        not go with the parameters.
+    """
+    environment, chosen = task.environment, dict(task.settings)
+    require_deterministic(environment, NAME)
+    if task.classes != "finite":
+        raise ValueError(
+            f"classes: lsvee evaluates every function of its class in each step, which "
+            f"{task.classes} classes are too large for; take finite"
+        )
+    size = {"size": chosen.pop("size")} if "size" in chosen else {}
+    functions = make_q_class(environment, task.rng, **size)
+    parameters = _parameters(task, chosen, len(functions))
+    monitors = LsveeMonitors(environment, functions, parameters)
+    observers = (monitors, *task.observers)
+    result = lsvee(environment, functions, parameters, task.rng, observers=observers)
+    return with_monitors(result, monitors.reports(result))
+
+
+def _parameters(task: Task, chosen: dict[str, Any], size: int) -> LsveeParameters:
+    environment = task.environment
+    m = chosen.pop("M", environment.max_states)
+    problem = (
+        task.epsilon,
+        task.delta,
+        m,
+        environment.n_actions,
+        environment.horizon,
+        size,
+    )
+    if task.parameters == "practical":
+        return LsveePractical(*problem, **chosen)
+    if chosen:
+        raise ValueError(
+            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
+        )
+    return LsveeTheorem(*problem, version=task.parameters)
+
+
+register(
+    Algorithm(
+        NAME,
+        "value elimination by enumeration of Q-functions (Krishnamurthy et al. 2016)",
+        run,
+        default_classes="finite",
+        settings=SETTINGS,
+        # For Q-functions: Q* in F (which also puts π* and g* among π_f and max_a f).
+        assumptions=("value-realizability",),
+    )
+)
