@@ -1,0 +1,225 @@
+"""The backup barrier: where Bellman backups need 4^H samples a state.
+
+From the start x_0, action a leads into one chain of H states and action b into
+another; nothing is decided on the way. The last state of chain a pays
+Ber(1/2 + ε), that of chain b Ber(1/2). The class holds g* and one wrong function,
+which is right everywhere but on chain b:
+
+    g_bad(x_{h,b}) = 1/2 + Δ_h,    Δ_h = Δ_1 / ρ^{h-1},    h = 1..H.
+
+With ρ = 2 and Δ_1 = ε this is the paper's construction (appendix "Additional
+Barriers", proof of the theorem on Bellman backups). At x_{H,b} both functions are
+nearly right, and n draws confuse them as soon as n is below the order of 1/Δ_H².
+Once g_bad has been taken there, the target Δ_{h+1} of the level before lies in the
+middle between g* and g_bad: an exact tie, at every level, and the error doubles on
+its way to the start, where a and b seem to be worth the same: another tie.
+
+The paper breaks all of these ties against the algorithm. That is not needed: with
+ρ < 2 the targets are nearer to g_bad, with Δ_1 > ε action b seems better, and
+nothing is left to an adversary (`BackupBarrier` with a ratio below 2). The number of
+samples that is needed then grows like ρ^{2H}, for any ρ < 2.
+
+What the paper's statement leaves open: ε ≤ 1/2, because Ber(1/2 + ε) is a law only
+then, though the statement has ε < 1; H counts the levels after the start, so that
+there are H + 1 levels (the statement has H); and every state has K = 2 actions,
+which do the same everywhere but at the start (the paper has one action there).
+
+>>> barrier = BackupBarrier(3, Fraction(1, 4))
+>>> [str(barrier.excess(h)) for h in (1, 2, 3)], str(barrier.sample_limit)
+(['1/4', '1/8', '1/16'], '32')
+>>> barrier.environment().truth.optimal_value
+Fraction(3, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from algorithms.classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    PolicyClassByLevel,
+    ValueClassByLevel,
+)
+from algorithms.environments.finite import FiniteEnvironment
+from algorithms.environments.finite_lists import from_lists
+from algorithms.valor.instances import Instance
+
+HALF = Fraction(1, 2)
+A, B = 0, 1
+"""Actions at the start, and codes of the two states of a level."""
+
+Ties = Literal["against", "for"]
+"""Whom ties favour, by the order of the classes: oracles take the first member."""
+
+_LEAST_EXCESS = Fraction(1, 2**40)
+
+
+@dataclass(frozen=True)
+class BackupBarrier:
+    """The construction.
+
+    Attributes
+    ----------
+    H
+        Length of the chains, at least 1; the environment has H + 1 levels.
+    epsilon
+        ε, what choosing b loses, in (0, 1/2].
+    ratio
+        ρ in (1, 2]; 2 is the paper's.
+    first_excess
+        Δ_1, in [ε, 1/2]; by default ε if ρ = 2 (the paper's), else half way
+        between ε and 1/2.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range; also for a ratio below 2 where Δ_1 > ε is
+        not possible (ε = 1/2) or not given.
+    """
+
+    H: int
+    epsilon: Fraction
+    ratio: Fraction = Fraction(2)
+    first_excess: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.H, bool) or not isinstance(self.H, int) or self.H < 1:
+            raise ValueError(f"H: {self.H!r} is no integer of at least 1")
+        put = object.__setattr__
+        put(self, "epsilon", Fraction(self.epsilon))
+        put(self, "ratio", Fraction(self.ratio))
+        if not 0 < self.epsilon <= HALF:
+            raise ValueError(
+                f"epsilon: {self.epsilon} is not in (0, 1/2]; Ber(1/2 + epsilon) is "
+                "a law only there"
+            )
+        if not 1 < self.ratio <= 2:
+            raise ValueError(f"ratio: {self.ratio} is not in (1, 2]")
+        if self.first_excess is None:
+            middle = (self.epsilon + HALF) / 2
+            put(self, "first_excess", self.epsilon if self.ratio == 2 else middle)
+        first = Fraction(self.excess(1))
+        if not self.epsilon <= first <= HALF:
+            raise ValueError(f"first_excess: {first} is not in [{self.epsilon}, 1/2]")
+        if self.ratio < 2 and first == self.epsilon:
+            raise ValueError(
+                f"first_excess: must exceed epsilon = {self.epsilon} where the ratio "
+                "is below 2 (without ties), so epsilon must be below 1/2"
+            )
+
+    def excess(self, h: int) -> Fraction:
+        """Δ_h = g_bad(x_{h,b}) - g*(x_{h,b}), for h = 1..H.
+
+        Raises
+        ------
+        ValueError
+            For another h.
+        """
+        if not 1 <= h <= self.H:
+            raise ValueError(f"h: {h} is not in 1..{self.H}")
+        first = self.epsilon if self.first_excess is None else self.first_excess
+        return Fraction(first) / self.ratio ** (h - 1)
+
+    @property
+    def threshold(self) -> Fraction:
+        """Mean reward at x_{H,b} from which on g_bad fits best: 1/2 + Δ_H/2."""
+        return HALF + self.excess(self.H) / 2
+
+    @property
+    def sample_limit(self) -> Fraction:
+        """1/(8 Δ_H²): below, g_bad is taken with probability at least 1/4.
+
+        With ρ = 2 and Δ_1 = ε it is the theorem's 4^H / (32 ε²).
+        """
+        return 1 / (8 * self.excess(self.H) ** 2)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether the failure needs ties to be broken against the algorithm."""
+        return self.ratio == 2 or self.first_excess == self.epsilon
+
+    def environment(self) -> FiniteEnvironment:
+        """Make the environment; observations are the states themselves."""
+        idle = [0, 0]
+        levels: list[Any] = [[("x0", {"x0": 1}, {"x0": idle}, ["a1", "b1"])]]
+        for h in range(1, self.H + 1):
+            states = []
+            for chain, chance in (("a", HALF + self.epsilon), ("b", HALF)):
+                name, ahead = f"{chain}{h}", f"{chain}{h + 1}"
+                last = h == self.H
+                paid = [{1: chance, 0: 1 - chance}] * 2 if last else idle
+                following = [] if last else [ahead, ahead]
+                states.append((name, {name: 1}, {name: paid}, following))
+            levels.append(states)
+        return from_lists(levels, "backup-barrier")
+
+    def values(self, ties: Ties = "against") -> ValueClassByLevel:
+        """G: g_bad and g*, that first which ties are to favour.
+
+        Codes of a level are a = 0, b = 1; at the start both give 1/2 + ε.
+        """
+        best = HALF + self.epsilon
+        levels = [FiniteValueClass(np.array([[best], [best]], dtype=object))]
+        for h in range(1, self.H + 1):
+            bad, good = [best, HALF + self.excess(h)], [best, HALF]
+            members = [bad, good] if _against(ties) else [good, bad]
+            levels.append(FiniteValueClass(np.array(members, dtype=object)))
+        return ValueClassByLevel(levels)
+
+    def policies(self, ties: Ties = "against") -> PolicyClassByLevel:
+        """Π: the two policies, which differ at the start only."""
+        start = [[B], [A]] if _against(ties) else [[A], [B]]
+        chains = [FinitePolicyClass([[0, 0]], 2)] * self.H
+        return PolicyClassByLevel([FinitePolicyClass(start, 2), *chains])
+
+    def instance(self, ties: Ties = "against") -> Instance:
+        """Give the environment with both classes."""
+        return Instance(self.environment(), self.values(ties), self.policies(ties))
+
+    def check_floats(self) -> None:
+        """Refuse parameters at which float64 does not do what the rationals do.
+
+        Oracles see the values of functions as float64. Where ties matter these
+        must be the rationals themselves; where not, Δ_H must stay well above
+        rounding.
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter.
+        """
+        if not self.has_ties:
+            if self.excess(self.H) < _LEAST_EXCESS:
+                raise ValueError(
+                    f"H: {self.H} is too large, the excess at the last level is "
+                    f"{float(self.excess(self.H)):.3g}, below 2^-40: rounding would "
+                    "decide"
+                )
+            return
+        if not _is_float(HALF + self.epsilon):
+            raise ValueError(
+                f"epsilon: {self.epsilon} is no fraction over a power of 2, so float64 "
+                "would break ties by rounding; take such a one, or a ratio below 2"
+            )
+        if not all(_is_float(HALF + self.excess(h)) for h in range(1, self.H + 1)):
+            raise ValueError(
+                f"H: {self.H} is too large, float64 does not hold 1/2 + "
+                f"epsilon/{self.ratio}^{self.H - 1}: rounding would break ties"
+            )
+
+
+def _is_float(value: Fraction) -> bool:
+    return Fraction(float(value)) == value
+
+
+def _against(ties: Ties) -> bool:
+    known: Sequence[Ties] = ("against", "for")
+    if ties not in known:
+        raise ValueError(f"ties: {ties!r} is none of {', '.join(known)}")
+    return ties == "against"

@@ -1,0 +1,140 @@
+"""Numbers a + b√d with rational a, b and a rational d ≥ 0, exactly.
+
+What the square-loss barrier is about: its wrong function is √ε everywhere.
+
+>>> root = Surd(0, 1, Fraction(1, 3))
+>>> root * root == Fraction(1, 3), root > Fraction(1, 2), str(1 - 2 * root)
+(True, True, '1 - 2√(1/3)')
+>>> str(Surd(0, 1, Fraction(1, 16)))
+'1/4'
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+Rational = Fraction | int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Surd:
+    """The number a + b√d; a rational one if √d is rational.
+
+    Numbers with different d do not mix, unless one is rational.
+
+    Attributes
+    ----------
+    a, b
+        Rationals; b is 0 where the number is rational.
+    d
+        Rational, not negative; ValueError for a negative one.
+    """
+
+    a: Fraction
+    b: Fraction
+    d: Fraction
+
+    def __init__(self, a: Rational, b: Rational = 0, d: Rational = 0) -> None:
+        a, b, d = Fraction(a), Fraction(b), Fraction(d)
+        if d < 0:
+            raise ValueError(f"d: {d} is negative")
+        root = _rational_root(d)
+        if b == 0 or root is not None:
+            a, b, d = a + b * (root or 0), Fraction(0), Fraction(0)
+        for name, value in (("a", a), ("b", b), ("d", d)):
+            object.__setattr__(self, name, value)
+
+    def __add__(self, other: Surd | Rational) -> Surd:
+        """Sum."""
+        x, d = _with(other, self)
+        return Surd(self.a + x.a, self.b + x.b, d)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Surd:
+        """Negative."""
+        return Surd(-self.a, -self.b, self.d)
+
+    def __sub__(self, other: Surd | Rational) -> Surd:
+        """Difference."""
+        return self + (-1 * other)
+
+    def __rsub__(self, other: Surd | Rational) -> Surd:
+        """Difference, the other way."""
+        return -self + other
+
+    def __mul__(self, other: Surd | Rational) -> Surd:
+        """Product."""
+        x, d = _with(other, self)
+        return Surd(self.a * x.a + self.b * x.b * d, self.a * x.b + self.b * x.a, d)
+
+    __rmul__ = __mul__
+
+    def sign(self) -> int:
+        """-1, 0 or 1, decided in integers."""
+        if self.b == 0:
+            return _sign(self.a)
+        if self.a == 0 or (self.a > 0) == (self.b > 0):
+            return _sign(self.b)
+        # Of opposite signs: the larger absolute value decides (never equal, as
+        # √d is irrational here).
+        return _sign(self.a) if self.a**2 > self.b**2 * self.d else _sign(self.b)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether equal as numbers."""
+        if not isinstance(other, Surd | Fraction | int):
+            return NotImplemented
+        return (self - other).sign() == 0
+
+    def __lt__(self, other: Surd | Rational) -> bool:
+        """Whether less."""
+        return (self - other).sign() < 0
+
+    def __le__(self, other: Surd | Rational) -> bool:
+        """Whether at most."""
+        return (self - other).sign() <= 0
+
+    def __gt__(self, other: Surd | Rational) -> bool:
+        """Whether greater."""
+        return (self - other).sign() > 0
+
+    def __ge__(self, other: Surd | Rational) -> bool:
+        """Whether at least."""
+        return (self - other).sign() >= 0
+
+    __hash__ = None  # type: ignore[assignment]  # equal to rationals, which hash
+
+    def __float__(self) -> float:
+        """Nearest float64, up to a few roundings."""
+        return float(self.a) + float(self.b) * math.sqrt(self.d)
+
+    def __str__(self) -> str:
+        if self.b == 0:
+            return str(self.a)
+        size = abs(self.b)
+        root = ("" if size == 1 else str(size)) + f"√({self.d})"
+        if self.a == 0:
+            return root if self.b > 0 else f"-{root}"
+        return f"{self.a} {'+' if self.b > 0 else '-'} {root}"
+
+    __repr__ = __str__
+
+
+def _with(other: Surd | Rational, own: Surd) -> tuple[Surd, Fraction]:
+    """Take both under one root; ValueError if there are two."""
+    x = other if isinstance(other, Surd) else Surd(other)
+    if own.b and x.b and own.d != x.d:
+        raise ValueError(f"d: {own.d} and {x.d} do not mix")
+    return x, own.d if own.b else x.d
+
+
+def _rational_root(d: Fraction) -> Fraction | None:
+    top, bottom = math.isqrt(d.numerator), math.isqrt(d.denominator)
+    root = Fraction(top, bottom)
+    return root if root**2 == d else None
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
