@@ -9,6 +9,7 @@ most 1), do not count: no algorithm can see them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -59,7 +60,7 @@ class HiddenModel:
             raise ValueError(
                 f"environment: observations of {environment.name!r} are not finite"
             )
-        self._model = truth.model
+        self._truth, self._model = truth, truth.model
         self.horizon = environment.horizon
         self.n_actions = environment.n_actions
         self.deterministic = environment.deterministic
@@ -68,6 +69,7 @@ class HiddenModel:
         ] + [[]]
         self._codes: list[NDArray[np.int64]] = []
         self._emissions: list[list[list[tuple[int, Fraction]]]] = []
+        self._weights: list[NDArray[Any]] = []
         self._rewards: list[NDArray[Any]] = []
         self._moves: list[list[list[list[tuple[int, Fraction]]]]] = []
         self._owner: list[NDArray[np.int64]] = []
@@ -85,6 +87,7 @@ class HiddenModel:
         place = {s: i for i, s in enumerate(states)}
         self._codes.append(codes)
         self._emissions.append([_shares(level.emissions[s], row_of) for s in states])
+        self._weights.append(level.emissions[:, codes].sum(axis=0).astype(object))
         self._rewards.append(level.mean_rewards[codes] / self._model.unit)
         self._owner.append(
             np.array([place[int(s)] for s in level.state_of_code[codes]])
@@ -145,9 +148,49 @@ class HiddenModel:
             later[s, a] = sum((p * ahead[t] for t, p in moves[s][a]), _ZERO)
         return np.asarray(self.rewards(level) + later[self.owner(level)])
 
-    def followed(self, level: int, gains: NDArray[Any], actions: Any) -> Vector:
-        """E[gains(x, π(x)) | s] for each reachable state; ``actions`` is π's table."""
-        return self.averages(level, gains[np.arange(len(gains)), actions].tolist())
+    def optimal(self, level: int) -> Vector:
+        """V*(s) for each reachable state of a level 1..H+1."""
+        if level > self.horizon:
+            return ()
+        return tuple(self._truth.state_value(level, s) for s in self.states(level))
+
+    def followed(
+        self, level: int, gains: NDArray[Any], rows: NDArray[np.int64]
+    ) -> dict[Vector, int]:
+        """E[gains(x, π(x)) | s] for the states, for policies with tables ``rows``.
+
+        Parameters
+        ----------
+        level
+            1..H.
+        gains
+            Fractions, shape (observable codes, K).
+        rows
+            Actions, shape (n, observable codes).
+
+        Returns
+        -------
+        The distinct vectors, each with the first of its rows.
+        """
+        scale = math.lcm(*(v.denominator for v in gains.ravel().tolist()))
+        whole = (gains * scale).astype(object)
+        for cell in np.ndindex(whole.shape):
+            whole[cell] = int(whole[cell])
+        weights = self._weights[level - 1]
+        if int(weights.sum()) * max(map(abs, whole.ravel().tolist())) < 2**62:
+            whole, weights = whole.astype(np.int64), weights.astype(np.int64)
+        weighted = whole[np.arange(len(whole)), rows] * weights
+        owner = self.owner(level)
+        states = range(len(self.states(level)))
+        sums = [weighted[:, owner == s].sum(axis=1).tolist() for s in states]
+        totals = [scale * int(weights[owner == s].sum()) for s in states]
+        first: dict[tuple[int, ...], int] = {}
+        for i, key in enumerate(zip(*sums, strict=True)):
+            first.setdefault(key, i)
+        return {
+            tuple(Fraction(v, t) for v, t in zip(key, totals, strict=True)): i
+            for key, i in first.items()
+        }
 
 
 def best(gains: NDArray[Any]) -> NDArray[np.bool_]:

@@ -115,12 +115,14 @@ def _attained(
     for ahead, given in later.items():
         gains = model.gains(h, ahead)
         if policies.kind == "finite":
-            choices: Any = (
-                (model.followed(h, gains, row), row.tolist()) for row in policies.rows
-            )
-        else:
-            choices = _tabular_choices(model, h, gains, limit)
-        for vector, row in choices:
+            rows = policies.rows[: limit - looked]
+            for vector, i in model.followed(h, gains, rows).items():
+                vectors.setdefault(vector, ((h, tuple(rows[i].tolist())), *given))
+            if len(rows) < len(policies.rows):
+                return vectors, False
+            looked += len(rows)
+            continue
+        for vector, row in _tabular_choices(model, h, gains, limit):
             looked += 1
             if looked > limit:
                 return vectors, False

@@ -42,7 +42,7 @@ def policy_realizability(
     doubt = ""
     for h in range(1, model.horizon + 1):
         policies = Policies(model, policy_class, h)
-        q = environment.truth.q_values(h)[model.codes(h)]
+        q = model.gains(h, model.optimal(h + 1))
         if policies.kind in ("tabular", "finite"):
             found = policies.lacks(best(q))
             if found is not None:
@@ -83,7 +83,7 @@ def value_realizability(
     for h in range(1, model.horizon + 1):
         values = Values(model, value_class, h)
         if values.kind in ("tabular", "finite"):
-            right = environment.truth.q_values(h)[model.codes(h)].max(axis=1)
+            right = model.gains(h, model.optimal(h + 1)).max(axis=1)
             found = values.lacks(right.tolist())
             if found is not None:
                 return Assumption(VALUE, False, str(found), found)

@@ -1,0 +1,155 @@
+"""Finite classes that violate one assumption, to see what comes of it.
+
+Complete classes are drawn, and at one level members are taken away. For
+realizability, those that are right. For completeness, all but the right one, so
+that the classes stay realizable but later levels ask for more than there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.assumptions import policy, policy_value, realizable
+from algorithms.assumptions.checks import NAMES, check_assumptions
+from algorithms.assumptions.closure import (
+    complete_classes,
+    policy_class,
+    value_class,
+)
+from algorithms.assumptions.hidden import HiddenModel, best
+from algorithms.assumptions.members import Policies, Values
+from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from algorithms.environments.protocol import Environment
+
+Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
+
+
+def violating_classes(
+    environment: Environment, rng: np.random.Generator, name: str, *, size: int = 128
+) -> Pair:
+    """Make finite classes of which one assumption does not hold.
+
+    Where ``name`` is a completeness, both realizabilities hold.
+
+    Parameters
+    ----------
+    environment
+        Finite observations.
+    rng
+        Draws the classes.
+    name
+        The assumption, one of `checks.NAMES`.
+    size
+        Most members of a class of a level, at least 1.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, observations that are not finite, or where no such
+        classes were found (say, completeness with one action and no choice).
+    """
+    if name not in NAMES:
+        raise ValueError(f"violate: {name!r} is none of {', '.join(NAMES)}")
+    model = HiddenModel(environment)
+    drawn = complete_classes(environment, rng, "both", size=size)
+    for h in range(environment.horizon, 0, -1):
+        q = model.gains(h, model.optimal(h + 1))
+        for classes in _CHANGES[name](model, h, q, drawn, rng):
+            found = check_assumptions(environment, *classes, [name])[name]
+            if found.holds is False:
+                return classes
+    raise ValueError(
+        f"violate: no classes found that violate {name} on {environment.name!r}; take "
+        "a larger size, or more states and actions"
+    )
+
+
+def _without_values(
+    model: HiddenModel,
+    h: int,
+    q: NDArray[Any],
+    drawn: Pair,
+    rng: np.random.Generator,
+) -> Iterator[Pair]:
+    right = tuple(q.max(axis=1).tolist())
+    rows = [row for row in Values(model, drawn[0], h).rows if row != right]
+    off = right[0] / 2 if right[0] else Fraction(1, 2)
+    rows = rows or [(off, *right[1:])]
+    yield _replaced(drawn[0], h, value_class(model, h, rows, rng)), drawn[1]
+
+
+def _without_policies(
+    model: HiddenModel,
+    h: int,
+    q: NDArray[Any],
+    drawn: Pair,
+    rng: np.random.Generator,
+) -> Iterator[Pair]:
+    good = best(q)
+    every = np.arange(len(q))
+    table = Policies(model, drawn[1], h).rows
+    rows = [tuple(row.tolist()) for row in table if not good[every, row].all()]
+    rows = rows or [tuple(q.argmin(axis=1).tolist())]
+    yield drawn[0], _replaced_policies(drawn[1], h, policy_class(model, h, rows, rng))
+
+
+def _only_values(
+    model: HiddenModel,
+    h: int,
+    q: NDArray[Any],
+    drawn: Pair,
+    rng: np.random.Generator,
+) -> Iterator[Pair]:
+    right = tuple(q.max(axis=1).tolist())
+    yield _replaced(drawn[0], h, value_class(model, h, [right], rng)), drawn[1]
+
+
+def _only_policies(
+    model: HiddenModel,
+    h: int,
+    q: NDArray[Any],
+    drawn: Pair,
+    rng: np.random.Generator,
+) -> Iterator[Pair]:
+    right = tuple(q.argmax(axis=1).tolist())
+    one = _replaced_policies(drawn[1], h, policy_class(model, h, [right], rng))
+    yield drawn[0], one
+    # Where that is not enough, a later policy that is bad in some states.
+    if h < model.horizon:
+        ahead = model.gains(h + 1, model.optimal(h + 2))
+        table = Policies(model, drawn[1], h + 1).rows
+        for _ in range(_ATTEMPTS):
+            bad = rng.integers(2, size=len(model.states(h + 1)))[model.owner(h + 1)]
+            row = np.where(bad, ahead.argmin(axis=1), ahead.argmax(axis=1))
+            rows = [tuple(r.tolist()) for r in (*table, row)]
+            more = policy_class(model, h + 1, rows, rng)
+            yield drawn[0], _replaced_policies(one, h + 1, more)
+
+
+_ATTEMPTS = 20
+
+_CHANGES: dict[str, Callable[..., Iterator[Pair]]] = {
+    realizable.POLICY: _without_policies,
+    realizable.VALUE: _without_values,
+    policy_value.NAME: _only_values,
+    policy.NAME: _only_policies,
+}
+
+
+def _replaced(classes: ValueClassByLevel, h: int, by: Any) -> ValueClassByLevel:
+    return ValueClassByLevel(
+        [by if i == h else c for i, c in enumerate(classes.classes, 1)]
+    )
+
+
+def _replaced_policies(
+    classes: PolicyClassByLevel, h: int, by: Any
+) -> PolicyClassByLevel:
+    return PolicyClassByLevel(
+        [by if i == h else c for i, c in enumerate(classes.classes, 1)]
+    )
