@@ -25,7 +25,11 @@ from algorithms.result import LearningResult
 ParameterKind = Literal["theorem", "paper", "practical"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
 
-MODULES = ["algorithms.valor.learning", "algorithms.lsvee.learning"]
+MODULES = [
+    "algorithms.valor.learning",
+    "algorithms.lsvee.learning",
+    "algorithms.olive.learning",
+]
 """Modules that register algorithms when imported, in the order of the list."""
 
 

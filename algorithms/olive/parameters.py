@@ -1,15 +1,28 @@
-"""The parameters of OLIVE's theorem (Jiang et al. 2017), recalled.
+"""The parameters of OLIVE: of its theorem (Jiang et al. 2017, recalled), or free.
 
-The constants are quoted from memory of "Contextual Decision Processes with Low
-Bellman Rank are PAC-Learnable" (ICML 2017); the paper that this project is about
-does not print them. Natural logarithms.
+The theorem's constants are quoted from memory of "Contextual Decision Processes
+with Low Bellman Rank are PAC-Learnable" (ICML 2017); the paper that this project
+is about does not print them, so there is no other version "as printed". They
+were checked by going through the proof: with estimates of predicted values off
+by ε/8 at most, of a round's errors by ε/(8H), and of constraints by φ,
+
+- (V*, π*) meets every constraint, so the optimum is at least V* − ε/8;
+- a run that stops loses at most 5ε/8 + ε/8 + 2·ε/8 = ε;
+- a run that goes on has an error of at least 5ε/(8H) − ε/(8H) = ε/(2H) at the
+  level chosen, and pairs left have at most 2φ there: a factor 3√M, which a
+  volume argument turns into at most M ln(ζ/(2φ))/ln(5/3) rounds a level.
+
+Natural logarithms.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from typing import Any
+
+from algorithms.parameters import rational
 
 
 @dataclass(frozen=True)
@@ -38,9 +51,36 @@ class OliveParameters:
 
     def __post_init__(self) -> None:
         if self.tolerance < 0 or self.stop < 0:
-            raise ValueError("tolerance and stop must not be negative")
-        if min(self.n_est, self.n_eval, self.n_train) < 1:
-            raise ValueError("a data set needs at least one trajectory")
+            raise ValueError(
+                f"tolerance {self.tolerance} and stop {self.stop} must not be negative"
+            )
+        for name in ("n_est", "n_eval", "n_train"):
+            n = getattr(self, name)
+            if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+                raise ValueError(
+                    f"{name}: {n!r}, but a data set needs at least one trajectory"
+                )
+        limit = self.max_rounds
+        if limit is not None and (not isinstance(limit, int) or limit < 0):
+            raise ValueError(f"max_rounds: {limit!r} is no number of rounds")
+
+    def trajectory_bound(self, levels: int = 1) -> int | None:
+        """Trajectories of a run at most; None without a limit on its rounds.
+
+        Parameters
+        ----------
+        levels
+            Constraints that a round adds: 1, or H.
+        """
+        if self.max_rounds is None:
+            return None
+        trained = levels * self.n_train * self.max_rounds
+        return self.n_est + self.max_rounds * self.n_eval + trained
+
+    def to_json(self) -> dict[str, Any]:
+        """All of them; accuracies as floats, sizes as integers."""
+        accuracies = {"tolerance": float(self.tolerance), "stop": float(self.stop)}
+        return asdict(self) | accuracies
 
 
 def theorem_parameters(
@@ -84,8 +124,8 @@ def theorem_parameters(
     if min(horizon, n_actions, rank) < 1 or log_size < 0:
         raise ValueError("horizon, n_actions, rank must be positive, log_size >= 0")
     h, k, m = horizon, n_actions, rank
-    zeta = 2 * math.sqrt(m) if norm_bound is None else norm_bound
-    length = math.log(6 * h * math.sqrt(m) * zeta / epsilon)
+    rounds = rounds_of_a_level(epsilon, horizon=h, rank=m, norm_bound=norm_bound)
+    length = rounds * math.log(5 / 3) / m
     log_delta = math.log(1 / delta)
 
     def size(factor: float, inside: float, log_n: float) -> int:
@@ -97,8 +137,94 @@ def theorem_parameters(
         n_est=size(32, 6, log_size),
         n_eval=size(288 * h**2, 12 * h**2 * m * length, 0.0),
         n_train=size(4608 * h**2 * m * k, 12 * h * m * length, log_size),
-        max_rounds=math.ceil(m * h * length / math.log(5 / 3)) + 1,
+        max_rounds=math.ceil(h * rounds) + 1,
     )
+
+
+def rounds_of_a_level(
+    epsilon: float, *, horizon: int, rank: int, norm_bound: float | None = None
+) -> float:
+    """M L / ln(5/3), the theorem's bound on the rounds that choose one level.
+
+    Parameters are those of `theorem_parameters`.
+    """
+    zeta = 2 * math.sqrt(rank) if norm_bound is None else norm_bound
+    length = math.log(6 * horizon * math.sqrt(rank) * zeta / epsilon)
+    return rank * length / math.log(5 / 3)
+
+
+def practical_parameters(
+    epsilon: float, *, horizon: int, n_actions: int, rank: int, **chosen: Any
+) -> OliveParameters:
+    """Free parameters, with defaults that suit small problems.
+
+    φ = ε/(6H); stop at ε/2, which leaves the other half for the estimates;
+    n_est = 64/ε², n_eval = 16 H²/ε² (errors are then off by about ε/(8H)),
+    n = 4K/φ² (a standard error of a quarter of φ for (V*, π*)); the theorem's
+    limit on the rounds.
+
+    Parameters
+    ----------
+    epsilon, horizon, n_actions, rank
+        As for `theorem_parameters`.
+    **chosen
+        Any field of `OliveParameters`; numbers stand for their decimal digits.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range.
+    """
+    accuracy = rational(epsilon)
+    if not 0 < accuracy < 1 or min(horizon, n_actions, rank) < 1:
+        raise ValueError(
+            f"epsilon {epsilon} must lie in (0, 1), horizon, n_actions and rank be "
+            "positive"
+        )
+    chosen = dict(chosen)
+    for name in ("tolerance", "stop"):
+        if name in chosen:
+            chosen[name] = rational(chosen[name])
+    tolerance = chosen.setdefault("tolerance", accuracy / (6 * horizon))
+    rounds = rounds_of_a_level(epsilon, horizon=horizon, rank=rank)
+    noise = tolerance or accuracy / (6 * horizon)
+    fields: dict[str, Any] = {
+        "stop": accuracy / 2,
+        "n_est": math.ceil(64 / accuracy**2),
+        "n_eval": math.ceil(16 * horizon**2 / accuracy**2),
+        "n_train": math.ceil(4 * n_actions / noise**2),
+        "max_rounds": math.ceil(horizon * rounds) + 1,
+    }
+    return OliveParameters(**fields | chosen)
+
+
+def trajectory_bound(
+    epsilon: float, delta: float, M: int, K: int, H: int, log_size: float
+) -> int:
+    """Trajectories that the theorem promises are enough, at most.
+
+    Of order M² H³ K ln(N/δ)/ε², up to logarithms.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Accuracy and failure probability, in (0, 1).
+    M, K, H
+        Bellman rank, actions, levels.
+    log_size
+        ln N.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    found = theorem_parameters(
+        epsilon, delta, horizon=H, n_actions=K, rank=M, log_size=log_size
+    ).trajectory_bound()
+    if found is None:
+        raise AssertionError("the theorem limits the rounds")
+    return found
 
 
 def tabular_log_size(n_states: int, n_actions: int) -> float:

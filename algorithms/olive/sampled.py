@@ -8,14 +8,14 @@ programs are in rationals, so a run is reproducible from its generator's seed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from algorithms.olive.environment import SampledEnvironment
 from algorithms.olive.interfaces import Optimiser
-from algorithms.olive.loop import OliveResult, run_rounds
+from algorithms.olive.loop import OliveResult, OliveRound, run_rounds
 from algorithms.olive.optimisers import Milp
 from algorithms.olive.parameters import OliveParameters
 from algorithms.olive.sampled_program import (
@@ -38,6 +38,7 @@ def olive_sampled(
     lower: Fraction | int = 0,
     upper: Fraction | int = 1,
     all_levels: bool = False,
+    watch: Callable[[OliveRound[SampledConstraint]], None] | None = None,
 ) -> OliveResult[SampledConstraint]:
     """Run OLIVE on data sets.
 
@@ -59,6 +60,8 @@ def olive_sampled(
     all_levels
         Whether a round adds the constraints of all levels (a data set each), or
         only of one.
+    watch
+        Told each round when it is over.
 
     Returns
     -------
@@ -78,6 +81,7 @@ def olive_sampled(
         stop=parameters.stop,
         all_levels=all_levels,
         max_rounds=parameters.max_rounds,
+        watch=watch,
     )
 
 

@@ -1,0 +1,324 @@
+"""OLIVE as an entry of the registry of algorithms.
+
+It takes stochastic dynamics, which the algorithms that go by paths refuse. Over
+``finite`` classes (Q-functions that hold Q*) a round is a walk through the class;
+over ``tabular`` ones a mixed-integer linear program, NP-hard as such programs are,
+so that a run may end undecided where the engine's time is up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from algorithms.classes.q_choice import make_q_class, optimal_member
+from algorithms.classes.q_functions import FiniteQClass
+from algorithms.events import Iteration
+from algorithms.monitors import with_monitors
+from algorithms.olive.finite_pairs import FinitePairs
+from algorithms.olive.interfaces import Optimiser
+from algorithms.olive.layered import LayeredEnvironment
+from algorithms.olive.loop import OliveRound
+from algorithms.olive.monitors import Run, Setting, olive_reports, optimal_pair
+from algorithms.olive.optimisers import BranchAndBound, Milp
+from algorithms.olive.parameters import (
+    OliveParameters,
+    practical_parameters,
+    tabular_log_size,
+    theorem_parameters,
+)
+from algorithms.olive.sampled import olive_sampled
+from algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from algorithms.olive.true_errors import TrueErrors, UnknownTruthError
+from algorithms.pair import Pair
+from algorithms.parameters import check_count
+from algorithms.registry import Algorithm, Task, register
+from algorithms.result import LearningResult
+from algorithms.seeds import RecordedSeed
+
+OLIVE = "olive"
+SECONDS = 60.0
+"""Default time limit of an engine for the program of a round."""
+
+CHOICES = {
+    "M": "bound on the Bellman rank; by default the hidden states of a level",
+    "size": "most functions in a finite class",
+    "tiebreak": "first, last or largest level; or random: level and maximiser",
+    "engine": "of tabular classes: highs or another MILP engine, or exact",
+    "time_limit": "seconds of the engine for a round's program",
+}
+"""What the theorem leaves open."""
+
+PRACTICAL = {
+    "tolerance": "φ of every constraint",
+    "stop": "stop where the estimated errors add up to this",
+    "n_est": "trajectories for the predicted values",
+    "n_eval": "trajectories for the errors of a round",
+    "n_train": "trajectories for a constraint",
+    "max_rounds": "rounds after which the run has failed",
+    "all_levels": "whether a round adds the constraints of all levels",
+}
+
+_REASONS = {
+    "no pair left": "no pair of the class meets every constraint: the estimates "
+    "failed, or the class lacks the optimal pair",
+    "round limit": "the limit on the rounds was reached",
+}
+
+
+@dataclass(frozen=True)
+class OliveLearningResult(LearningResult):
+    """Result of a run of OLIVE; `learned` counts the constraints of each level.
+
+    Attributes
+    ----------
+    run
+        The run itself: its rounds, constraints and seeds.
+    """
+
+    run: Run | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with the rounds."""
+        rounds = () if self.run is None else self.run.rounds
+        return super().to_json() | {"rounds": [_round(r) for r in rounds]}
+
+
+def _round(played: OliveRound[Any]) -> dict[str, Any]:
+    return {
+        "round": played.number,
+        "optimum": float(played.optimum),
+        "proved": played.proved,
+        "errors": [float(error) for error in played.errors],
+        "level": played.level,
+        "seconds": round(played.seconds, 6),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """The classes of a task: finite ones as pairs, tabular ones by their engine."""
+
+    layered: LayeredEnvironment
+    optimiser: Optimiser
+    log_size: float
+    functions: FiniteQClass | None = None
+    finite: FinitePairs | None = None
+
+
+def run(task: Task) -> LearningResult:
+    """Make the classes of a task and run OLIVE on them, with monitors.
+
+    Raises
+    ------
+    ValueError
+        For classes that do not go with the environment, settings that do not go
+        with the parameters, or data that do not fit into memory.
+    """
+    seed, chosen = RecordedSeed.of(task.rng), dict(task.settings)
+    classes = _classes(task, chosen)
+    tiebreak = _tiebreak(chosen.pop("tiebreak", "largest"), task.rng)
+    all_levels = chosen.pop("all_levels", False)
+    if not isinstance(all_levels, bool):
+        raise ValueError(f"all_levels: {all_levels!r} is neither true nor false")
+    if all_levels and task.parameters != "practical":
+        raise ValueError("all_levels: not what the theorem analyses; take practical")
+    rank = chosen.pop("M", task.environment.max_states)
+    check_count("M", rank)
+    parameters = _parameters(task, chosen, rank, classes.log_size)
+    began = time.perf_counter()
+    found = olive_sampled(
+        classes.layered,
+        parameters,
+        task.rng,
+        optimiser=classes.optimiser,
+        tiebreak=tiebreak,
+        all_levels=all_levels,
+        watch=partial(_tell, task, classes.layered, parameters),
+    )
+    seconds = time.perf_counter() - began
+    levels = task.environment.horizon if all_levels else 1
+    setting = _setting(task, classes, parameters, rank, levels)
+    result = _result(task, classes, found, parameters, rank, seed, seconds)
+    return with_monitors(result, olive_reports(setting, found, _truth(task, classes)))
+
+
+def _classes(task: Task, chosen: dict[str, Any]) -> _Classes:
+    environment = task.environment
+    size = {"size": chosen.pop("size")} if "size" in chosen else {}
+    engine, limit = chosen.pop("engine", None), chosen.pop("time_limit", None)
+    if task.classes == "finite":
+        for name, value in (("engine", engine), ("time_limit", limit)):
+            if value is not None:
+                raise ValueError(f"{name}: finite classes need none; take tabular")
+        functions = make_q_class(environment, task.rng, **size)
+        layered = LayeredEnvironment(environment, functions)
+        pairs = FinitePairs(layered.pairs(functions))
+        return _Classes(layered, pairs, functions.log_size(), functions, pairs)
+    if task.classes != "tabular":
+        raise ValueError(
+            f"classes: olive has no optimiser for {task.classes} classes; it walks "
+            "through finite ones and solves a mixed-integer program over tabular ones"
+        )
+    if size:
+        raise ValueError("size: tabular classes have none; take finite")
+    layered = LayeredEnvironment(environment)
+    log_size = tabular_log_size(int(layered.offsets[-1]), environment.n_actions)
+    return _Classes(layered, _engine(engine, limit), log_size)
+
+
+def _engine(name: Any, limit: Any) -> Optimiser:
+    from solvers.milp import available_engines
+
+    seconds = SECONDS if limit is None else limit
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or seconds <= 0
+    ):
+        raise ValueError(f"time_limit: {limit!r} is no positive number of seconds")
+    if name == "exact":
+        return BranchAndBound(time_limit=seconds)
+    known = available_engines()
+    if name is not None and name not in known:
+        raise ValueError(f"engine: {name!r} is none of exact, {', '.join(known)}")
+    return Milp(name or "highs", time_limit=seconds)
+
+
+def _tiebreak(name: Any, rng: np.random.Generator) -> Tiebreak:
+    if name == "random":
+        return RandomTiebreak(rng)
+    if name not in ("first", "last", "largest"):
+        raise ValueError(f"tiebreak: {name!r} is none of first, last, largest, random")
+    return SolverTiebreak(name)
+
+
+def _parameters(
+    task: Task, chosen: Mapping[str, Any], rank: int, log_size: float
+) -> OliveParameters:
+    h, k = task.environment.horizon, task.environment.n_actions
+    if task.parameters == "practical":
+        return practical_parameters(
+            task.epsilon, horizon=h, n_actions=k, rank=rank, **chosen
+        )
+    if chosen:
+        raise ValueError(
+            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
+        )
+    return theorem_parameters(
+        task.epsilon,
+        task.delta,
+        horizon=h,
+        n_actions=k,
+        rank=rank,
+        log_size=log_size,
+    )
+
+
+def _tell(
+    task: Task,
+    layered: LayeredEnvironment,
+    parameters: OliveParameters,
+    played: OliveRound[Any],
+) -> None:
+    """Tell observers of a round; V^π is estimated by what the errors leave of g."""
+    iteration = Iteration(
+        played.number,
+        layered.policies(played.pair.policy),
+        played.optimum,
+        played.optimum - played.total_error,
+        played.total_error <= parameters.stop,
+    )
+    for observer in task.observers:
+        observer.iterated(iteration)
+
+
+def _setting(
+    task: Task,
+    classes: _Classes,
+    parameters: OliveParameters,
+    rank: int,
+    levels: int,
+) -> Setting:
+    if classes.finite is None or classes.functions is None:
+        best: Pair | None = optimal_pair(classes.layered)
+    else:
+        number = optimal_member(classes.functions, task.environment)
+        best = None if number is None else classes.finite.pairs[number]
+    return Setting(
+        classes.layered,
+        classes.finite,
+        best,
+        parameters,
+        task.epsilon,
+        rank,
+        task.parameters != "practical",
+        levels,
+    )
+
+
+def _truth(task: Task, classes: _Classes) -> TrueErrors | str:
+    try:
+        return TrueErrors(task.environment, classes.layered.offsets, classes.functions)
+    except UnknownTruthError as error:
+        return str(error)
+
+
+def _result(
+    task: Task,
+    classes: _Classes,
+    found: Run,
+    parameters: OliveParameters,
+    rank: int,
+    seed: RecordedSeed,
+    seconds: float,
+) -> OliveLearningResult:
+    policy, environment = found.policy, task.environment
+    finite = classes.finite
+    stored = Counter(constraint.level for constraint in found.constraints)
+    ran_with = {
+        "version": task.parameters,
+        "epsilon": task.epsilon,
+        "delta": task.delta,
+        "M": rank,
+        "K": environment.n_actions,
+        "H": environment.horizon,
+        "log_size": classes.log_size,
+        "pairs": None if finite is None else len(finite),
+    }
+    return OliveLearningResult(
+        algorithm=OLIVE,
+        environment=environment.name,
+        status="success" if policy is not None else "failure",
+        policies=None if policy is None else tuple(classes.layered.policies(policy)),
+        estimate=found.rounds[-1].optimum if policy is not None else None,
+        trajectories=found.trajectories,
+        calls={},
+        reason=found.reason or _REASONS.get(found.status, ""),
+        iterations=len(found.rounds),
+        learned=tuple(stored[h] for h in range(1, environment.horizon + 1)),
+        parameters=ran_with | parameters.to_json(),
+        seconds=seconds,
+        event_failed=found.status in _REASONS,
+        seed=seed,
+        enumerated=0 if finite is None else finite.evaluated,
+        run=found,
+    )
+
+
+register(
+    Algorithm(
+        OLIVE,
+        "optimism over value functions, average Bellman errors (Jiang et al. 2017)",
+        run,
+        default_classes="finite",
+        settings=CHOICES | PRACTICAL,
+        assumptions=("policy-realizability", "value-realizability"),
+    )
+)
