@@ -1,0 +1,223 @@
+"""How far a data set is from the truth: the deviation bounds of event E.
+
+For one data set D̃ of a state s, the largest over g' ∈ G_{h+1}, π ∈ Π_h (and
+g ∈ G_h) of |V_D̃(π; g') - V_s(π; g')| and of |L_D̃(g; π, g') - L_s(g; π, g')|.
+With the differences of the two laws, cell by cell,
+
+    V: Σ_x B(x, π(x)),  B(x,a) = R(x,a) + Σ_x' C(x,a,x') g'(x')
+    L: Σ_x [N g(x)² - 2 B g(x) + S + Σ_x' C g'(x')² + 2 Σ_x' Q g'(x')](x, π(x)),
+
+N, C differences of (weighted) frequencies of (x,a) and (x,a,x'), R, S of means of
+r and r², Q of r 1{x'}. Given g', the rest falls apart into observations. V is
+affine in each g'(x'), so 0/1 functions g' suffice; L is affine in each pair
+(g'(x'), g'(x')²), and such pairs lie in the triangle with corners (0,0), (1/2,0),
+(1,1). Hence bounds from both sides: 0/1 functions are attained, corners bound from
+above. Finite classes are enumerated. Where that is too much, a bound from above
+remains, over all functions and policies.
+
+The searches work in float64, relative to the largest difference.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    KernelBall,
+    PolicyClass,
+    TabularPolicyClass,
+    TabularValueClass,
+    ValueClass,
+)
+from algorithms.two_sample.differences import Differences, Floats, relative
+from algorithms.valor.deviations import largest_value_deviation
+
+_MOST_ROWS = 1024
+"""Functions g' that are tried."""
+
+_MOST_STEPS = 2 * 10**7
+"""Numbers that a search over finite classes may add up."""
+
+_ROUNDING = 1e-10
+"""Of float64 searches, relative to the largest difference."""
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A supremum between two bounds.
+
+    Attributes
+    ----------
+    lower, upper
+        With lower ≤ supremum ≤ upper, not negative.
+    """
+
+    lower: Fraction
+    upper: Fraction
+
+
+# ------------------------------------------------------------------- the suprema
+
+
+@largest_value_deviation.register
+def _(value_class: KernelBall, differences: NDArray[Any]) -> Fraction | None:
+    """Radius · √(dᵀKd), in float64 relative to the largest difference."""
+    unit = max((abs(d) for d in differences), default=Fraction(0)) or Fraction(1)
+    d = relative(differences, unit)
+    codes = np.arange(len(d))
+    square = float(d @ value_class.kernel(codes, codes) @ d)
+    found = value_class.radius * max(0.0, square) ** 0.5
+    return Fraction(found + _ROUNDING) * unit
+
+
+def policy_value_deviation(
+    found: Differences, policies: PolicyClass, following: ValueClass
+) -> Bracket:
+    """Bracket the supremum over π and g' of |V_D̃(π; g') - V_s(π; g')|.
+
+    Parameters
+    ----------
+    found
+        Of the data set.
+    policies, following
+        Π_h and G_{h+1}.
+    """
+    rows, exact = _functions(following, found.c.shape[2], corners=False)
+    table = _policy_table(policies, found.r.shape)
+    if rows is None:
+        values = found.r + np.maximum(found.c, 0).sum(axis=2)
+        low = found.r + np.minimum(found.c, 0).sum(axis=2)
+        crude = max(values.max(axis=1).sum(), -low.min(axis=1).sum())
+        return _bracket(0.0, float(crude), found.unit)
+    b = found.r[:, :, None] + found.c @ rows.T
+    if table is not None and len(table) * b.shape[0] * b.shape[2] <= _MOST_STEPS:
+        sums = b[np.arange(len(b)), table].sum(axis=1)
+        largest = float(np.abs(sums).max())
+        return _bracket(largest if exact else 0.0, largest, found.unit)
+    high, low = b.max(axis=1).sum(axis=0), -b.min(axis=1).sum(axis=0)
+    largest = float(max(high.max(), low.max()))
+    attained = exact and isinstance(policies, TabularPolicyClass)
+    return _bracket(largest if attained else 0.0, largest, found.unit)
+
+
+def squared_loss_deviation(
+    found: Differences,
+    values: ValueClass,
+    policies: PolicyClass,
+    following: ValueClass,
+) -> Bracket:
+    """Bracket the supremum over g, π and g' of |L_D̃(g; π, g') - L_s(g; π, g')|.
+
+    Parameters
+    ----------
+    found
+        Of the data set.
+    values, policies, following
+        G_h, Π_h and G_{h+1}.
+    """
+    rows, exact = _functions(following, found.c.shape[2], corners=True)
+    if rows is None:
+        cells = np.abs(found.n) + 2 * np.abs(found.r) + np.abs(found.s)
+        cells = cells + (3 * np.abs(found.c) + 2 * np.abs(found.q)).sum(axis=2)
+        return _bracket(0.0, float(cells.max(axis=1).sum()), found.unit)
+    size = found.c.shape[2]
+    first, second = rows[:, :size], rows[:, size:]  # g' and its square, or above
+    b = found.r[:, :, None] + found.c @ first.T
+    e = found.s[:, :, None] + found.c @ second.T + 2 * found.q @ first.T
+    real = np.all(first**2 == second, axis=1)
+    members = None
+    table = _policy_table(policies, found.r.shape)
+    if isinstance(values, FiniteValueClass):
+        members = values.evaluate_all(np.arange(len(found.n)))
+        steps = b.size * len(members) * (1 if table is None else len(table))
+        members = members if steps <= _MOST_STEPS else None
+    if members is None:
+        attained = isinstance(values, TabularValueClass)
+        high, low = _any_value(found.n, b, e)
+        sums = _summed(high, -low, policies, None)
+    else:
+        attained = True
+        sums = np.max(
+            [
+                _summed(cells, -cells, policies, table)
+                for g in members
+                for cells in [(found.n * g[:, None] ** 2)[:, :, None] + e]
+                for cells in [cells - 2 * b * g[:, None, None]]
+            ],
+            axis=0,
+        )
+    known = table is not None and members is not None
+    attained &= known or isinstance(policies, TabularPolicyClass)
+    lower = float(sums[real].max()) if attained and exact else 0.0
+    return _bracket(lower, float(sums.max()), found.unit)
+
+
+def _any_value(n: Floats, b: Floats, e: Floats) -> tuple[Floats, Floats]:
+    """Largest and least of N g² - 2 B g + E over g in [0, 1]."""
+    n = np.broadcast_to(n[:, :, None], b.shape)
+    at_one = n - 2 * b
+    vertex = np.divide(b, n, out=np.zeros_like(b), where=n != 0)
+    inside = (vertex > 0) & (vertex < 1)
+    turn = np.where(inside, -b * vertex, 0.0)  # the value there, -B²/N
+    high = np.maximum(np.maximum(at_one, 0), turn)
+    low = np.minimum(np.minimum(at_one, 0), turn)
+    return e + high, e + low
+
+
+def _summed(
+    high: Floats, low: Floats, policies: PolicyClass, table: NDArray[np.int64] | None
+) -> Floats:
+    """Largest sum over observations, of either table, over policies: by g'."""
+    if table is None:
+        sums = [part.max(axis=1).sum(axis=0) for part in (high, low)]
+    else:
+        every = np.arange(len(high))
+        sums = [part[every, table].sum(axis=1).max(axis=0) for part in (high, low)]
+    return np.asarray(np.maximum(*sums))
+
+
+def _policy_table(
+    policies: PolicyClass, shape: tuple[int, ...]
+) -> NDArray[np.int64] | None:
+    """Actions of all members, (members, X); None for other classes."""
+    if isinstance(policies, FinitePolicyClass):
+        return np.asarray(policies.evaluate_all(np.arange(shape[0])))
+    return None
+
+
+def _functions(
+    following: ValueClass, size: int, *, corners: bool
+) -> tuple[Floats | None, bool]:
+    """Functions g' to try, one a row, and whether all of them are in the class.
+
+    With ``corners``, rows hold g' and then the square (or, at (1/2, 0), what
+    bounds it). None where there are too many; the class is then taken whole.
+    """
+    if size == 0:
+        return np.zeros((1, 0)), True
+    if isinstance(following, FiniteValueClass) and len(following) <= _MOST_ROWS:
+        rows = following.evaluate_all(np.arange(size))
+        return (np.hstack([rows, rows**2]) if corners else rows), True
+    points = [(0.0, 0.0), (1.0, 1.0)] + ([(0.5, 0.0)] if corners else [])
+    if len(points) ** size > _MOST_ROWS:
+        return None, False
+    chosen = np.array(list(itertools.product(points, repeat=size)))
+    whole = isinstance(following, TabularValueClass)
+    if corners:
+        return np.hstack([chosen[:, :, 0], chosen[:, :, 1]]), whole
+    return chosen[:, :, 0], whole
+
+
+def _bracket(lower: float, upper: float, unit: Fraction) -> Bracket:
+    """Bounds in units, with the rounding of the search on either side."""
+    return Bracket(
+        Fraction(max(0.0, lower - _ROUNDING)) * unit, Fraction(upper + _ROUNDING) * unit
+    )

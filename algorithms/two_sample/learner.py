@@ -1,0 +1,337 @@
+"""The two-sample algorithm (paper, Algorithms 1 and 5).
+
+dfslearn walks down the tree of paths. It descends below a state unless the data
+drawn from it look like data it has: the identity test compares the means of all
+value functions, a maximum mean discrepancy. No values are stored. From the last
+level back, a policy is found by cost-sensitive classification on the data sets of
+all learned states, and its value function by least squares on one data set for
+each state that looked new. MetaAlg deploys the policy and explores on demand.
+
+What the paper leaves open, and what is done here:
+
+- dfslearn as printed has no end: past level H there is no data set to compare
+  with, so the minimum is infinite. It returns at level H+1 (erratum 16).
+- More than T_max calls of dfslearn at a level: outside of event E; failure.
+- The process must be an MDP over observations. Where that is known to be false
+  the run is refused; see `observed_mdp`.
+- The class of the identity test is G, as printed, or any other (`test_class`):
+  for the analysis it has to contain G. A kernel ball is tested in closed form.
+- Ties: the oracles', the lowest action or member.
+- Perfect oracles: ours are asked for a small share of the data's own accuracy
+  (`TwoSampleParameters.oracle_share`). CSC works in rationals where that is below
+  1e-12. Targets of the regression, r + ĝ(x'), are float64: they move losses by
+  less than 1e-15·K.
+
+>>> from algorithms.class_choice import make_classes
+>>> from algorithms.environments import make
+>>> from algorithms.two_sample.parameters import TwoSampleTheorem
+>>> rng = np.random.default_rng(0)
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> G, Pi = make_classes(env, "tabular", rng)
+>>> sizes = G.log_size(squared=True), Pi.log_size()
+>>> parameters = TwoSampleTheorem(0.3, 0.1, 2, 2, 2, *sizes)
+>>> result = two_sample(env, G, Pi, parameters, rng)
+>>> result.status, env.truth.policy_value(result.policies) == env.truth.optimal_value
+('success', True)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.protocols import PolicyClass, ValueClass
+from algorithms.columns import END, object_array
+from algorithms.data import EmpiricalMeasure, pool
+from algorithms.environments.protocol import Environment
+from algorithms.events import EventFailedError, Observer, Path, Triple
+from algorithms.metaalg import check_fit, metaalg
+from algorithms.oracles.csc import csc, importance_costs
+from algorithms.oracles.discrepancy import mean_discrepancy
+from algorithms.oracles.least_squares import least_squares
+from algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from algorithms.result import LearningResult
+from algorithms.seeds import RecordedSeed
+from algorithms.two_sample.observed_mdp import observed_mdp
+from algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
+from algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
+
+_FLOAT_COSTS = Fraction(1, 10**12)
+
+
+class TwoSampleLearner:
+    """The state of a run: data sets D^val_h and D^learned_h of each level.
+
+    Parameters
+    ----------
+    environment
+        Where data come from.
+    value_class, policy_class
+        G and Π, by level or stationary; only oracles look inside.
+    parameters
+        All constants.
+    rng
+        The only source of randomness.
+    observers
+        Told of every step.
+    test_class
+        Class of the identity test; None: G.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        value_class: ValueClass,
+        policy_class: PolicyClass,
+        parameters: TwoSampleParameters,
+        rng: np.random.Generator,
+        observers: Sequence[Observer] = (),
+        test_class: ValueClass | None = None,
+    ) -> None:
+        self.environment = environment
+        self.parameters = parameters
+        self.rng = rng
+        self.observers = tuple(observers)
+        self.horizon = environment.horizon
+        self.val: list[list[EmpiricalMeasure]] = [[] for _ in range(self.horizon)]
+        self.learned: list[list[EmpiricalMeasure]] = [[] for _ in range(self.horizon)]
+        self.calls = [0] * self.horizon
+        self._values, self._policies = guard(value_class), guard(policy_class)
+        self._test = self._values if test_class is None else guard(test_class)
+
+    # --------------------------------------------------------------- dfslearn
+
+    def dfslearn(self, path: Path, *, recursive: bool = False) -> None:
+        """Visit the state at the end of a path of h-1 actions, and below.
+
+        Raises
+        ------
+        EventFailedError
+            After more than T_max calls at a level.
+        """
+        if len(path) == self.horizon:
+            return  # level H+1 (erratum 16)
+        self._enter(path)
+        h = len(path)  # index of the level
+        data = self._sample(path)
+        distances = self._distances(path, data)  # whose minimum is d_MMD
+        alike = min(distances, default=np.inf) <= 2 * self.parameters.tau
+        visit = Visit(
+            path,
+            data,
+            distances,
+            recursive,
+            new=not alike,
+            learned=not (alike and recursive),
+        )
+        if visit.new:  # if d_MMD > 2τ: add D̃ to D^val_h
+            self.val[h].append(data)
+        if visit.learned:  # add D̃ to D^learned_h
+            self.learned[h].append(data)
+        self._tell(visit)
+        if not visit.learned:
+            return  # if d_MMD ≤ 2τ and is_recursive_call
+        for a in range(self.parameters.K):  # for a in A
+            self.dfslearn((*path, a), recursive=True)
+
+    def _enter(self, path: Path) -> None:
+        self.calls[len(path)] += 1
+        if self.calls[len(path)] > self.parameters.T_max:
+            raise EventFailedError(
+                f"dfslearn was called more than T_max = {self.parameters.T_max} times "
+                f"at level {len(path) + 1}, impossible in event E"
+            )
+        for observer in self.observers:
+            observer.entered(path)
+
+    def _sample(self, path: Path) -> EmpiricalMeasure:
+        """D̃: sample x_h at the end of the path, a_h uniform, r_h, x_{h+1}."""
+        p, sample = self.parameters, self.environment.sample
+        successors = len(path) + 1 < self.horizon
+        if not p.balanced:
+            return sample(path, p.n_train, self.rng, successors=successors)
+        each = -(-p.n_train // p.K)
+        return pool(
+            [
+                sample(path, each, self.rng, action=a, successors=successors)
+                for a in range(p.K)
+            ]
+        )
+
+    def _distances(self, path: Path, data: EmpiricalMeasure) -> tuple[float, ...]:
+        """Largest over G_h of |E_D[g] - E_D̃[g]|, for each D in D^val_h."""
+        tests = self._test.at_level(len(path) + 1)
+        accuracy = float(self.parameters.tau * self.parameters.oracle_share)
+        return tuple(
+            mean_discrepancy(tests, known, data, epsilon_sub=accuracy).value
+            for known in self.val[len(path)]
+        )
+
+    def _tell(self, visit: Visit) -> None:
+        for observer in self.observers:
+            if isinstance(observer, TwoSampleObserver):
+                observer.visited(visit)
+            if visit.learned:  # others know data sets as triples; no value is stored
+                observer.stored(Triple(visit.path, visit.data, Fraction(0), ()))
+
+    # -------------------------------------------------------------- polvalfun
+
+    def polvalfun(self) -> tuple[list[Any], Fraction]:
+        """Find π̂_{1:H} and V̂*, from the last level back."""
+        policies: list[Any] = []
+        values: list[Any] = []
+        following: Any = None  # ĝ_{H+1} = 0
+        for h in range(self.horizon, 0, -1):  # for h = H:1
+            policy = self._policy(h, following)
+            following = self._value(h, policy, following)
+            policies.insert(0, policy)
+            values.insert(0, following)
+        # V̂* = E_D[ĝ_1(x_1)], D the only data set of D^val_1
+        start = self.val[0][0]
+        estimate = start.expectation_exact(evaluate(values[0], start.observations))
+        for observer in self.observers:
+            if isinstance(observer, TwoSampleObserver):
+                observer.fitted(Fit(tuple(policies), tuple(values), estimate))
+        return policies, estimate
+
+    def _policy(self, h: int, following: Any) -> Any:
+        """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1})."""
+        p, data = self.parameters, _pooled(self.learned[h - 1])
+        accuracy = p.oracle_share * p.tau_V
+        ahead = _ahead(data, following)
+        if accuracy < _FLOAT_COSTS:
+            exact = object_array([Fraction(v) for v in ahead.tolist()])
+            gains: NDArray[Any] = data.exact_rewards + exact
+        else:
+            gains = _rewards(data) + ahead
+        costs = importance_costs(_actions(data), gains, p.K)
+        policies = self._policies.at_level(h)
+        return csc(policies, data, costs, epsilon_sub=float(accuracy)).policy
+
+    def _value(self, h: int, policy: Any, following: Any) -> Any:
+        """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1})."""
+        p, data = self.parameters, _pooled(self.val[h - 1])
+        taken = evaluate(policy, data.observations) == _actions(data)
+        return least_squares(
+            self._values.at_level(h),
+            data,
+            _rewards(data) + _ahead(data, following),
+            epsilon_sub=float(p.oracle_share * p.tau_L),
+            importance=np.where(taken, float(p.K), 0.0),
+        ).function
+
+
+def _pooled(data: Sequence[EmpiricalMeasure]) -> EmpiricalMeasure:
+    """Pool data sets with equal shares: their average, 1/|D_h| times the sum."""
+    pooled = pool(data)
+    return pooled.merged() if pooled.is_finite else pooled
+
+
+def _ahead(data: EmpiricalMeasure, following: Any) -> NDArray[np.float64]:
+    """ĝ_{h+1}(x_{h+1}) for each row; 0 past the last level."""
+    found = np.zeros(len(data))
+    column = data.next_observations
+    if following is None or column is None:
+        return found
+    kept = column != END if column.ndim == 1 else np.ones(len(column), dtype=np.bool_)
+    found[kept] = evaluate(following, column[kept])
+    return found
+
+
+def _actions(data: EmpiricalMeasure) -> NDArray[np.int64]:
+    if data.actions is None:
+        raise ValueError("data: actions are missing")
+    return data.actions
+
+
+def _rewards(data: EmpiricalMeasure) -> NDArray[np.float64]:
+    rewards = data.rewards
+    if rewards is None:
+        raise ValueError("data: rewards are missing")
+    if not 0 <= rewards.min() <= rewards.max() <= 1:
+        raise ValueError("rewards: outside [0, 1]")
+    return rewards
+
+
+def two_sample(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: TwoSampleParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+    test_class: ValueClass | None = None,
+) -> LearningResult:
+    """Run the two-sample algorithm.
+
+    Parameters
+    ----------
+    environment
+        With deterministic hidden dynamics, an MDP over observations.
+    value_class, policy_class
+        G and Π, by level or stationary; the guarantee asks for policy-value
+        completeness (see `completeness`). The run sees them through a guard, so
+        that only oracles and evaluation get at them.
+    parameters
+        `TwoSampleTheorem` or `TwoSamplePractical`.
+    rng
+        The only source of randomness.
+    observers
+        Monitors and progress bars.
+    test_class
+        Class of the identity test, say a kernel ball; None: G.
+
+    Returns
+    -------
+    LearningResult
+        With status "failure", and the reason, where MetaAlg fails.
+
+    Raises
+    ------
+    ValueError
+        If environment, parameters and classes do not fit (`metaalg.check_fit`),
+        the environment is known not to be an MDP over observations, or a reward
+        leaves [0, 1].
+    """
+    check_fit(environment, parameters, value_class, policy_class, TWO_SAMPLE)
+    markov = observed_mdp(environment)
+    if markov.holds is False:
+        raise ValueError(f"{TWO_SAMPLE}: no MDP over observations: {markov.reason}")
+    start, before = time.perf_counter(), environment.trajectories
+    seed = RecordedSeed.of(rng)
+    run = TwoSampleLearner(
+        environment, value_class, policy_class, parameters, rng, observers, test_class
+    )
+    with Ledger() as ledger:
+        outcome = metaalg(
+            environment,
+            parameters,
+            rng,
+            explore=run.dfslearn,
+            optimise=run.polvalfun,
+            observers=observers,
+        )
+    policies = outcome.policies
+    return LearningResult(
+        algorithm=TWO_SAMPLE,
+        environment=environment.name,
+        status="success" if outcome.succeeded else "failure",
+        policies=None if policies is None else tuple(reveal(p) for p in policies),
+        estimate=outcome.estimate,
+        trajectories=environment.trajectories - before,
+        calls=dict(ledger.calls),
+        reason=outcome.reason,
+        iterations=outcome.iterations,
+        learned=tuple(len(sets) for sets in run.learned),
+        parameters=parameters.to_json(),
+        seconds=time.perf_counter() - start,
+        event_failed=outcome.event_failed,
+        unhonoured=sum(not call.honoured for call in ledger.entries),
+        seed=seed,
+    )

@@ -1,0 +1,89 @@
+"""The two-sample algorithm as an entry of the registry of algorithms."""
+
+from __future__ import annotations
+
+from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from algorithms.environments.protocol import require_deterministic
+from algorithms.monitors import with_monitors
+from algorithms.registry import Algorithm, Task, register
+from algorithms.result import LearningResult
+from algorithms.tasks import CLASS_SETTINGS, classes_of
+from algorithms.two_sample.learner import two_sample
+from algorithms.two_sample.monitors import TwoSampleMonitors
+from algorithms.two_sample.parameters import (
+    TWO_SAMPLE,
+    TwoSampleParameters,
+    TwoSamplePractical,
+    TwoSampleTheorem,
+)
+
+PRACTICAL_SETTINGS = {
+    "n_train": "draws of a data set",
+    "n_exp": "paths explored on demand",
+    "n_eval": "trajectories of an evaluation",
+    "tau": "accuracy of means; the identity test compares with 2τ",
+    "tau_V": "accuracy of policy values",
+    "tau_L": "accuracy of squared losses",
+    "oracle_share": "what oracles may be off by, as a share of these",
+    "T_max": "dfslearn calls of a level",
+    "max_iterations": "iterations of MetaAlg",
+    "repeat_paths": "whether paths explored on demand are explored again",
+    "balanced": "whether actions are taken equally often",
+}
+
+SETTINGS = (
+    {"M": "bound on the hidden states of a level"} | CLASS_SETTINGS | PRACTICAL_SETTINGS
+)
+
+
+def _parameters(
+    task: Task, values: ValueClassByLevel, policies: PolicyClassByLevel
+) -> TwoSampleParameters:
+    environment, chosen = task.environment, dict(task.settings)
+    for name in CLASS_SETTINGS:
+        chosen.pop(name, None)
+    m = chosen.pop("M", environment.max_states)
+    k, h = environment.n_actions, environment.horizon
+    if task.parameters == "practical":
+        return TwoSamplePractical(task.epsilon, task.delta, m, k, h, **chosen)
+    if chosen:
+        raise ValueError(
+            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
+        )
+    try:
+        sizes = values.log_size(squared=True), policies.log_size()
+    except ValueError as error:
+        raise ValueError(
+            f"theorem parameters need classes of finite size ({error}); take "
+            "practical parameters, or tabular or finite classes"
+        ) from None
+    return TwoSampleTheorem(
+        task.epsilon, task.delta, m, k, h, *sizes, version=task.parameters
+    )
+
+
+def _run(task: Task) -> LearningResult:
+    require_deterministic(task.environment, TWO_SAMPLE)
+    values, policies = classes_of(task)
+    parameters = _parameters(task, values, policies)
+    monitors = TwoSampleMonitors(task.environment, values, policies, parameters)
+    result = two_sample(
+        task.environment,
+        values,
+        policies,
+        parameters,
+        task.rng,
+        observers=(monitors, *task.observers),
+    )
+    return with_monitors(result, monitors.reports(result))
+
+
+register(
+    Algorithm(
+        TWO_SAMPLE,
+        "states told apart by a two-sample test, values by regression (Algorithm 5)",
+        _run,
+        settings=SETTINGS,
+        assumptions=("policy-realizability", "policy-value-completeness"),
+    )
+)
