@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from algorithms.class_choice import Kind
+from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from algorithms.environments.protocol import Environment
 from algorithms.events import Observer
 from algorithms.result import LearningResult
@@ -27,6 +28,7 @@ PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
 
 MODULES = [
     "algorithms.valor.learning",
+    "algorithms.two_sample.learning",
     "algorithms.lsvee.learning",
     "algorithms.olive.learning",
 ]
@@ -53,6 +55,11 @@ class Task:
         Values of the algorithm's own settings that somebody chose.
     observers
         Who watches the run.
+    examine
+        Is shown the classes as soon as they are drawn, and stops the run if it
+        raises; see `algorithms.tasks.show_classes`.
+    insist
+        Whether to run although classes are known to miss g* or π*.
     """
 
     environment: Environment
@@ -63,6 +70,8 @@ class Task:
     rng: np.random.Generator
     settings: Mapping[str, Any] = field(default_factory=dict)
     observers: tuple[Observer, ...] = ()
+    examine: Callable[[ValueClassByLevel, PolicyClassByLevel], None] | None = None
+    insist: bool = False
 
 
 @dataclass(frozen=True)
