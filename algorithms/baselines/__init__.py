@@ -1,0 +1,35 @@
+"""Baselines for contrast: known algorithms beside which VALOR and OLIVE are seen.
+
+==========  ==================================================================
+`psdp`      policy search by dynamic programming, CSC oracle, uniform roll-in
+`fqi`       fitted Q iteration, LS oracle, uniform roll-in
+`backup`    Bellman backup algorithms as the paper defines them, both oracles
+`rmax`      R-max for somebody who can decode hidden states: no oracle
+==========  ==================================================================
+"""
+
+from algorithms.baselines.backup import backup
+from algorithms.baselines.fqi import fqi
+from algorithms.baselines.parameters import (
+    BatchParameters,
+    RmaxParameters,
+    practical_parameters,
+    rmax_practical,
+    rmax_theorem,
+    theorem_parameters,
+)
+from algorithms.baselines.psdp import psdp
+from algorithms.baselines.rmax import rmax
+
+__all__ = [
+    "BatchParameters",
+    "RmaxParameters",
+    "backup",
+    "fqi",
+    "practical_parameters",
+    "psdp",
+    "rmax",
+    "rmax_practical",
+    "rmax_theorem",
+    "theorem_parameters",
+]

@@ -1,0 +1,199 @@
+"""Bellman backup algorithms (paper, appendix Additional Barriers, definition).
+
+Backwards over levels, from n samples of *every* hidden state of the level (the
+definition leaves exploration out),
+
+- π̂_h = argmax over Π_h of Σ_s Ê_s[r + ĝ_{h+1}(x') | a = π(x)],
+- ĝ_h = argmin over G_h of Σ_s Ê_s[(g(x) - r - ĝ_{h+1}(x'))² | a = π̂_h(x)].
+
+What the definition leaves open, and what is done here:
+
+- Every state is sampled by a path that leads to it, which the environment's truth
+  names: states that no path reaches are left out, dynamics must be deterministic.
+- Actions are uniform, and "given a = π(x)" is a weight K 1{a = π(x)}, as everywhere in
+  the paper; both updates use the same n samples. With ``on_policy`` ĝ_h is fitted to n
+  further samples of each state with actions π̂_h(x) instead: then all n are given
+  a = π̂_h(x), as the paper's analysis of the barrier counts them.
+- Ties are the oracles': the lowest action, the lowest member. Whoever wants an
+  adversary's choice among tied functions puts it first. A tie is one of the sums that
+  the oracle computes: floats where their rounding is below ε_sub, rationals otherwise,
+  so an exact tie of values that floats hold exactly needs a tiny ε_sub (1e-20, say).
+
+Guarantee. Where the classes hold every backup (policy-value completeness, as tabular
+ones do) the sizes of `parameters`, polynomial in H, are enough. Realizability alone is
+not: the paper's barrier needs 4^H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from algorithms.baselines.fitting import (
+    Run,
+    check,
+    columns,
+    gains,
+    next_values,
+)
+from algorithms.baselines.observing import Fit, listeners
+from algorithms.baselines.parameters import BACKUP, BatchParameters
+from algorithms.classes.protocols import PolicyClass, ValueClass
+from algorithms.data import EmpiricalMeasure, pool
+from algorithms.environments.protocol import (
+    ActionRule,
+    Environment,
+    Path,
+    require_deterministic,
+)
+from algorithms.events import Observer
+from algorithms.oracles.csc import csc, importance_costs
+from algorithms.oracles.least_squares import least_squares
+from algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from algorithms.oracles.results import LeastSquaresResult
+from algorithms.result import LearningResult
+
+
+def backup(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run the Bellman backup algorithm with the CSC and LS oracles.
+
+    Parameters
+    ----------
+    environment
+        With deterministic hidden dynamics; its truth says which paths lead to which
+        states.
+    value_class, policy_class
+        G and Π, by level or stationary; seen through a guard.
+    parameters
+        Of ``"backup"``: n trajectories of each reachable state.
+    rng
+        The only source of randomness.
+    observers
+        Told of every level: `Fit.functions` is (ĝ_h,).
+
+    Returns
+    -------
+    LearningResult
+        The estimate is the average of ĝ_1 over the first observations. The status is
+        always "success".
+
+    Raises
+    ------
+    ValueError
+        If dynamics are stochastic, parameters or classes do not fit, or a reward
+        leaves [0, 1].
+    """
+    require_deterministic(environment, BACKUP)
+    check(environment, parameters, BACKUP, value_class, policy_class)
+    if environment.max_states > parameters.M:
+        raise ValueError(
+            f"M: {parameters.M} is too small, the environment has levels of "
+            f"{environment.max_states} hidden states"
+        )
+    run = Run(environment, parameters, rng)
+    told = listeners(observers)
+    values, classes = guard(value_class), guard(policy_class)
+    paths = state_paths(environment)
+    policies: list[Any] = []
+    ahead: tuple[Any, ...] = ()
+    estimate = Fraction(0)
+    with Ledger() as ledger:
+        for h in range(environment.horizon, 0, -1):
+            data = _samples(environment, paths[h - 1], parameters.n, rng, "uniform")
+            policy = _policy(classes.at_level(h), data, ahead, parameters)
+            weighted = True
+            if parameters.on_policy:
+                rule = reveal(policy)
+                data = _samples(environment, paths[h - 1], parameters.n, rng, rule)
+                weighted = False
+            fit = _value(values.at_level(h), data, policy, ahead, parameters, weighted)
+            policies.insert(0, policy)
+            ahead = (fit.function,)
+            for observer in told:
+                function = reveal(fit.function)
+                observer.fitted(Fit(h, data, reveal(policy), (function,), (fit.loss,)))
+            if h == 1:
+                first = evaluate(fit.function, data.observations)
+                estimate = data.expectation_exact(first)
+    return run.result(policies, estimate, ledger)
+
+
+def state_paths(environment: Environment) -> list[list[Path]]:
+    """One path to each reachable hidden state of each level, in order of states.
+
+    Dynamics must be deterministic.
+    """
+    truth = environment.truth
+    here: dict[int, tuple[int, ...]] = {truth.state(()): ()}
+    found: list[list[Path]] = [[()]]
+    for h in range(1, environment.horizon):
+        ahead: dict[int, tuple[int, ...]] = {}
+        for state, path in here.items():
+            for a in range(environment.n_actions):
+                ahead.setdefault(truth.successor(h, state, a), (*path, a))
+        here = dict(sorted(ahead.items()))
+        found.append(list(here.values()))
+    return found
+
+
+def _samples(
+    environment: Environment,
+    paths: Sequence[Path],
+    n: int,
+    rng: np.random.Generator,
+    rule: ActionRule,
+) -> EmpiricalMeasure:
+    """Sample n of each state, states equally weighted as in Σ_s."""
+    return pool([environment.sample(path, n, rng, rule) for path in paths])
+
+
+def _policy(
+    policy_class: Any,
+    data: EmpiricalMeasure,
+    ahead: Sequence[Any],
+    parameters: BatchParameters,
+) -> Any:
+    """π̂_h, by CSC on costs -K 1{a}(r + ĝ_{h+1}(x'))."""
+    actions, _ = columns(data)
+    returns = gains(data, next_values(data, ahead), parameters.eps_sub)
+    found = csc(
+        policy_class,
+        data,
+        importance_costs(actions, returns, parameters.K),
+        epsilon_sub=float(parameters.eps_sub),
+    )
+    return found.policy
+
+
+def _value(
+    value_class: Any,
+    data: EmpiricalMeasure,
+    policy: Any,
+    ahead: Sequence[Any],
+    parameters: BatchParameters,
+    weighted: bool,
+) -> LeastSquaresResult:
+    """ĝ_h, by LS on targets r + ĝ_{h+1}(x') given a = π̂_h(x)."""
+    actions, rewards = columns(data)
+    importance = None
+    if weighted:
+        taken = evaluate(policy, data.observations) == actions
+        importance = parameters.K * taken.astype(np.float64)
+    return least_squares(
+        value_class,
+        data,
+        rewards + next_values(data, ahead),
+        epsilon_sub=float(parameters.eps_sub),
+        importance=importance,
+    )

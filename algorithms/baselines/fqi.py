@@ -1,0 +1,115 @@
+"""Fitted Q iteration over a finite horizon (Ernst, Geurts, Wehenkel 2005).
+
+Backwards over levels, Q̂_h is the least-squares fit of r + max_a' Q̂_{h+1}(x', a') on
+data of uniform actions; the policy is greedy in Q̂.
+
+The LS oracle is over value functions G. A Q-function of level h is here K functions of
+G_h, one an action, so the class of Q-functions is G_h^K and a level takes K calls,
+each with importances K 1{a = b}. An action without data gets any function of G_h.
+
+Guarantee. If every backup r + max_a' Q(x', a') of a Q in the class, clipped to [0, 1],
+has its conditional mean in the class (completeness), the sizes of `parameters` give
+V* - V^π̂ ≤ ε with probability 1-δ; tabular classes are complete. Realizability, Q* in
+the class, is not enough: `algorithms.baselines.instances.biased` loses half of V*
+however much data there is. Hidden dynamics may be stochastic. The status is always
+"success": nothing tells the algorithm that it failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from algorithms.baselines.exploration import uniform_roll_in
+from algorithms.baselines.fitting import Greedy, Run, check, columns, next_values
+from algorithms.baselines.observing import Fit, listeners
+from algorithms.baselines.parameters import FQI, BatchParameters
+from algorithms.classes.protocols import ValueClass
+from algorithms.data import EmpiricalMeasure
+from algorithms.environments.protocol import Environment
+from algorithms.events import Observer
+from algorithms.oracles.least_squares import least_squares
+from algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from algorithms.result import LearningResult
+
+
+def fqi(
+    environment: Environment,
+    value_class: ValueClass,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run fitted Q iteration with uniform roll-in and the LS oracle.
+
+    Parameters
+    ----------
+    environment
+        Any; hidden dynamics may be stochastic.
+    value_class
+        G, by level or stationary; Q-functions of level h are G_h^K. Seen through a
+        guard.
+    parameters
+        Of ``"fqi"``: n trajectories a level.
+    rng
+        The only source of randomness.
+    observers
+        Told of every level.
+
+    Returns
+    -------
+    LearningResult
+        The estimate is the average of max_a Q̂_1(x, a) over the first observations,
+        an estimate of V*.
+
+    Raises
+    ------
+    ValueError
+        If parameters or classes do not fit, or a reward leaves [0, 1].
+    """
+    check(environment, parameters, FQI, value_class, None)
+    run = Run(environment, parameters, rng)
+    told, classes = listeners(observers), guard(value_class)
+    policies: list[Greedy] = []
+    ahead: tuple[Any, ...] = ()
+    estimate = Fraction(0)
+    with Ledger() as ledger:
+        for h in range(environment.horizon, 0, -1):
+            data = uniform_roll_in(environment, h, parameters.n, rng)
+            fits = _fits(classes.at_level(h), data, ahead, parameters)
+            ahead = tuple(fit.function for fit in fits)
+            policy = Greedy(ahead)
+            policies.insert(0, policy)
+            seen = tuple(reveal(g) for g in ahead)
+            losses = tuple(fit.loss for fit in fits)
+            for observer in told:
+                observer.fitted(Fit(h, data, policy.opened(), seen, losses))
+            if h == 1:
+                best = np.max([evaluate(g, data.observations) for g in ahead], axis=0)
+                estimate = data.expectation_exact(best)
+    return run.result(policies, estimate, ledger)
+
+
+def _fits(
+    value_class: Any,
+    data: EmpiricalMeasure,
+    ahead: Sequence[Any],
+    parameters: BatchParameters,
+) -> list[Any]:
+    """One regression an action."""
+    actions, rewards = columns(data)
+    targets = rewards + next_values(data, ahead)
+    return [
+        least_squares(
+            value_class,
+            data,
+            targets,
+            epsilon_sub=float(parameters.eps_sub),
+            importance=parameters.K * (actions == b).astype(np.float64),
+        )
+        for b in range(parameters.K)
+    ]

@@ -1,0 +1,80 @@
+"""What a run of a baseline tells those who watch it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from algorithms.data import EmpiricalMeasure
+from algorithms.events import Observer
+
+if TYPE_CHECKING:
+    from algorithms.baselines.rmax_model import RmaxModel
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a backward pass found at a level.
+
+    Attributes
+    ----------
+    level
+        h, 1-based; levels come from H down to 1.
+    data
+        The data of the level.
+    policy
+        π̂_h.
+    functions
+        ĝ_h (backup), Q̂_h(·, a) for each action a (fitted Q iteration), or none
+        (PSDP).
+    losses
+        Average squared losses that the LS oracle reported, one for each function.
+    """
+
+    level: int
+    data: EmpiricalMeasure
+    policy: Any
+    functions: tuple[Any, ...] = ()
+    losses: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """A batch of R-max.
+
+    Attributes
+    ----------
+    number
+        1-based.
+    model
+        The model that was planned with, as it stands: it is changed after the
+        batch unless the run ends.
+    policies
+        What was played, one a level.
+    unknown
+        Visits to pairs that were not known.
+    n
+        Episodes.
+    """
+
+    number: int
+    model: RmaxModel
+    policies: Sequence[Any]
+    unknown: int
+    n: int
+
+
+class BaselineObserver(Observer):
+    """Watches a baseline; every method does nothing unless overridden."""
+
+    def fitted(self, fit: Fit) -> None:
+        """Note what was found at a level."""
+
+    def played(self, batch: Batch) -> None:
+        """Note a batch of R-max."""
+
+
+def listeners(observers: Iterable[Observer]) -> tuple[BaselineObserver, ...]:
+    """Those who understand baselines; VALOR's observers are told nothing here."""
+    return tuple(o for o in observers if isinstance(o, BaselineObserver))

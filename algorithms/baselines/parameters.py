@@ -1,0 +1,421 @@
+"""Sample sizes of the baselines: sufficient ones, or free.
+
+None of the baselines is in the paper, so there are no constants "as printed".
+The sufficient sizes are derived here, by Hoeffding's inequality and a union bound
+over the classes; they are not the best known. Notation: Σ_h runs over h = 1..H, L is
+the logarithm in the union bound, and "tabular log sizes" are those of the 0/1
+functions at which linear functionals attain their suprema.
+
+PSDP. Uniform actions reach whatever a policy reaches with at least K^-(h-1) of its
+probability: action by action, 1/K against at most 1. So for a class that holds the
+greedy policy of every π_{h+1:H} (policy completeness), V* - V^π̂ ≤ Σ_h K^(h-1) gap_h,
+gap_h being the loss of π̂_h at level h under uniform roll-in. With C = Σ_h K^(h-1) it is
+enough that gap_h ≤ 2 dev + ε_sub ≤ ε/C: dev = ε/(4C), ε_sub = ε/(2C), and returns
+weighted by K lie in [0, K]: n = K² L/(2 dev²), L = ln(4H|Π|/δ).
+
+Fitted Q iteration. If every clipped backup of a Q-function of level h+1 is in the
+class (completeness; T Q clipped to [0,1], in a convex class), then
+V* - V^π̂ ≤ 2 Σ_h h √(K^h τ), where τ bounds the squared error of each of the K
+regressions of a level. With B ≥ 2 Σ_h h K^(h/2): τ = ε²/B², dev = τ/4, ε_sub = τ/2;
+weighted losses lie in a range of 6K: n = 36K² L/(2 dev²), L = ln(4HK|G|/δ), g² and
+g being counted as free of each other.
+
+Bellman backups. They sample every state, so no K^H: where every backup is in the
+classes (policy-value completeness), V* - V^π̂ ≤ H p + H(H-1) v, where p bounds the loss
+of π̂_h and v the error of ĝ_h in a state. p = ε/(2H), v = ε/(2H²), shared by at most M
+states: dev_p = ε/(8HM), dev_v = v²/(4M), ε_sub = min(ε/(4HM), v²/(2M)); ranges 2K and
+6K; L = ln(8MH|G||Π|/δ). Without completeness no size polynomial in H is enough
+(paper, appendix Additional Barriers, theorem on Bellman backups).
+
+R-max. V* - V^π̂ ≤ 2H dev + p, dev being the error of a known pair in reward plus next
+value and p the chance to meet an unknown pair. dev = ε/(4H), and p ≤ ε/2 by a test on
+each batch: it stops once visits to unknown pairs are at most nε/4, so batches are at
+most 4N(m+n)/(nε) + 1, N = X K H pairs. With batches of n = m a pair becomes known after
+m to 2m visits, and by the maximal form of Hoeffding's inequality
+m = 4L/dev² = 64H² L/ε², L = X ln 2 + ln(8N/δ).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from algorithms.parameters import (
+    Number,
+    check_count,
+    check_unit,
+    ratio_up,
+    rational,
+)
+
+PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"
+BATCH = (PSDP, FQI, BACKUP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchParameters:
+    """Constants of PSDP, fitted Q iteration or Bellman backups.
+
+    Attributes
+    ----------
+    algorithm
+        ``"psdp"``, ``"fqi"`` or ``"backup"``.
+    eps, delta
+        ε and δ, in (0, 1).
+    M, K, H
+        Bound on the hidden states of a level, actions, levels.
+    n
+        Trajectories of a data set: of a level, or (backup) of each state.
+    eps_sub
+        Optimality asked of the oracles, positive.
+    on_policy
+        For backup: whether ĝ_h is fitted to n further trajectories of each state,
+        with actions π̂_h(x), instead of to those that chose π̂_h, weighted by
+        K 1{a = π̂_h(x)}.
+    version
+        ``"theorem"`` or ``"practical"``.
+    """
+
+    algorithm: str
+    eps: Fraction
+    delta: Fraction
+    M: int
+    K: int
+    H: int
+    n: int
+    eps_sub: Fraction
+    on_policy: bool = False
+    version: str = "practical"
+
+    def __post_init__(self) -> None:
+        """Check ranges; ValueError names the argument."""
+        if self.algorithm not in BATCH:
+            raise ValueError(f"algorithm: {self.algorithm!r} is none of {BATCH}")
+        check_unit("epsilon", self.eps)
+        check_unit("delta", self.delta)
+        for name in ("M", "K", "H", "n"):
+            check_count(name, getattr(self, name))
+        if not self.eps_sub > 0:
+            raise ValueError(f"eps_sub: {self.eps_sub} is not positive")
+        if not isinstance(self.on_policy, bool):
+            raise ValueError(f"on_policy: {self.on_policy!r} is not true or false")
+        if self.on_policy and self.algorithm != BACKUP:
+            raise ValueError(f"on_policy: {self.algorithm} has no such choice")
+
+    @property
+    def trajectory_bound(self) -> int:
+        """H n; for backup M H n, twice that with `on_policy`."""
+        if self.algorithm != BACKUP:
+            return self.H * self.n
+        return (2 if self.on_policy else 1) * self.M * self.H * self.n
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """Calls of each oracle, exactly: H csc, K H ls, or H of each."""
+        if self.algorithm == PSDP:
+            return {"csc": self.H, "ls": 0}
+        if self.algorithm == FQI:
+            return {"csc": 0, "ls": self.K * self.H}
+        return {"csc": self.H, "ls": self.H}
+
+    def to_json(self) -> dict[str, Any]:
+        """All of them; accuracies as floats, sizes as integers."""
+        found = {
+            "version": self.version,
+            "epsilon": float(self.eps),
+            "delta": float(self.delta),
+            "M": self.M,
+            "K": self.K,
+            "H": self.H,
+            "n": self.n,
+            "eps_sub": float(self.eps_sub),
+        }
+        return found | ({"on_policy": True} if self.on_policy else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmaxParameters:
+    """Constants of R-max.
+
+    Attributes
+    ----------
+    eps, delta
+        ε and δ, in (0, 1).
+    X, K, H
+        Largest number of observations of a level (hidden states where observations
+        are features), actions, levels.
+    m
+        Visits after which a pair is known.
+    n
+        Episodes of a batch; between two batches the model is planned anew.
+    max_batches
+        Batches after which the run fails; None: no run needs more than
+        `batches`.
+    version
+        ``"theorem"`` or ``"practical"``.
+    """
+
+    eps: Fraction
+    delta: Fraction
+    X: int
+    K: int
+    H: int
+    m: int
+    n: int
+    max_batches: int | None = None
+    version: str = "practical"
+
+    def __post_init__(self) -> None:
+        """Check ranges; ValueError names the argument."""
+        check_unit("epsilon", self.eps)
+        check_unit("delta", self.delta)
+        for name in ("X", "K", "H", "m", "n"):
+            check_count(name, getattr(self, name))
+        if self.max_batches is not None:
+            check_count("max_batches", self.max_batches)
+
+    @property
+    def pairs(self) -> int:
+        """N = X K H, a bound on the pairs of an observation and an action."""
+        return self.X * self.K * self.H
+
+    @property
+    def patience(self) -> Fraction:
+        """Most visits to unknown pairs in a batch that ends the run, n ε/4."""
+        return self.n * self.eps / 4
+
+    @property
+    def batches(self) -> int:
+        """Most batches of a run.
+
+        Each but the last visits unknown pairs more than n ε/4 times, and N pairs are
+        unknown for at most m - 1 + n visits each.
+        """
+        needed = math.floor(self.pairs * (self.m - 1 + self.n) / self.patience) + 1
+        if self.max_batches is None:
+            return needed
+        return min(needed, self.max_batches)
+
+    @property
+    def trajectory_bound(self) -> int:
+        """Episodes at most."""
+        return self.batches * self.n
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """No oracle is called."""
+        return {"csc": 0, "ls": 0}
+
+    def to_json(self) -> dict[str, Any]:
+        """All of them; accuracies as floats, sizes as integers."""
+        return {
+            "version": self.version,
+            "epsilon": float(self.eps),
+            "delta": float(self.delta),
+            "X": self.X,
+            "K": self.K,
+            "H": self.H,
+            "m": self.m,
+            "n": self.n,
+            "batches": self.batches,
+        }
+
+
+def theorem_parameters(
+    algorithm: str,
+    eps: Number,
+    delta: Number,
+    *,
+    M: int,
+    K: int,
+    H: int,
+    log_G: float = 0.0,
+    log_Pi: float = 0.0,
+) -> BatchParameters:
+    """Compute sizes that are enough under completeness (see the module).
+
+    Parameters
+    ----------
+    algorithm
+        ``"psdp"``, ``"fqi"`` or ``"backup"``.
+    eps, delta
+        ε and δ in (0, 1); floats stand for their decimal digits.
+    M, K, H
+        As for `BatchParameters`.
+    log_G
+        ln |G| with g² beside g (``log_size(squared=True)``); not for psdp.
+    log_Pi
+        ln |Π|; not for fqi.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range or another algorithm.
+    """
+    accuracy, chance = rational(eps), rational(delta)
+    _check_sizes(accuracy, chance, {"M": M, "K": K, "H": H})
+    for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
+        if not 0 <= size < math.inf:
+            raise ValueError(f"{name}: {size} is not finite and at least 0")
+    if algorithm == PSDP:
+        reach = concentrability(K, H)
+        union = _log(4 * H, chance) + log_Pi
+        n, eps_sub = _draws(K, union, accuracy / (4 * reach)), accuracy / (2 * reach)
+    elif algorithm == FQI:
+        tau = (accuracy / propagation(K, H)) ** 2
+        union = _log(4 * H * K, chance) + log_G
+        n, eps_sub = _draws(6 * K, union, tau / 4), tau / 2
+    elif algorithm == BACKUP:
+        square = (accuracy / (2 * H**2)) ** 2
+        union = _log(8 * M * H, chance) + log_G + log_Pi
+        n = max(
+            _draws(2 * K, union, accuracy / (8 * H * M)),
+            _draws(6 * K, union, square / (4 * M)),
+        )
+        eps_sub = min(accuracy / (4 * H * M), square / (2 * M))
+    else:
+        raise ValueError(f"algorithm: {algorithm!r} is none of {', '.join(BATCH)}")
+    return BatchParameters(
+        algorithm=algorithm,
+        eps=accuracy,
+        delta=chance,
+        M=M,
+        K=K,
+        H=H,
+        n=n,
+        eps_sub=eps_sub,
+        version="theorem",
+    )
+
+
+def practical_parameters(
+    algorithm: str,
+    eps: Number,
+    delta: Number,
+    *,
+    M: int,
+    K: int,
+    H: int,
+    n: int | None = None,
+    eps_sub: Number | None = None,
+    on_policy: bool = False,
+) -> BatchParameters:
+    """Free parameters; by default n = 400K and ε_sub as VALOR's.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+    accuracy = rational(eps)
+    check_count("K", K)
+    if eps_sub is None:
+        eps_sub = min(abs(accuracy) / 16, Fraction(1, 10**4)) or Fraction(1)
+    return BatchParameters(
+        algorithm=algorithm,
+        eps=accuracy,
+        delta=rational(delta),
+        M=M,
+        K=K,
+        H=H,
+        n=400 * K if n is None else n,
+        eps_sub=rational(eps_sub),
+        on_policy=on_policy,
+    )
+
+
+def rmax_theorem(
+    eps: Number, delta: Number, *, X: int, K: int, H: int
+) -> RmaxParameters:
+    """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε²; see the module.
+
+    The test that ends a run errs with probability at most δ/2 over all batches if
+    n ≥ 16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+    """
+    accuracy, chance = rational(eps), rational(delta)
+    _check_sizes(accuracy, chance, {"X": X, "K": K, "H": H})
+    union = X * math.log(2) + _log(8 * X * K * H, chance)
+    m = ratio_up(64 * H**2 * union, accuracy**2)
+    return RmaxParameters(
+        eps=accuracy, delta=chance, X=X, K=K, H=H, m=m, n=m, version="theorem"
+    )
+
+
+def rmax_practical(
+    eps: Number,
+    delta: Number,
+    *,
+    X: int,
+    K: int,
+    H: int,
+    m: int = 20,
+    n: int | None = None,
+    max_batches: int | None = None,
+) -> RmaxParameters:
+    """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+    accuracy = rational(eps)
+    check_unit("epsilon", accuracy)
+    return RmaxParameters(
+        eps=accuracy,
+        delta=rational(delta),
+        X=X,
+        K=K,
+        H=H,
+        m=m,
+        n=max(20, math.ceil(8 / accuracy)) if n is None else n,
+        max_batches=max_batches,
+    )
+
+
+def concentrability(K: int, H: int) -> int:
+    """Σ_h K^(h-1): what the levels' gaps under uniform roll-in are multiplied by.
+
+    >>> concentrability(2, 3)
+    7
+    """
+    return sum(K**h for h in range(H))
+
+
+def propagation(K: int, H: int) -> int:
+    """Return B ≥ 2 Σ_h h K^(h/2), the square roots rounded up.
+
+    >>> propagation(4, 2)
+    20
+    """
+    roots = (h * _root_up(K**h) for h in range(1, H + 1))
+    return 2 * sum(roots)
+
+
+def _root_up(number: int) -> int:
+    root = math.isqrt(number)
+    return root if root * root == number else root + 1
+
+
+def _draws(width: int, union: float, deviation: Fraction) -> int:
+    """Hoeffding: draws of a variable with a range for deviation at most so much."""
+    return ratio_up(width**2 * union, 2 * deviation**2)
+
+
+def _log(product: int, delta: Fraction) -> float:
+    """ln(product / δ), for δ however small."""
+    return math.log(product) + math.log(delta.denominator) - math.log(delta.numerator)
+
+
+def _check_sizes(eps: Fraction, delta: Fraction, sizes: dict[str, int]) -> None:
+    check_unit("epsilon", eps)
+    check_unit("delta", delta)
+    for name, value in sizes.items():
+        check_count(name, value)

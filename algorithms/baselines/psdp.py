@@ -1,0 +1,108 @@
+"""PSDP: policy search by dynamic programming (Bagnell, Kakade, Ng, Schneider 2003).
+
+Backwards over levels, the policy of a level is found by classification on returns
+to go under the policies found for later levels. Where data come from is not the
+algorithm's business: somebody has to supply a *baseline distribution* for each level,
+here uniform actions. What it loses where an optimal policy goes and the baseline
+rarely does is multiplied by the ratio of the two, which for uniform actions is at most
+K^(h-1) at level h, and on a combination lock is that.
+
+Guarantee. If Π_h holds a best policy against every π_{h+1:H} (policy completeness,
+as tabular classes do), then V* - V^π̂ ≤ Σ_h K^(h-1) gap_h, gap_h being what π̂_h loses
+under uniform roll-in to the best action against π̂_{h+1:H}; with the sizes of
+`parameters` that is at most ε with probability 1-δ. Hidden dynamics may be stochastic.
+It never knows whether it succeeded: its status is always "success".
+
+>>> from algorithms.baselines.parameters import theorem_parameters
+>>> from algorithms.classes import PolicyClassByLevel, TabularPolicyClass
+>>> from algorithms.environments import make
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> Pi = PolicyClassByLevel(
+...     [TabularPolicyClass(env.space(h).n_codes, 2) for h in (1, 2)])
+>>> parameters = theorem_parameters("psdp", 0.3, 0.1, M=2, K=2, H=2,
+...                                 log_Pi=Pi.log_size())
+>>> result = psdp(env, Pi, parameters, np.random.default_rng(0))
+>>> env.truth.policy_value(result.policies) == env.truth.optimal_value
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from algorithms.baselines.exploration import uniform_rollouts
+from algorithms.baselines.fitting import EXACT_COSTS, Run, check, columns
+from algorithms.baselines.observing import Fit, listeners
+from algorithms.baselines.parameters import PSDP, BatchParameters
+from algorithms.classes.protocols import PolicyClass
+from algorithms.environments.protocol import Environment
+from algorithms.events import Observer
+from algorithms.oracles.csc import csc, importance_costs
+from algorithms.oracles.ledger import Ledger, guard, reveal
+from algorithms.result import LearningResult
+
+
+def psdp(
+    environment: Environment,
+    policy_class: PolicyClass,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run PSDP with uniform roll-in and the CSC oracle.
+
+    Parameters
+    ----------
+    environment
+        Any; hidden dynamics may be stochastic.
+    policy_class
+        Π, by level or stationary; seen through a guard.
+    parameters
+        Of ``"psdp"``: n trajectories a level.
+    rng
+        The only source of randomness.
+    observers
+        Told of every level (`algorithms.baselines.observing`).
+
+    Returns
+    -------
+    LearningResult
+        The estimate is the weighted average return that π̂_1 had in its own data,
+        an estimate of V^π̂.
+
+    Raises
+    ------
+    ValueError
+        If parameters or classes do not fit, or a return leaves [0, 1].
+    """
+    check(environment, parameters, PSDP, None, policy_class)
+    run = Run(environment, parameters, rng)
+    told, classes = listeners(observers), guard(policy_class)
+    later: list[Any] = []
+    estimate = Fraction(0)
+    with Ledger() as ledger:
+        for h in range(environment.horizon, 0, -1):
+            # The environment, not the algorithm, plays policies: it may see them.
+            played = [reveal(policy) for policy in later]
+            data = uniform_rollouts(environment, h, parameters.n, rng, played)
+            actions, returns = columns(data)
+            exact = parameters.eps_sub < EXACT_COSTS
+            found = csc(
+                classes.at_level(h),
+                data,
+                importance_costs(
+                    actions, data.exact_rewards if exact else returns, parameters.K
+                ),
+                epsilon_sub=float(parameters.eps_sub),
+            )
+            later.insert(0, found.policy)
+            cost = found.exact_cost
+            estimate = -(Fraction(found.cost) if cost is None else cost)
+            for observer in told:
+                observer.fitted(Fit(h, data, reveal(found.policy)))
+    return run.result(later, estimate, ledger)

@@ -1,0 +1,143 @@
+"""R-max (Brafman, Tennenholtz 2002) where hidden states can be decoded.
+
+The tabular reference: what exploration costs somebody who knows which hidden state
+every observation comes from. A pair of an observation and an action is *known* after m
+visits; the model is optimistic, unknown pairs being worth 1, the largest return; its
+optimal policy is found exactly and played for a batch of episodes. Either it meets
+unknown pairs, and learns, or it hardly does, and is nearly optimal:
+
+- a batch with at most nε/4 visits to unknown pairs ends the run;
+- any other one brings the known pairs closer, so there are at most 4N(m+n)/(nε) + 1.
+
+The original plays step by step and plans whenever a pair becomes known; batches plan
+at their ends only, which lets n be as large as a theorem wants it. Rewards depend on
+observations, so pairs have observations in them; moves are learned by hidden state.
+Hidden dynamics may be stochastic. It needs no function class and no oracle.
+
+Guarantee, with the sizes of `parameters`: V* - V^π̂ ≤ ε with probability 1-δ.
+
+>>> from algorithms.baselines.parameters import rmax_theorem
+>>> from algorithms.environments import make
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> parameters = rmax_theorem(0.3, 0.1, X=2, K=2, H=2)
+>>> result = rmax(env, parameters, np.random.default_rng(0))
+>>> env.truth.policy_value(result.policies) == env.truth.optimal_value
+True
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from algorithms.baselines.decoding import CellPolicy, Decoding
+from algorithms.baselines.fitting import check_sizes
+from algorithms.baselines.observing import Batch, listeners
+from algorithms.baselines.parameters import RMAX, RmaxParameters
+from algorithms.baselines.rmax_model import RmaxModel
+from algorithms.data import EmpiricalMeasure
+from algorithms.environments.protocol import Environment
+from algorithms.events import Observer
+from algorithms.result import LearningResult
+from algorithms.seeds import RecordedSeed
+
+
+def rmax(
+    environment: Environment,
+    parameters: RmaxParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run R-max on decoded observations.
+
+    Parameters
+    ----------
+    environment
+        One whose truth can decode (`Decoding`); hidden dynamics may be stochastic.
+    parameters
+        m and n.
+    rng
+        The only source of randomness.
+    observers
+        Told of every batch.
+
+    Returns
+    -------
+    LearningResult
+        The estimate is the optimistic value of the first observations of the last
+        batch, an estimate of V* from above. Status "failure" if max_batches did not
+        do.
+
+    Raises
+    ------
+    ValueError
+        If parameters do not fit, or observations cannot be decoded.
+    """
+    check_sizes(parameters.K, parameters.H, environment)
+    decoding = Decoding(environment)
+    if decoding.most_cells > parameters.X:
+        raise ValueError(
+            f"X: {parameters.X} is too small, the environment has levels of "
+            f"{decoding.most_cells} observations"
+        )
+    start, before = time.perf_counter(), environment.trajectories
+    seed = RecordedSeed.of(rng)
+    told = listeners(observers)
+    model = RmaxModel(decoding.states_of_cells, parameters.K, parameters.m)
+    policies: list[CellPolicy] = []
+    estimate, reason, batch = Fraction(0), "", 0
+    for batch in range(1, parameters.batches + 1):
+        values, actions = model.plan()
+        policies = [CellPolicy(decoding, h, a) for h, a in enumerate(actions, 1)]
+        data = _play(environment, decoding, policies, parameters.n, rng)
+        estimate = data[0].expectation_exact(data[0].at(values[0]))
+        unknown = _unknown(model, data)
+        for observer in told:
+            observer.played(Batch(batch, model, policies, unknown, parameters.n))
+        if unknown <= parameters.patience:
+            break
+        for h, steps in enumerate(data, 1):
+            model.add(h, steps)
+    else:
+        reason = f"unknown pairs were still met after {parameters.batches} batches"
+    return LearningResult(
+        algorithm=RMAX,
+        environment=environment.name,
+        status="failure" if reason else "success",
+        policies=tuple(policies),
+        estimate=estimate,
+        trajectories=environment.trajectories - before,
+        calls={},
+        reason=reason,
+        iterations=batch,
+        learned=tuple(int(model.known(h).sum()) for h in range(1, parameters.H + 1)),
+        parameters=parameters.to_json(),
+        seconds=time.perf_counter() - start,
+        seed=seed,
+    )
+
+
+def _play(
+    environment: Environment,
+    decoding: Decoding,
+    policies: Sequence[Any],
+    n: int,
+    rng: np.random.Generator,
+) -> list[EmpiricalMeasure]:
+    """Run n episodes; the steps of each level, on cells, few rows."""
+    drawn = environment.run(policies, n, rng, transitions=True)
+    return [decoding.steps(h, steps) for h, steps in enumerate(drawn.transitions, 1)]
+
+
+def _unknown(model: RmaxModel, data: Sequence[EmpiricalMeasure]) -> int:
+    """Visits to unknown pairs, over all levels."""
+    visits = 0
+    for h, steps in enumerate(data, 1):
+        met = ~model.known(h)[steps.codes(), steps.actions]
+        visits += sum(steps.weights[met].tolist())
+    return visits

@@ -1,0 +1,153 @@
+"""The empirical model of R-max, and exact planning in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.columns import END
+from algorithms.data import EmpiricalMeasure
+
+ONE, ZERO = Fraction(1), Fraction(0)
+
+
+class RmaxModel:
+    """Counts of what was seen, and which pairs are known.
+
+    A pair of a cell and an action is known once it was seen m times. Its reward is
+    then the mean so far; its next cell has the frequencies after the hidden state and
+    the action, which were seen at least as often. Both stay as they are once m is
+    reached, so that no estimate depends on what came later.
+
+    Parameters
+    ----------
+    states_of_cells
+        Hidden state of each cell, one array a level.
+    n_actions
+        K.
+    m
+        Visits that make a pair known, at least 1.
+
+    Attributes
+    ----------
+    visits
+        Times each pair (cell, action) was seen while unknown: Python integers, shape
+        (cells, K) a level.
+    rewards
+        Sums of rewards, Fractions, alike.
+    moves
+        Times each next cell was seen after (state, action): Python integers, shape
+        (states, K, next cells) a level; no next cells at the last level.
+    """
+
+    def __init__(
+        self, states_of_cells: Sequence[NDArray[np.int64]], n_actions: int, m: int
+    ) -> None:
+        self.states_of_cells, self.m = tuple(states_of_cells), m
+        self.visits, self.rewards, self.moves = [], [], []
+        cells = [len(states) for states in states_of_cells]
+        for h, states in enumerate(states_of_cells):
+            n_states = int(states.max()) + 1
+            following = cells[h + 1] if h + 1 < len(cells) else 0
+            self.visits.append(_filled((cells[h], n_actions), 0))
+            self.rewards.append(_filled((cells[h], n_actions), ZERO))
+            self.moves.append(_filled((n_states, n_actions, following), 0))
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return len(self.visits)
+
+    def known(self, level: int) -> NDArray[np.bool_]:
+        """Whether each pair of a level is known, shape (cells, K)."""
+        return np.asarray(self.visits[level - 1] >= self.m, dtype=np.bool_)
+
+    def mean_reward(self, level: int, cell: int, action: int) -> Fraction:
+        """Mean reward of a pair that was seen."""
+        total: Fraction = self.rewards[level - 1][cell, action]
+        return total / int(self.visits[level - 1][cell, action])
+
+    def next_shares(self, level: int, state: int, action: int) -> list[Fraction]:
+        """Frequencies of the next cells after a state and an action that were seen."""
+        counts = self.moves[level - 1][state, action].tolist()
+        total = sum(counts)
+        return [Fraction(c, total) for c in counts]
+
+    def add(self, level: int, data: EmpiricalMeasure) -> int:
+        """Count the steps of a level; return how many were in unknown pairs.
+
+        Parameters
+        ----------
+        level
+            h, 1-based.
+        data
+            (x, a, r, x') with cells for observations.
+        """
+        h = level - 1
+        cells, actions, counts = data.codes(), data.actions, data.weights
+        if actions is None:
+            raise ValueError("data: actions are missing")
+        new = ~self.known(level)[cells, actions]
+        seen = (cells[new], actions[new])
+        many = counts[new].astype(object)
+        np.add.at(self.visits[h], seen, many)
+        np.add.at(self.rewards[h], seen, many * data.exact_rewards[new])
+        if self.moves[h].shape[2]:
+            states, targets = self.states_of_cells[h][cells], data.next_observations
+            moving = np.asarray(self.moves[h].sum(axis=2) < self.m, dtype=np.bool_)
+            on = moving[states, actions] & (targets != END)
+            place = (states[on], actions[on], data.codes("next_observations")[on])
+            np.add.at(self.moves[h], place, counts[on].astype(object))
+        return int(sum(many.tolist()))
+
+    def plan(self) -> tuple[list[NDArray[Any]], list[NDArray[np.int64]]]:
+        """Plan exactly in the optimistic model: unknown pairs are worth 1.
+
+        Returns
+        -------
+        values
+            Optimistic V of the cells, Fractions in [0, 1], one array a level.
+        actions
+            A best action of each cell, the lowest at ties, one array a level.
+        """
+        values: list[NDArray[Any]] = []
+        actions: list[NDArray[np.int64]] = []
+        ahead: list[Fraction] = []
+        for level in range(self.horizon, 0, -1):
+            q = self._q(level, ahead)
+            actions.insert(0, np.asarray(q.argmax(axis=1), dtype=np.int64))
+            values.insert(0, q.max(axis=1))
+            ahead = values[0].tolist()
+        return values, actions
+
+    def _q(self, level: int, ahead: Sequence[Fraction]) -> NDArray[Any]:
+        known = self.known(level)
+        q = _filled(known.shape, ONE)
+        after: dict[tuple[int, int], Fraction] = {}
+        for cell, action in np.argwhere(known).tolist():
+            pair = (int(self.states_of_cells[level - 1][cell]), action)
+            if pair not in after:
+                after[pair] = self._after(level, *pair, ahead)
+            gain = self.mean_reward(level, cell, action) + after[pair]
+            q[cell, action] = min(ONE, gain)
+        return q
+
+    def _after(
+        self, level: int, state: int, action: int, ahead: Sequence[Fraction]
+    ) -> Fraction:
+        if not ahead:
+            return ZERO
+        counts = self.moves[level - 1][state, action].tolist()
+        pairs = zip(counts, ahead, strict=True)
+        whole: Fraction = sum((c * v for c, v in pairs if c), ZERO)
+        return whole / int(sum(counts))
+
+
+def _filled(shape: tuple[int, ...], value: Any) -> NDArray[Any]:
+    array = np.empty(shape, dtype=object)
+    array[...] = value
+    return array
