@@ -1,0 +1,351 @@
+"""The global policy algorithm (paper, Algorithm 6): one policy for all states.
+
+Like VALOR it learns hidden states depth first, but keeps neither data nor values:
+only a policy π̂ for all states, the learned paths, which it was fitted to, and the
+pruned paths, at which it was found to be good already. A path p is pruned if for
+some learned path q of its level
+
+- V_opt, the largest value at p of a value function that is no larger at q than π̂'s
+  return there allows, is about π̂'s return at q, and
+- π̂'s return at p is no less,
+
+because then V*(p) ≤ V_opt is about what π̂ gets at p. Each time a level gets a new
+learned path its policy is fitted again to all of them, and pruned paths are tested
+again.
+
+What the paper leaves open or gets wrong, and what is done here:
+
+- The level of path p is |p|+1 (printed |p|-1). Past the last level there is nothing
+  to learn: TestLearned is false where nothing is learned, so the recursion would not
+  end; dfslearn returns at level H+1.
+- π̂_{h:H} is used before it is set (D is collected before the loop over learned
+  paths, also where there is none). Without learned paths TestLearned is false at
+  once, without data. Then π̂ is never used unset: a learned path of level h has
+  children, so every deeper level has a policy. The placeholder raises if called.
+- pruned(h) changes while it is run through: learning q again runs through it too.
+  A pass goes through the paths that were pruned when it began, less those that are
+  not any more. Nothing is ever added by a pass: paths are learned in it, not pruned.
+- Mean returns of D and D' estimate V of π̂_{h:H} (printed π̂_{h+1:H}).
+- Infeasible programs cannot happen in the event of the deviation bounds. The run ends
+  with status "failure", or goes on if parameters say so: two paths whose program has
+  no solution are not taken for the same state; without a policy that meets the
+  constraints, the one that is best on the average over the data sets is taken.
+- More than T_max calls of dfslearn, or of TestLearned: failure likewise.
+- The oracle for fitting returns a mixture of policies; returns are linear in it, and
+  completeness is asked for mixtures as for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.classes.protocols import PolicyClass, ValueClass
+from algorithms.data import EmpiricalMeasure, pool
+from algorithms.environments.protocol import Environment
+from algorithms.events import EventFailedError, Observer, Path
+from algorithms.global_policy.events import (
+    Comparison,
+    Fit,
+    Policies,
+    Return,
+    watchers,
+)
+from algorithms.global_policy.parameters import GlobalPolicyParameters
+from algorithms.oracles.csc import csc, importance_costs
+from algorithms.oracles.functionals import Constraint, Functional
+from algorithms.oracles.ledger import guard, reveal
+from algorithms.oracles.lp import ValueProgram
+from algorithms.oracles.multi import ClassificationSet, MultiResult, multi
+
+_FLOAT_COSTS = Fraction(1, 10**12)
+
+
+class MultiOracle(Protocol):
+    """A multi-data-set oracle, called as `algorithms.oracles.multi.multi` is."""
+
+    def __call__(
+        self,
+        policy_class: Any,
+        /,
+        sets: Sequence[ClassificationSet],
+        *,
+        epsilon_feas: float,
+    ) -> MultiResult:
+        """Find a policy of low cost on several data sets."""
+
+
+class GlobalPolicyRun:
+    """The state of a run: learned and pruned paths, and the policy.
+
+    Parameters
+    ----------
+    environment
+        Where data come from.
+    value_class, policy_class
+        G and Π, by level or stationary; only oracles look inside.
+    parameters
+        All constants.
+    rng
+        The only source of randomness.
+    observers
+        Told of every step.
+    multi_oracle
+        Fits policies.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        value_class: ValueClass,
+        policy_class: PolicyClass,
+        parameters: GlobalPolicyParameters,
+        rng: np.random.Generator,
+        observers: Sequence[Observer] = (),
+        multi_oracle: MultiOracle = multi,
+    ) -> None:
+        self.environment = environment
+        self.parameters = parameters
+        self.rng = rng
+        self.horizon = environment.horizon
+        self.learned: list[list[Path]] = [[] for _ in range(self.horizon)]
+        self.pruned: list[list[Path]] = [[] for _ in range(self.horizon)]
+        self.policies: list[Any] = [None] * self.horizon
+        self.estimate: Fraction | None = None
+        self.calls = 0
+        self.tests = 0
+        self._values: ValueClass = guard(value_class)
+        self._policy_class: PolicyClass = guard(policy_class)
+        self._observers, self._watchers = tuple(observers), watchers(observers)
+        self._multi = multi_oracle
+
+    # ---------------------------------------------------------------- dfslearn
+
+    def dfslearn(self, path: Path, *, again: bool = False) -> None:
+        """Learn or prune the state at the end of a path.
+
+        Parameters
+        ----------
+        path
+            p.
+        again
+            Whether p was pruned and has failed its test since; it is then learned
+            without another test.
+
+        Raises
+        ------
+        EventFailedError
+            If something happens that cannot happen in the event.
+        """
+        h = len(path) + 1  # let h = |p|+1 (printed |p|-1)
+        if h > self.horizon:  # nothing is left to do after the last level
+            return
+        self._enter(path)
+        if not again and self.test_learned(path):
+            self.pruned[h - 1].append(path)  # add p to pruned(h)
+            self._returned(path, again=again)
+            return
+        for observer in self._observers:
+            observer.descending(path)
+        for a in range(self.parameters.K):  # for a in A
+            self.dfslearn((*path, a))
+        self.learned[h - 1].append(path)  # add p to learned(h)
+        self.policies[h - 1] = self._fit(h)
+        for q in tuple(self.pruned[h - 1]):  # for q in pruned(h), as it is now
+            if q in self.pruned[h - 1] and not self._recheck(q):
+                self.pruned[h - 1].remove(q)
+                self.dfslearn(q, again=True)
+        self._returned(path, again=again)
+
+    def _enter(self, path: Path) -> None:
+        self.calls += 1
+        if self.calls > self.parameters.T_max:
+            self._failed("dfslearn was called more than T_max times")
+        for observer in self._observers:
+            observer.entered(path)
+
+    def _recheck(self, path: Path) -> bool:
+        passed = self.test_learned(path)
+        for watcher in self._watchers:
+            watcher.rechecked(path, passed)
+        return passed
+
+    def _returned(self, path: Path, *, again: bool) -> None:
+        if again:  # to a call at the same level, which is not done yet
+            return
+        h = len(path) + 1
+        learned, pruned = tuple(self.learned[h - 1]), tuple(self.pruned[h - 1])
+        outcome = "learned" if path in learned else "pruned"
+        step = Return(path, outcome, learned, pruned, self.played())  # type: ignore[arg-type]
+        for watcher in self._watchers:
+            watcher.returned(step)
+
+    def _failed(self, what: str) -> NoReturn:
+        raise EventFailedError(f"{what}, impossible in the event of the bounds")
+
+    def played(self) -> Policies:
+        """π̂ as the environment plays it: it may see through guards."""
+        return tuple(reveal(policy) for policy in self.policies)
+
+    # ------------------------------------------------------------- TestLearned
+
+    def test_learned(self, path: Path) -> bool:
+        """Whether π̂ is good at the end of a path, by comparison with learned ones."""
+        self.tests += 1
+        if self.tests > self.parameters.T_max:
+            self._failed("TestLearned was called more than T_max times")
+        for watcher in self._watchers:
+            watcher.testing(path)
+        h = len(path) + 1
+        if not self.learned[h - 1]:
+            return False
+        data = self._roll_out(path)  # D, n_test trajectories with p, then π̂_{h:H}
+        for number, q in enumerate(self.learned[h - 1]):  # for q in learned(h)
+            learned = self._roll_out(q)  # D'_q, the same with q
+            comparison = self._compare(path, q, data, learned, first=number == 0)
+            for watcher in self._watchers:
+                watcher.compared(comparison)
+            if comparison.same:
+                return True
+        return False
+
+    def _roll_out(self, path: Path) -> EmpiricalMeasure:
+        n = self.parameters.n_test
+        return self.environment.rollouts(path, n, self.rng, self._playable())
+
+    def _playable(self) -> list[Any]:
+        """π̂ with a placeholder where there is none yet."""
+        return [_unset if p is None else p for p in self.played()]
+
+    def _compare(
+        self,
+        path: Path,
+        q: Path,
+        data: EmpiricalMeasure,
+        learned: EmpiricalMeasure,
+        *,
+        first: bool,
+    ) -> Comparison:
+        p, h = self.parameters, len(path) + 1
+        mean, learned_mean = _mean_return(data), _mean_return(learned)
+        optimum = self._largest_value(h, data, learned, learned_mean + p.excess(h))
+        # if V_opt ≤ E_D'[r̄] + φ_h + 4τ_val and E_D[r̄] ≥ E_D'[r̄] - 2τ_val
+        same = (
+            optimum is not None
+            and optimum <= learned_mean + p.identity(h)
+            and mean >= learned_mean - 2 * p.tau_val
+        )
+        means = mean, learned_mean, optimum
+        return Comparison(path, q, data, learned, *means, same, self.played(), first)
+
+    def _largest_value(
+        self,
+        level: int,
+        data: EmpiricalMeasure,
+        learned: EmpiricalMeasure,
+        limit: Fraction,
+    ) -> Fraction | None:
+        """V_opt = max E_D[g(x_h)] over G_h with E_D'[g(x_h)] ≤ E_D'[r̄] + φ_h + 2τ_val.
+
+        None where no function meets the constraint.
+        """
+        constraint = Constraint(Functional.expectation(learned), upper=limit)
+        found = ValueProgram(self._values.at_level(level), [constraint]).optimise(
+            Functional.expectation(data),
+            maximise=True,
+            epsilon_sub=float(self.parameters.eps_sub),
+            epsilon_feas=float(self.parameters.eps_feas),
+        )
+        if found.feasible and found.value is not None:
+            exact = found.exact_value
+            return Fraction(found.value) if exact is None else exact
+        if not self.parameters.fall_back:
+            self._failed(
+                f"no value function of level {level} agrees with a learned path"
+            )
+        return None
+
+    # ------------------------------------------------------------------ policy
+
+    def _fit(self, level: int) -> Any:
+        """π̂_h: within 2τ_pol of V̂(q) on the data set of every learned path."""
+        p = self.parameters
+        policy_class = self._policy_class.at_level(level)
+        datasets, costs, values = [], [], []
+        for q in self.learned[level - 1]:  # for q in learned(h)
+            # D_q: n_train trajectories with q, a_h uniform, then π̂_{h+1:H}.
+            data = self.environment.rollouts(
+                q, p.n_train, self.rng, self._playable(), first_action="uniform"
+            )
+            cost = self._costs(data)
+            # V̂(q) = max over Π_h of E_D[K 1{a_h = π(x_h)} r̄], by CSC.
+            found = csc(policy_class, data, cost, epsilon_sub=float(p.eps_sub))
+            exact = found.exact_cost
+            values.append(-(Fraction(found.cost) if exact is None else exact))
+            datasets.append(data)
+            costs.append(cost)
+        sets = [
+            ClassificationSet(data, cost, 2 * p.tau_pol - value)
+            for data, cost, value in zip(datasets, costs, values, strict=True)
+        ]
+        # π̂_h: for all q, E_D[K 1{a_h = π(x_h)} r̄] ≥ V̂(q) - 2τ_pol.
+        answer = self._multi(policy_class, sets, epsilon_feas=float(p.eps_feas))
+        if level == 1:
+            self.estimate = values[0]
+        policy: Any = answer.policy
+        if not answer.feasible and p.fall_back:
+            # The policy that is best on the average over the data sets.
+            policy = csc(
+                policy_class,
+                pool(datasets),
+                np.concatenate(costs),
+                epsilon_sub=float(p.eps_sub),
+            ).policy
+        self._tell(level, datasets, values, policy, answer.feasible)
+        if policy is None:
+            why = f"{answer.status.value} {answer.reason}".rstrip()
+            self._failed(f"fitting the policy of level {level}: {why}")
+        return policy
+
+    def _costs(self, data: EmpiricalMeasure) -> NDArray[Any]:
+        """Costs on D whose average is -E_D[K 1{a_h = π(x_h)} r̄]."""
+        returns, actions = data.rewards, data.actions
+        if returns is None or actions is None:
+            raise ValueError("data: actions or returns are missing")
+        exact = self.parameters.eps_sub < _FLOAT_COSTS
+        gains = data.exact_rewards if exact else returns
+        return importance_costs(actions, gains, self.parameters.K)
+
+    def _tell(
+        self,
+        level: int,
+        datasets: Sequence[EmpiricalMeasure],
+        values: Sequence[Fraction],
+        policy: Any,
+        feasible: bool,
+    ) -> None:
+        policies = list(self.played())
+        policies[level - 1] = reveal(policy)
+        paths = tuple(self.learned[level - 1])
+        sets, found = tuple(datasets), tuple(values)
+        fit = Fit(level, paths, sets, found, tuple(policies), feasible)
+        for watcher in self._watchers:
+            watcher.fitted(fit)
+
+
+def _mean_return(data: EmpiricalMeasure) -> Fraction:
+    """E_D[r̄]; ValueError where a return is not in [0, 1]."""
+    returns = data.rewards
+    if returns is None:
+        raise ValueError("data: returns are missing")
+    if not 0 <= returns.min() <= returns.max() <= 1:
+        raise ValueError("returns: outside [0, 1]")
+    return data.expectation_exact(data.exact_rewards)
+
+
+def _unset(observations: Any) -> NoReturn:
+    raise RuntimeError("a policy is played before it is set")
