@@ -29,6 +29,7 @@ PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
 MODULES = [
     "algorithms.valor.learning",
     "algorithms.two_sample.learning",
+    "algorithms.global_policy.learning",
     "algorithms.lsvee.learning",
     "algorithms.olive.learning",
 ]
@@ -93,7 +94,7 @@ class Algorithm:
     assumptions
         What its guarantee asks of the classes: names of `algorithms.assumptions`
         ("policy-realizability", "value-realizability", "policy-value-completeness",
-        "policy-completeness").
+        "policy-completeness", or "clipped-policy-value-completeness").
     """
 
     name: str
