@@ -10,8 +10,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from algorithms.assumptions.closure import COMPLETENESS, complete_classes
+from algorithms.assumptions.violating import violating_classes
 from algorithms.class_choice import make_classes
-from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from algorithms.classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    PolicyClassByLevel,
+    ValueClassByLevel,
+)
+from algorithms.classes.q_functions import FiniteQClass
 from algorithms.environments.protocol import Environment
 from algorithms.parameters import Parameters, PracticalParameters, TheoremParameters
 from algorithms.realizability import realizability
@@ -21,6 +29,8 @@ from algorithms.result import LearningResult
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",
     "bound": "largest coefficient of linear value functions",
+    "complete": "what finite classes are closed for: policy-value, policy or both",
+    "violate": "an assumption that finite classes are made to violate, by its name",
 }
 
 PRACTICAL_SETTINGS = {
@@ -88,14 +98,62 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     Raises
     ------
     ValueError
-        If they do not go with the environment, or are not realizable.
+        If they do not go with the environment, or are not realizable (unless the
+        task insists).
     """
     chosen: dict[str, Any] = {
         name: task.settings[name] for name in CLASS_SETTINGS if name in task.settings
     }
-    values, policies = make_classes(task.environment, task.classes, task.rng, **chosen)
-    refuse_unrealizable(task.environment, values, policies)
-    return values, policies
+    complete = chosen.pop("complete", None)
+    violate = chosen.pop("violate", None)
+    if complete is None and violate is None:
+        classes = make_classes(task.environment, task.classes, task.rng, **chosen)
+    else:
+        classes = _made_on_purpose(task, complete, violate, chosen.get("size", 128))
+    show_classes(task, *classes)
+    if not task.insist:
+        refuse_unrealizable(task.environment, *classes)
+    return classes
+
+
+def _made_on_purpose(
+    task: Task, complete: Any, violate: Any, size: Any
+) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+    """Make finite classes that satisfy, or violate, an assumption."""
+    setting = "complete" if violate is None else "violate"
+    if complete is not None and violate is not None:
+        raise ValueError("complete and violate: choose one")
+    if task.classes != "finite":
+        raise ValueError(
+            f"{setting}: {task.classes} classes are what they are; take finite"
+        )
+    if violate is not None:
+        return violating_classes(task.environment, task.rng, violate, size=size)
+    if complete not in COMPLETENESS:
+        raise ValueError(f"complete: {complete!r} is none of {', '.join(COMPLETENESS)}")
+    return complete_classes(task.environment, task.rng, complete, size=size)
+
+
+def show_classes(
+    task: Task, values: ValueClassByLevel, policies: PolicyClassByLevel
+) -> None:
+    """Show classes to whoever examines them: what an entry calls that draws its own."""
+    if task.examine is not None:
+        task.examine(values, policies)
+
+
+def show_q_functions(task: Task, functions: FiniteQClass) -> None:
+    """Show the pairs of a class of Q-functions: max_a f(x, a), and the first argmax."""
+    if task.examine is None:
+        return
+    tables = [functions.table(h) for h in range(1, functions.horizon + 1)]
+    show_classes(
+        task,
+        ValueClassByLevel([FiniteValueClass(t.max(axis=2)) for t in tables]),
+        PolicyClassByLevel(
+            [FinitePolicyClass(t.argmax(axis=2), t.shape[2]) for t in tables]
+        ),
+    )
 
 
 def refuse_unrealizable(

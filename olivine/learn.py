@@ -95,6 +95,20 @@ def learn(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, help="For all: how many at a time.")
     ] = 1,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check-assumptions",
+            help="Check what the algorithm assumes of its classes before the run; a "
+            "violation, shown with a counterexample, refuses it.",
+        ),
+    ] = False,
+    run_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--run-anyway", help="Check the assumptions, and run in any case."
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -124,8 +138,12 @@ def learn(
     """
     from olivine.comparison import Plan
     from olivine.learn_all import learn_all
+    from olivine.learn_assumptions import Examination
     from olivine.learn_run import prepare
 
+    examination = None
+    if check or run_anyway:
+        examination = Examination(insist=run_anyway, show=not json_lines)
     try:
         if listing:
             _list(json_lines)
@@ -133,6 +151,8 @@ def learn(
         if algorithm == "all":
             if classes or setting:
                 raise ValueError("all: --classes and --set are for one algorithm")
+            if examination is not None:
+                raise ValueError("all: assumptions are checked for one algorithm")
             names = tuple(name for name in (env or "").split(",") if name)
             limit = RUN_LIMIT if time_limit is None else time_limit
             plan = Plan(
@@ -153,11 +173,15 @@ def learn(
             setting or [],
         )
         with _Watch() as watch:
-            record, result = run.with_seed(seed, watch.observers)
+            record, _ = run.with_seed(seed, watch.observers, examination)
     except ValueError as error:
         message = " ".join(str(error).split())
         if json_lines:
-            print_json({"algorithm": algorithm, "env": env, "error": message})
+            failed: dict[str, Any] = {"algorithm": algorithm, "env": env}
+            failed["error"] = message
+            if examination is not None:
+                failed["assumptions"] = examination.to_json()
+            print_json(failed)
         else:
             say(f"olivine: {message}")
         return ExitStatus.BAD_INPUT
@@ -165,12 +189,12 @@ def learn(
         print_json(record)
     else:
         _show(record)
-    for contradiction in result.contradictions:
+    for contradiction in record["contradictions"]:
         say(
             f"olivine: contradiction: {contradiction} (this should be impossible: "
             "please report it with the command)"
         )
-    return ExitStatus.CONTRADICTION if result.contradictions else ExitStatus.DONE
+    return ExitStatus.CONTRADICTION if record["contradictions"] else ExitStatus.DONE
 
 
 def _list(json_lines: bool) -> None:
@@ -186,6 +210,7 @@ def _list(json_lines: bool) -> None:
             {
                 "algorithms": [entry.name for entry in entries],
                 "environments": names,
+                "assumptions": {e.name: list(e.assumptions) for e in entries},
                 "settings": {e.name: dict(e.settings) for e in entries},
                 "options": {n: environments.options(n) for n in names},
             }

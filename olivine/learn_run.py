@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from algorithms.environments.protocol import Environment
     from algorithms.registry import Algorithm
     from algorithms.result import LearningResult
+    from olivine.learn_assumptions import Examination
 
 MONTE_CARLO = 20_000
 """Episodes that estimate V^π where it is not known exactly."""
@@ -52,11 +53,15 @@ class LearningRun:
     for_algorithm: Mapping[str, Any]
 
     def with_seed(
-        self, seed: int, observers: tuple[Any, ...] = ()
+        self,
+        seed: int,
+        observers: tuple[Any, ...] = (),
+        examination: Examination | None = None,
     ) -> tuple[dict[str, Any], LearningResult]:
         """Run, and compare with the truth: the record to print, and the result.
 
-        The seed fixes the environment, the classes and the samples.
+        The seed fixes the environment, the classes and the samples. Assumptions
+        are checked before the run if there is an examination.
 
         Raises
         ------
@@ -70,8 +75,11 @@ class LearningRun:
 
         register_environments()
         environment = make(self.env, seed, **self.for_env)
+        algorithm = registry.get(self.algorithm)
+        if examination is not None:
+            examination.begin(algorithm, environment, self.classes)
         start = time.perf_counter()
-        result = registry.get(self.algorithm).run(
+        result = algorithm.run(
             registry.Task(
                 environment,
                 cast("Any", self.params),
@@ -81,6 +89,8 @@ class LearningRun:
                 np.random.default_rng([seed, 1]),
                 dict(self.for_algorithm),
                 observers,
+                examination,
+                examination is not None and examination.insist,
             )
         )
         seconds = time.perf_counter() - start
@@ -93,6 +103,9 @@ class LearningRun:
             "seed": seed,
             "seconds": round(result.seconds or seconds, 6),
         }
+        if examination is not None:
+            record["assumptions"] = examination.to_json()
+            record["contradictions"] = examination.contradictions(result)
         return record, result
 
 

@@ -3,7 +3,7 @@
 `check_assumptions` asks by name. `hidden` says on which observations.
 """
 
-from algorithms.assumptions.checks import NAMES, check_assumptions
+from algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
 from algorithms.assumptions.closure import complete_classes
 from algorithms.assumptions.policy import policy_completeness
 from algorithms.assumptions.policy_value import policy_value_completeness
@@ -11,6 +11,7 @@ from algorithms.assumptions.realizable import policy_realizability, value_realiz
 from algorithms.assumptions.result import Assumption, Counterexample
 
 __all__ = [
+    "CLIPPED",
     "NAMES",
     "Assumption",
     "Counterexample",

@@ -1,8 +1,9 @@
-"""The four assumptions by name, and all that an algorithm needs at once."""
+"""The assumptions by name, and all that an algorithm needs at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from algorithms.assumptions import policy, policy_value, realizable
 from algorithms.assumptions.policy import policy_completeness
@@ -23,6 +24,11 @@ _CHECKERS: dict[str, Checker] = {
 NAMES = tuple(_CHECKERS)
 """The assumptions, in the order of the paper."""
 
+CLIPPED = policy_value.CLIPPED
+"""A fifth, ours: weaker than policy-value completeness, and enough for regression."""
+
+_CHECKERS[CLIPPED] = partial(policy_value_completeness, clipped=True)
+
 
 def check_assumptions(
     environment: Environment,
@@ -39,7 +45,7 @@ def check_assumptions(
     value_class, policy_class
         G and Π.
     names
-        Some of `NAMES`.
+        Some of `NAMES`, or `CLIPPED`.
 
     Raises
     ------
@@ -61,7 +67,7 @@ def check_assumptions(
     chosen = list(names)
     for name in chosen:
         if name not in _CHECKERS:
-            raise ValueError(f"names: {name!r} is none of {', '.join(NAMES)}")
+            raise ValueError(f"names: {name!r} is none of {', '.join(_CHECKERS)}")
     return {
         name: _CHECKERS[name](environment, value_class, policy_class) for name in chosen
     }

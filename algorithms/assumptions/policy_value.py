@@ -12,7 +12,9 @@ Tabular classes need an argument, for they are infinite:
 - G_{h+1} tabular, G_h tabular: g' = 1 asks for 1 + max_a E[r | x, a], which is in
   [0, 1] only if r = 0. So the class of *all* functions to [0, 1] is complete only
   if no reward is paid before the last level. (Values above those that any policy
-  attains are to blame; `closure.complete_classes` leaves them out.)
+  attains are to blame; `closure.complete_classes` leaves them out. The weaker
+  assumption that asks for min(1, max_a E[r + g'(x') | x, a]) holds; it is the
+  one that regression over functions to [0, 1] needs.)
 - G_{h+1} tabular, G_h finite: constants g' = c ask for infinitely many functions.
 - Π_h finite: where r = 0 and dynamics are deterministic, what is best depends on
   the order of the next states' values only, and ties leave more choice. So the
@@ -33,12 +35,17 @@ from algorithms.classes import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment
 
 NAME = "policy-value-completeness"
+CLIPPED = "clipped-policy-value-completeness"
 
 _MOST_ORDERS = 5040
 
 
 def policy_value_completeness(
-    environment: Environment, value_class: ValueClass, policy_class: PolicyClass
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    *,
+    clipped: bool = False,
 ) -> Assumption:
     """Check policy-value completeness (paper, appendix Additional Notation).
 
@@ -48,6 +55,8 @@ def policy_value_completeness(
         Any; decided only where observations are finite.
     value_class, policy_class
         G and Π; decided where they are tabular or finite at every level.
+    clipped
+        Whether backups above 1 are to be replaced by 1, which is weaker.
 
     Returns
     -------
@@ -61,11 +70,12 @@ def policy_value_completeness(
     ValueError
         If a class does not admit the environment's observations.
     """
+    name = CLIPPED if clipped else NAME
     try:
         model = HiddenModel(environment)
     except ValueError as error:
-        return Assumption(NAME, None, str(error))
-    search = _Search(model)
+        return Assumption(name, None, str(error))
+    search = _Search(model, clipped)
     for h in range(model.horizon, 0, -1):
         following = None
         if h < model.horizon:
@@ -73,15 +83,15 @@ def policy_value_completeness(
         values = Values(model, value_class, h)
         found = search.at_level(h, following, values, Policies(model, policy_class, h))
         if found is not None:
-            return Assumption(NAME, False, str(found), found)
+            return Assumption(name, False, str(found), found)
     if search.outside is not None:
         reason = str(search.outside)
         if not search.doubts:
             reason += "; of functions to [0, 1] none is missing"
-        return Assumption(NAME, False, reason, search.outside)
+        return Assumption(name, False, reason, search.outside)
     if search.doubts:
-        return Assumption(NAME, None, search.doubts[0])
-    return Assumption(NAME, True, "every backup of G is in G, with its policy in Π")
+        return Assumption(name, None, search.doubts[0])
+    return Assumption(name, True, "every backup of G is in G, with its policy in Π")
 
 
 class _Search:
@@ -95,8 +105,8 @@ class _Search:
         What could not be decided.
     """
 
-    def __init__(self, model: HiddenModel) -> None:
-        self.model = model
+    def __init__(self, model: HiddenModel, clipped: bool) -> None:
+        self.model, self.clipped = model, clipped
         self.outside: Counterexample | None = None
         self.doubts: list[str] = []
 
@@ -133,7 +143,10 @@ class _Search:
         if policies.kind in ("tabular", "finite"):
             found = policies.lacks(best(gains), given)
         if found is None and values.kind in ("tabular", "finite"):
-            found = values.lacks(gains.max(axis=1).tolist(), given)
+            wanted = gains.max(axis=1).tolist()
+            if self.clipped:
+                wanted = [min(v, Fraction(1)) for v in wanted]
+            found = values.lacks(wanted, given)
             if found is not None and found.nearest is None:
                 self.outside = self.outside or found
                 found = None
@@ -143,10 +156,12 @@ class _Search:
         self, h: int, values: Values, policies: Policies
     ) -> Counterexample | None:
         """Ask for what all g' to [0, 1] need."""
-        # n + 1 constants ask for n + 1 functions, of which a G_h of n lacks one.
-        count = len(values.rows) if values.kind == "finite" else 0
         n = len(self.model.states(h + 1))
-        constants = ((Fraction(i, count + 1),) * n for i in range(count + 1, 0, -1))
+        least = self.model.rewards(h).max(axis=1).min()
+        count = len(values.rows) if values.kind == "finite" else 0
+        # These ask for n + 1 functions, of which a G_h of n lacks one, clipped or not.
+        few = [(1 - least) * Fraction(i, max(1, count)) for i in range(count + 1)]
+        constants = ((c,) * n for c in (Fraction(1), *few))
         found = self._first(h, constants, values, policies)
         if found is not None or policies.kind != "finite":
             return found

@@ -12,6 +12,7 @@ from algorithms.lsvee.parameters import LsveeParameters, LsveePractical, LsveeTh
 from algorithms.monitors import with_monitors
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
+from algorithms.tasks import show_q_functions
 
 SETTINGS = {
     "M": "bound on the hidden states of a level",
@@ -46,6 +47,7 @@ def run(task: Task) -> LearningResult:
         )
     size = {"size": chosen.pop("size")} if "size" in chosen else {}
     functions = make_q_class(environment, task.rng, **size)
+    show_q_functions(task, functions)
     parameters = _parameters(task, chosen, len(functions))
     monitors = LsveeMonitors(environment, functions, parameters)
     observers = (monitors, *task.observers)
