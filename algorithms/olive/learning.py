@@ -10,31 +10,26 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from algorithms.classes.q_choice import make_q_class, optimal_member
-from algorithms.classes.q_functions import FiniteQClass
+from algorithms.classes.q_choice import optimal_member
 from algorithms.events import Iteration
 from algorithms.monitors import with_monitors
-from algorithms.olive.finite_pairs import FinitePairs
-from algorithms.olive.interfaces import Optimiser
 from algorithms.olive.layered import LayeredEnvironment
 from algorithms.olive.loop import OliveRound
 from algorithms.olive.monitors import Run, Setting, olive_reports, optimal_pair
-from algorithms.olive.optimisers import BranchAndBound, Milp
-from algorithms.olive.parameters import (
-    OliveParameters,
-    practical_parameters,
-    tabular_log_size,
-    theorem_parameters,
-)
+from algorithms.olive.parameters import OliveParameters
 from algorithms.olive.sampled import olive_sampled
-from algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from algorithms.olive.task_choices import (
+    CHOICES,
+    PRACTICAL,
+    OliveClasses,
+    olive_classes,
+    olive_parameters,
+    tiebreak_of,
+)
 from algorithms.olive.true_errors import TrueErrors, UnknownTruthError
 from algorithms.pair import Pair
 from algorithms.parameters import check_count
@@ -43,28 +38,6 @@ from algorithms.result import LearningResult
 from algorithms.seeds import RecordedSeed
 
 OLIVE = "olive"
-SECONDS = 60.0
-"""Default time limit of an engine for the program of a round."""
-
-CHOICES = {
-    "M": "bound on the Bellman rank; by default the hidden states of a level",
-    "size": "most functions in a finite class",
-    "tiebreak": "first, last or largest level; or random: level and maximiser",
-    "engine": "of tabular classes: highs or another MILP engine, or exact",
-    "time_limit": "seconds of the engine for a round's program",
-}
-"""What the theorem leaves open."""
-
-PRACTICAL = {
-    "tolerance": "φ of every constraint",
-    "stop": "stop where the estimated errors add up to this",
-    "n_est": "trajectories for the predicted values",
-    "n_eval": "trajectories for the errors of a round",
-    "n_train": "trajectories for a constraint",
-    "max_rounds": "rounds after which the run has failed",
-    "all_levels": "whether a round adds the constraints of all levels",
-}
-
 _REASONS = {
     "no pair left": "no pair of the class meets every constraint: the estimates "
     "failed, or the class lacks the optimal pair",
@@ -101,17 +74,6 @@ def _round(played: OliveRound[Any]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _Classes:
-    """The classes of a task: finite ones as pairs, tabular ones by their engine."""
-
-    layered: LayeredEnvironment
-    optimiser: Optimiser
-    log_size: float
-    functions: FiniteQClass | None = None
-    finite: FinitePairs | None = None
-
-
 def run(task: Task) -> LearningResult:
     """Make the classes of a task and run OLIVE on them, with monitors.
 
@@ -122,8 +84,8 @@ def run(task: Task) -> LearningResult:
         with the parameters, or data that do not fit into memory.
     """
     seed, chosen = RecordedSeed.of(task.rng), dict(task.settings)
-    classes = _classes(task, chosen)
-    tiebreak = _tiebreak(chosen.pop("tiebreak", "largest"), task.rng)
+    classes = olive_classes(task, chosen)
+    tiebreak = tiebreak_of(chosen.pop("tiebreak", "largest"), task.rng)
     all_levels = chosen.pop("all_levels", False)
     if not isinstance(all_levels, bool):
         raise ValueError(f"all_levels: {all_levels!r} is neither true nor false")
@@ -131,7 +93,7 @@ def run(task: Task) -> LearningResult:
         raise ValueError("all_levels: not what the theorem analyses; take practical")
     rank = chosen.pop("M", task.environment.max_states)
     check_count("M", rank)
-    parameters = _parameters(task, chosen, rank, classes.log_size)
+    parameters = olive_parameters(task, chosen, rank, classes.log_size)
     began = time.perf_counter()
     found = olive_sampled(
         classes.layered,
@@ -147,78 +109,6 @@ def run(task: Task) -> LearningResult:
     setting = _setting(task, classes, parameters, rank, levels)
     result = _result(task, classes, found, parameters, rank, seed, seconds)
     return with_monitors(result, olive_reports(setting, found, _truth(task, classes)))
-
-
-def _classes(task: Task, chosen: dict[str, Any]) -> _Classes:
-    environment = task.environment
-    size = {"size": chosen.pop("size")} if "size" in chosen else {}
-    engine, limit = chosen.pop("engine", None), chosen.pop("time_limit", None)
-    if task.classes == "finite":
-        for name, value in (("engine", engine), ("time_limit", limit)):
-            if value is not None:
-                raise ValueError(f"{name}: finite classes need none; take tabular")
-        functions = make_q_class(environment, task.rng, **size)
-        layered = LayeredEnvironment(environment, functions)
-        pairs = FinitePairs(layered.pairs(functions))
-        return _Classes(layered, pairs, functions.log_size(), functions, pairs)
-    if task.classes != "tabular":
-        raise ValueError(
-            f"classes: olive has no optimiser for {task.classes} classes; it walks "
-            "through finite ones and solves a mixed-integer program over tabular ones"
-        )
-    if size:
-        raise ValueError("size: tabular classes have none; take finite")
-    layered = LayeredEnvironment(environment)
-    log_size = tabular_log_size(int(layered.offsets[-1]), environment.n_actions)
-    return _Classes(layered, _engine(engine, limit), log_size)
-
-
-def _engine(name: Any, limit: Any) -> Optimiser:
-    from solvers.milp import available_engines
-
-    seconds = SECONDS if limit is None else limit
-    if (
-        isinstance(seconds, bool)
-        or not isinstance(seconds, int | float)
-        or seconds <= 0
-    ):
-        raise ValueError(f"time_limit: {limit!r} is no positive number of seconds")
-    if name == "exact":
-        return BranchAndBound(time_limit=seconds)
-    known = available_engines()
-    if name is not None and name not in known:
-        raise ValueError(f"engine: {name!r} is none of exact, {', '.join(known)}")
-    return Milp(name or "highs", time_limit=seconds)
-
-
-def _tiebreak(name: Any, rng: np.random.Generator) -> Tiebreak:
-    if name == "random":
-        return RandomTiebreak(rng)
-    if name not in ("first", "last", "largest"):
-        raise ValueError(f"tiebreak: {name!r} is none of first, last, largest, random")
-    return SolverTiebreak(name)
-
-
-def _parameters(
-    task: Task, chosen: Mapping[str, Any], rank: int, log_size: float
-) -> OliveParameters:
-    h, k = task.environment.horizon, task.environment.n_actions
-    if task.parameters == "practical":
-        return practical_parameters(
-            task.epsilon, horizon=h, n_actions=k, rank=rank, **chosen
-        )
-    if chosen:
-        raise ValueError(
-            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
-        )
-    return theorem_parameters(
-        task.epsilon,
-        task.delta,
-        horizon=h,
-        n_actions=k,
-        rank=rank,
-        log_size=log_size,
-    )
 
 
 def _tell(
@@ -241,7 +131,7 @@ def _tell(
 
 def _setting(
     task: Task,
-    classes: _Classes,
+    classes: OliveClasses,
     parameters: OliveParameters,
     rank: int,
     levels: int,
@@ -263,7 +153,7 @@ def _setting(
     )
 
 
-def _truth(task: Task, classes: _Classes) -> TrueErrors | str:
+def _truth(task: Task, classes: OliveClasses) -> TrueErrors | str:
     try:
         return TrueErrors(task.environment, classes.layered.offsets, classes.functions)
     except UnknownTruthError as error:
@@ -272,7 +162,7 @@ def _truth(task: Task, classes: _Classes) -> TrueErrors | str:
 
 def _result(
     task: Task,
-    classes: _Classes,
+    classes: OliveClasses,
     found: Run,
     parameters: OliveParameters,
     rank: int,

@@ -160,6 +160,9 @@ class _Review:
     def _loss(self) -> None:
         optimal, bound = self.tallies["epsilon-optimal"], self.tallies["policy-bound"]
         policy = self.result.policy
+        if self.result.status == "undecided":
+            optimal.skip(f"the optimiser gave up: {self.result.reason}")
+            return
         optimal.never(policy is None, lambda: self.result.status)
         if policy is None:
             return
