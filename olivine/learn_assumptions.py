@@ -128,6 +128,9 @@ def show_assumptions(name: str, assumptions: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     console = stdout_console()
+    if not assumptions:
+        console.print(Text(f"{name} makes none of the paper's assumptions on classes"))
+        return
     words = {True: "yes", False: "NO", None: "unknown"}
     table = Table("assumption", "holds", "why", box=None)
     for key, found in assumptions.items():

@@ -91,7 +91,10 @@ def policy_value_completeness(
         return Assumption(name, False, reason, search.outside)
     if search.doubts:
         return Assumption(name, None, search.doubts[0])
-    return Assumption(name, True, "every backup of G is in G, with its policy in Π")
+    how = ", clipped to [0, 1]," if clipped else ""
+    return Assumption(
+        name, True, f"every backup of G{how} is in G, with its policy in Π"
+    )
 
 
 class _Search:

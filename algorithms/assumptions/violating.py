@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.assumptions import policy, policy_value, realizable
-from algorithms.assumptions.checks import NAMES, check_assumptions
+from algorithms.assumptions.checks import check_assumptions
 from algorithms.assumptions.closure import (
     complete_classes,
     policy_class,
@@ -43,7 +43,7 @@ def violating_classes(
     rng
         Draws the classes.
     name
-        The assumption, one of `checks.NAMES`.
+        The assumption, one of `checks.NAMES` or `checks.CLIPPED`.
     size
         Most members of a class of a level, at least 1.
 
@@ -53,8 +53,8 @@ def violating_classes(
         For an unknown name, observations that are not finite, or where no such
         classes were found (say, completeness with one action and no choice).
     """
-    if name not in NAMES:
-        raise ValueError(f"violate: {name!r} is none of {', '.join(NAMES)}")
+    if name not in _CHANGES:
+        raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")
     model = HiddenModel(environment)
     drawn = complete_classes(environment, rng, "both", size=size)
     for h in range(environment.horizon, 0, -1):
@@ -137,6 +137,7 @@ _CHANGES: dict[str, Callable[..., Iterator[Pair]]] = {
     realizable.POLICY: _without_policies,
     realizable.VALUE: _without_values,
     policy_value.NAME: _only_values,
+    policy_value.CLIPPED: _only_values,
     policy.NAME: _only_policies,
 }
 

@@ -84,6 +84,6 @@ register(
         "states told apart by a two-sample test, values by regression (Algorithm 5)",
         _run,
         settings=SETTINGS,
-        assumptions=("policy-realizability", "policy-value-completeness"),
+        assumptions=("policy-realizability", "clipped-policy-value-completeness"),
     )
 )
