@@ -31,6 +31,10 @@ MODULES = (
     "algorithms.oracles.claims",
     "algorithms.olive.claims",
     "algorithms.valor.claims",
+    "algorithms.two_sample.claims",
+    "algorithms.two_sample.claims_constants",
+    "algorithms.lsvee.claims",
+    "algorithms.lsvee.claims_constants",
     "reduction.claims",
 )
 

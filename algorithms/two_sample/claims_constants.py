@@ -1,0 +1,226 @@
+"""Claims about the two-sample algorithm's test, constants and listing; errata 14 to 16.
+
+These need no runs; those that do are in `claims`.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from algorithms.claims import Evidence, claim
+from algorithms.classes import (
+    FiniteValueClass,
+    KernelBall,
+    TabularValueClass,
+    identity_kernel,
+)
+from algorithms.data import EmpiricalMeasure
+from algorithms.oracles.discrepancy import mean_discrepancy
+from algorithms.two_sample.parameters import TwoSampleParameters, TwoSampleTheorem
+
+SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
+_DELTA = 0.1
+
+
+@claim(
+    "two-sample-mmd",
+    source=f"{SOURCE}, Computational considerations",
+    statement="The identity test is a linear program over G in each direction; by "
+    "enumeration over a finite class, the total variation distance over a tabular one, "
+    "and for a kernel ball radius · √(αᵀKα) by O(n²) kernel evaluations.",
+    method="exact",
+)
+def _mmd() -> Evidence:
+    rng, worst = np.random.default_rng(0), 0.0
+    for _ in range(20):
+        size = int(rng.integers(1, 6))
+        p, q = rng.integers(1, 9, (2, size))
+        first, second = (
+            EmpiricalMeasure(np.arange(size), weights=weights) for weights in (p, q)
+        )
+        difference = p / p.sum() - q / q.sum()
+        corners = np.array(np.meshgrid(*[[0.0, 1.0]] * size)).reshape(size, -1).T
+        right: dict[Any, Any] = {
+            TabularValueClass(size): np.abs(difference).sum() / 2,
+            FiniteValueClass(corners): np.abs(corners @ difference).max(),
+            KernelBall(identity_kernel): np.sqrt((difference**2).sum()) / 2,
+        }
+        for of, value in right.items():
+            found = mean_discrepancy(of, first, second, epsilon_sub=1e-9)
+            worst = max(worst, abs(found.value - float(value)))
+    return Evidence(worst < 1e-9, f"60 discrepancies, largest error {worst:.1g}")
+
+
+@claim(
+    "two-sample-variance",
+    source=f"{SOURCE}, proof of the Lemma on event E",
+    statement="The squared losses have variance up to 16(K-1), not at most 4K: r + g' "
+    "reaches 2. Policy values likewise 4(K-1), not at most 2K. Bernstein's inequality "
+    "with 16K and 4K still gives τ_L and τ_V from n_train = 16K(2/τ_L² + 1/τ_V²) "
+    "ln(12 H T_max |G|²|Π|/δ) at the corrected constants.",
+    method="exact",
+    erratum="16",
+)
+def _variance() -> Evidence:
+    def variance(value: int, k: int) -> int:
+        """Of K 1{a = 0} · value, a uniform: K value² - value²."""
+        return (k - 1) * value**2
+
+    above = variance(4, 3) > 4 * 3 and variance(2, 3) > 2 * 3
+    worst = 0.0
+    for eps, m, k, h, size in (
+        (0.01, 1, 1, 1, 0.0),
+        (0.3, 2, 2, 3, 8.0),
+        (0.9, 9, 7, 20, 99.0),
+        (0.99, 1, 50, 1, 1.0),
+    ):
+        p = TwoSampleTheorem(eps, _DELTA, m, k, h, size, size)
+        inside = math.log(12 * h * p.T_max / _DELTA) + 3 * size
+        for accuracy, spread, span in (
+            (p.tau_L, 16 * k, 4 * k),
+            (p.tau_V, 4 * k, 2 * k),
+        ):
+            rate = float(inside / Fraction(p.n_train) / accuracy**2)
+            off = math.sqrt(2 * spread * rate) + span * rate * float(accuracy) / 3
+            worst = max(worst, off)
+    return Evidence(
+        above and worst <= 1,
+        f"K = 3: variances 32 > 12 and 8 > 6; deviations at most {worst:.3g} of τ_L "
+        "and τ_V",
+    )
+
+
+@claim(
+    "two-sample-constants",
+    source=f"{SOURCE}, Lemma on MetaAlg (its constants)",
+    statement="dfslearn's policy sums run over the learned sets, up to T_max, and its "
+    "loss sums over the val sets, up to M. So τ_V = ε²/(2⁸3⁴ M H⁴ T_max) and τ_L = "
+    "ε²/(2⁷3² H⁴ M) bring the loss below ε/8; the printed τ_V = ε²/(2⁸3⁴M²H⁴), τ_L = "
+    "ε²/(2⁷3²H⁴T_max) do not: the proof's bound can exceed ε.",
+    method="exact",
+    erratum="15",
+)
+def _constants() -> Evidence:
+    grid = [
+        (eps, m, k, h)
+        for eps in (0.01, 0.3, 0.99)
+        for m in (1, 3, 50)
+        for k in (1, 4, 50)
+        for h in (1, 3, 50)
+    ]
+    worst, least, most = Fraction(0), Fraction(10), Fraction(0)
+    for eps, m, k, h in grid:
+        right = TwoSampleTheorem(eps, _DELTA, m, k, h, 1.0, 1.0)
+        wrong = TwoSampleTheorem(eps, _DELTA, m, k, h, 1.0, 1.0, version="paper")
+        worst = max(worst, right.policy_bound / right.eps)
+        worst = max(worst, right.estimate_bound / right.eps)
+        share = wrong.policy_bound / wrong.eps
+        least, most = min(least, share), max(most, share)
+    return Evidence(
+        worst <= Fraction(1, 8) < least and most > 1,
+        f"{len(grid)} problems: corrected at most {float(worst):.4f} ε; printed "
+        f"{float(least):.2f} ε to {float(most):.0f} ε",
+    )
+
+
+@claim(
+    "two-sample-trajectories",
+    source=f"{SOURCE}, Theorem on sample complexity (its rate)",
+    statement="Up to logarithms the proof's sum is M⁵K⁴H¹²/ε⁷, as in its last line, "
+    "not the M²K²H⁶/ε⁴ of the theorem. The constants as printed would give "
+    "M³K⁴H¹²/ε⁷ + M⁵K²H¹⁰/ε⁵.",
+    method="exact",
+    erratum="14",
+)
+def _trajectories() -> Evidence:
+    holds, text = True, []
+    stated = {"M": 2, "K": 2, "H": 6, "ε": 4}
+    cases: tuple[tuple[Literal["theorem", "paper"], int, tuple[int, ...]], ...] = (
+        ("theorem", 10**6, (5, 4, 12, 7)),
+        ("paper", 10**6, (3, 4, 12, 7)),
+        ("paper", 10**40, (5, 2, 10, 5)),  # M so large that τ_V decides
+    )
+    for version, states, right in cases:
+        found = exponents(version, states)
+        for (name, power), exponent in zip(found.items(), right, strict=True):
+            holds &= abs(power - exponent) < 0.05 and exponent >= stated[name]
+        text.append(f"{version} { ({k: round(v, 2) for k, v in found.items()}) }")
+    return Evidence(holds, "exponents, logarithms divided out: " + ", ".join(text))
+
+
+def exponents(version: Literal["theorem", "paper"], states: int) -> dict[str, float]:
+    """Exponents of H T_max n_train in M, K, H and 1/ε, between large sizes.
+
+    Logarithms, ln(4MH/δ) in n_exp to its power and that of n_train, are divided
+    out; the power of the first is that of T_max in the sum.
+
+    Parameters
+    ----------
+    version
+        Of the constants.
+    states
+        M; the other sizes are 10⁶.
+    """
+    base = {"M": states, "K": 10**6, "H": 10**6, "ε": 10**6}
+
+    def logarithm(sizes: dict[str, int]) -> float:
+        m, k, h = sizes["M"], sizes["K"], sizes["H"]
+        eps = Fraction(1, sizes["ε"])
+        p = TwoSampleTheorem(eps, _DELTA, m, k, h, 0.0, 0.0, version=version)
+        inner = Fraction(math.log(4 * m * h / _DELTA))
+        outer = Fraction(math.log(12 * h * p.T_max / _DELTA))
+        power = 2 if version == "theorem" else _paper_power(p)
+        product = h * (p.T_max / inner) * (p.n_train / outer / inner**power)
+        return math.log2(product.numerator) - math.log2(product.denominator)
+
+    found = {}
+    for name in base:
+        larger = base | {name: 2 * base[name]}
+        found[name] = logarithm(larger) - logarithm(base)
+    return found
+
+
+def _paper_power(p: TwoSampleParameters) -> int:
+    """Power of T_max in n_train as printed: 2 where 2/τ_L² outweighs 1/τ_V²."""
+    return 2 if 2 / p.tau_L**2 > 1 / p.tau_V**2 else 0
+
+
+@claim(
+    "two-sample-end",
+    source=f"{SOURCE}, Algorithm 5 (dfslearn)",
+    statement="As printed dfslearn has no end: below the last level there is no data "
+    "set to compare with, the minimum is infinite, and each call adds its data set and "
+    "descends. Returning at level H+1 ends it.",
+    method="exact",
+    erratum="16",
+)
+def _end() -> Evidence:
+    deepest = printed_depth(limit=200)
+    return Evidence(deepest == 200, f"as printed it passes {deepest} levels beyond H")
+
+
+def printed_depth(limit: int) -> int:
+    """Follow the printed dfslearn below level H, G = {0}, and stop at a limit.
+
+    Returns
+    -------
+    Levels beyond H that it enters before it returns from its first branch.
+    """
+    sets: list[int] = []  # data sets of each level beyond H
+
+    def dfslearn(depth: int) -> int:
+        if depth == limit:
+            return depth
+        while len(sets) <= depth:
+            sets.append(0)
+        distance = 0.0 if sets[depth] else math.inf  # all functions agree: 0
+        if distance <= 0:
+            return depth  # is_recursive_call
+        sets[depth] += 1
+        return dfslearn(depth + 1)  # the first action
+
+    return dfslearn(0)
