@@ -32,6 +32,7 @@ MODULES = [
     "algorithms.global_policy.learning",
     "algorithms.lsvee.learning",
     "algorithms.olive.learning",
+    "algorithms.baselines.learning",
 ]
 """Modules that register algorithms when imported, in the order of the list."""
 

@@ -19,9 +19,9 @@ What the definition leaves open, and what is done here:
   the oracle computes: floats where their rounding is below ε_sub, rationals otherwise,
   so an exact tie of values that floats hold exactly needs a tiny ε_sub (1e-20, say).
 
-Guarantee. Where the classes hold every backup (policy-value completeness, as tabular
-ones do) the sizes of `parameters`, polynomial in H, are enough. Realizability alone is
-not: the paper's barrier needs 4^H.
+Guarantee. Where the classes hold every backup (policy-value completeness; tabular ones
+do up to clipping) the sizes of `parameters`, polynomial in H, are enough. Realizability
+alone is not: the paper's barrier needs 4^H.
 """
 
 from __future__ import annotations

@@ -20,12 +20,14 @@ regressions of a level. With B ≥ 2 Σ_h h K^(h/2): τ = ε²/B², dev = τ/4, 
 weighted losses lie in a range of 6K: n = 36K² L/(2 dev²), L = ln(4HK|G|/δ), g² and
 g being counted as free of each other.
 
-Bellman backups. They sample every state, so no K^H: where every backup is in the
-classes (policy-value completeness), V* - V^π̂ ≤ H p + H(H-1) v, where p bounds the loss
-of π̂_h and v the error of ĝ_h in a state. p = ε/(2H), v = ε/(2H²), shared by at most M
-states: dev_p = ε/(8HM), dev_v = v²/(4M), ε_sub = min(ε/(4HM), v²/(2M)); ranges 2K and
-6K; L = ln(8MH|G||Π|/δ). Without completeness no size polynomial in H is enough
-(paper, appendix Additional Barriers, theorem on Bellman backups).
+Bellman backups. They sample every state, so no K^H: V* - V^π̂ ≤ H p + H(H-1) v, where
+p bounds the loss of π̂_h and v the error of ĝ_h against r + ĝ_{h+1}(x') under π̂_h, in
+any state. Where the best backup of every g is in the classes (policy-value
+completeness), what π̂_h loses adds to the squared error of ĝ_h; so each of the two gets
+half of v², over at most M states: v = ε/(2H²), dev = v²/(8M), ε_sub = v²/(4M) (then
+p ≤ v²/2 < ε/(2H)); ranges up to 6K; n = 36K² L/(2 dev²), L = ln(8MH|G||Π|/δ). Without
+completeness no size polynomial in H is enough (paper, appendix Additional Barriers,
+theorem on Bellman backups).
 
 R-max. V* - V^π̂ ≤ 2H dev + p, dev being the error of a known pair in reward plus next
 value and p the chance to meet an unknown pair. dev = ε/(4H), and p ≤ ε/2 by a test on
@@ -270,11 +272,7 @@ def theorem_parameters(
     elif algorithm == BACKUP:
         square = (accuracy / (2 * H**2)) ** 2
         union = _log(8 * M * H, chance) + log_G + log_Pi
-        n = max(
-            _draws(2 * K, union, accuracy / (8 * H * M)),
-            _draws(6 * K, union, square / (4 * M)),
-        )
-        eps_sub = min(accuracy / (4 * H * M), square / (2 * M))
+        n, eps_sub = _draws(6 * K, union, square / (8 * M)), square / (4 * M)
     else:
         raise ValueError(f"algorithm: {algorithm!r} is none of {', '.join(BATCH)}")
     return BatchParameters(
