@@ -121,6 +121,11 @@ class FiniteQClass:
         """Natural logarithm of N."""
         return math.log(len(self))
 
+    def decoder(self, level: int) -> Decoder | None:
+        """Return what decodes observations of a level, None where they are codes."""
+        check_level(level, self.horizon)
+        return None if self._decoders is None else self._decoders[level - 1]
+
     def n_codes(self, level: int) -> int:
         """Return the number of codes (decoded, where observations are features)."""
         check_level(level, self.horizon)

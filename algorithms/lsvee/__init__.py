@@ -10,7 +10,9 @@
 
 from algorithms.lsvee.lsvee import lsvee
 from algorithms.lsvee.monitors import LsveeMonitors
-from algorithms.lsvee.parameters import LsveeParameters, LsveePractical, LsveeTheorem
+from algorithms.lsvee.parameters import LsveeParameters
+from algorithms.lsvee.practical import LsveePractical
+from algorithms.lsvee.theorem import LsveeTheorem
 
 __all__ = [
     "LsveeMonitors",

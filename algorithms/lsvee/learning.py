@@ -8,7 +8,9 @@ from algorithms.classes.q_choice import make_q_class
 from algorithms.environments.protocol import require_deterministic
 from algorithms.lsvee.lsvee import NAME, lsvee
 from algorithms.lsvee.monitors import LsveeMonitors
-from algorithms.lsvee.parameters import LsveeParameters, LsveePractical, LsveeTheorem
+from algorithms.lsvee.parameters import LsveeParameters
+from algorithms.lsvee.practical import LsveePractical
+from algorithms.lsvee.theorem import LsveeTheorem
 from algorithms.monitors import with_monitors
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult

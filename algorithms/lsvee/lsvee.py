@@ -22,7 +22,7 @@ the good event.
 
 >>> from algorithms.classes.q_choice import make_q_class
 >>> from algorithms.environments import make
->>> from algorithms.lsvee.parameters import LsveeTheorem
+>>> from algorithms.lsvee.theorem import LsveeTheorem
 >>> env = make("random-finite", 0)
 >>> functions = make_q_class(env, np.random.default_rng(1), size=16)
 >>> parameters = LsveeTheorem(0.3, 0.1, M=2, K=2, H=3, N=16)

@@ -23,10 +23,12 @@ from algorithms.lsvee import (
     lsvee,
 )
 from algorithms.lsvee.averages import Cells, risks, state_value_averages
+from algorithms.lsvee.comparison import decoupled
 from algorithms.lsvee.events import LsveeObserver
 from algorithms.lsvee.instances import misled_at, noisy_successor, one_sample_risks
 from algorithms.lsvee.parameters import root_down
 from algorithms.monitors import with_monitors
+from algorithms.realizability import realizability
 
 HALF = Fraction(1, 2)
 
@@ -481,3 +483,27 @@ def test_epsilon_optimal_in_a_share_of_1_minus_delta(options):
     lower = beta.ppf(0.01, good, runs - good + 1)  # Clopper and Pearson, 99%
     print(f"{good} of {runs} ε-optimal: share above {lower:.3f}")
     assert lower >= 0.9
+
+
+# ------------------------------------------------------ values and policies apart
+
+
+@pytest.mark.parametrize("name", ["random-finite", "grid", "lock"])
+def test_functions_taken_apart_stay_realizable(name):
+    env = make(name, 2)
+    functions = make_q_class(env, np.random.default_rng(0), size=20)
+    values, policies = decoupled(functions)
+    for h in range(1, env.horizon + 1):
+        assert len(values.at_level(h)) <= 20
+        if env.space(h).is_finite:
+            x = np.arange(env.space(h).n_codes)
+        else:
+            state = next(iter(env.truth.reachable(h)))
+            x = env.truth.emission.listed(h, state)
+        best = functions.state_values(h, x).astype(np.float64).tolist()
+        found = values.at_level(h).evaluate_all(x).astype(np.float64).tolist()
+        assert {*map(tuple, best)} == {*map(tuple, found)}
+        greedy = {*map(tuple, functions.actions(h, x).tolist())}
+        assert greedy == {*map(tuple, policies.at_level(h).evaluate_all(x).tolist())}
+    if name != "lock":
+        assert realizability(env, values, policies).holds
