@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 # Claims register themselves beside the code that checks them when these are
 # imported; the order here is the order of the ledger.
 MODULES = (
+    "algorithms.environments.claims",
+    "algorithms.oracles.claims_definitions",
     "algorithms.oracles.claims",
+    "algorithms.assumptions.claims",
     "algorithms.olive.claims",
     "algorithms.valor.claims",
     "algorithms.two_sample.claims",
