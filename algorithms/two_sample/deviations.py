@@ -70,7 +70,7 @@ class Bracket:
 @largest_value_deviation.register
 def _(value_class: KernelBall, differences: NDArray[Any]) -> Fraction | None:
     """Radius · √(dᵀKd), in float64 relative to the largest difference."""
-    unit = max((abs(d) for d in differences), default=Fraction(0)) or Fraction(1)
+    unit = max((abs(d) for d in differences), default=Fraction(0))
     d = relative(differences, unit)
     codes = np.arange(len(d))
     square = float(d @ value_class.kernel(codes, codes) @ d)

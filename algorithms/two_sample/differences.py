@@ -37,7 +37,7 @@ class Differences:
     Attributes
     ----------
     unit
-        Largest absolute difference; 1 if there is none.
+        Largest absolute difference; 0 where the data are the law itself.
     n, r, s
         N, R, S: float64, shape (X, K).
     c, q
@@ -90,7 +90,7 @@ def differences(
             for key, right in zip("cq", (p * share, p * share * first), strict=True):
                 wide[key][x, a, y] = cells.get((key, x, a, y), Fraction(0)) - right
     everything = itertools.chain(*(t.flat for t in (*tables.values(), *wide.values())))
-    unit = max(map(abs, everything), default=Fraction(0)) or Fraction(1)
+    unit = max(map(abs, everything), default=Fraction(0))
     return Differences(
         unit, *(relative(t, unit) for t in (*tables.values(), *wide.values()))
     )
@@ -135,5 +135,7 @@ def _reward_moments(level: Any, unit: int, x: int, a: int) -> tuple[Fraction, Fr
 
 
 def relative(table: NDArray[Any], unit: Fraction) -> Floats:
-    """Fractions in units of another, as float64."""
+    """Fractions in units of another, as float64; zeros where that is 0."""
+    if unit == 0:
+        return np.zeros(table.shape)
     return np.asarray((table / unit).astype(np.float64))
