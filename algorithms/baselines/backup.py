@@ -13,7 +13,11 @@ What the definition leaves open, and what is done here:
 - Actions are uniform, and "given a = π(x)" is a weight K 1{a = π(x)}, as everywhere in
   the paper; both updates use the same n samples. With ``on_policy`` ĝ_h is fitted to n
   further samples of each state with actions π̂_h(x) instead: then all n are given
-  a = π̂_h(x), as the paper's analysis of the barrier counts them.
+  a = π̂_h(x), as the paper's analysis of the barrier counts them. With ``per_action``
+  each state is sampled n times with each action, for both updates: then what is given
+  a = π(x) is a plain average over n for *every* π, as the definition's conditional
+  expectations are, and equal averages tie. (Weights K 1{a = π(x)} on uniform actions
+  break such ties by how often each action was drawn.)
 - Ties are the oracles': the lowest action, the lowest member. Whoever wants an
   adversary's choice among tied functions puts it first. A tie is one of the sums that
   the oracle computes: floats where their rounding is below ε_sub, rationals otherwise,
@@ -110,7 +114,7 @@ def backup(
     estimate = Fraction(0)
     with Ledger() as ledger:
         for h in range(environment.horizon, 0, -1):
-            data = _samples(environment, paths[h - 1], parameters.n, rng, "uniform")
+            data = _behaviour(environment, paths[h - 1], parameters, rng)
             policy = _policy(classes.at_level(h), data, ahead, parameters)
             weighted = True
             if parameters.on_policy:
@@ -156,6 +160,23 @@ def _samples(
 ) -> EmpiricalMeasure:
     """Sample n of each state, states equally weighted as in Σ_s."""
     return pool([environment.sample(path, n, rng, rule) for path in paths])
+
+
+def _behaviour(
+    environment: Environment,
+    paths: Sequence[Path],
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+) -> EmpiricalMeasure:
+    """Sample what π̂_h is found on: uniform actions, or each equally often."""
+    if not parameters.per_action:
+        return _samples(environment, paths, parameters.n, rng, "uniform")
+    return pool(
+        [
+            _samples(environment, paths, parameters.n, rng, a)
+            for a in range(parameters.K)
+        ]
+    )
 
 
 def _policy(

@@ -35,7 +35,10 @@ _SETTINGS: dict[str, Mapping[str, str]] = {
     FQI: {"n": "trajectories a level"} | _ACCURACY,
     BACKUP: {"n": "trajectories a state"}
     | _ACCURACY
-    | {"on_policy": "whether values are fitted to trajectories of their own"},
+    | {
+        "on_policy": "whether values are fitted to trajectories of their own",
+        "per_action": "whether each action is sampled n times in each state",
+    },
     RMAX: {
         "m": "visits that make a pair known",
         "n": "episodes of a batch",

@@ -76,6 +76,9 @@ class BatchParameters:
         For backup: whether ĝ_h is fitted to n further trajectories of each state,
         with actions π̂_h(x), instead of to those that chose π̂_h, weighted by
         K 1{a = π̂_h(x)}.
+    per_action
+        For backup: whether n trajectories of each state *and action* are drawn, so
+        that "given a = π(x)" is an average over exactly n.
     version
         ``"theorem"`` or ``"practical"``.
     """
@@ -89,6 +92,7 @@ class BatchParameters:
     n: int
     eps_sub: Fraction
     on_policy: bool = False
+    per_action: bool = False
     version: str = "practical"
 
     def __post_init__(self) -> None:
@@ -101,17 +105,22 @@ class BatchParameters:
             check_count(name, getattr(self, name))
         if not self.eps_sub > 0:
             raise ValueError(f"eps_sub: {self.eps_sub} is not positive")
-        if not isinstance(self.on_policy, bool):
-            raise ValueError(f"on_policy: {self.on_policy!r} is not true or false")
-        if self.on_policy and self.algorithm != BACKUP:
-            raise ValueError(f"on_policy: {self.algorithm} has no such choice")
+        for name in ("on_policy", "per_action"):
+            chosen = getattr(self, name)
+            if not isinstance(chosen, bool):
+                raise ValueError(f"{name}: {chosen!r} is not true or false")
+            if chosen and self.algorithm != BACKUP:
+                raise ValueError(f"{name}: {self.algorithm} has no such choice")
+        if self.on_policy and self.per_action:
+            raise ValueError("per_action: not together with on_policy")
 
     @property
     def trajectory_bound(self) -> int:
-        """H n; for backup M H n, twice that with `on_policy`."""
+        """H n; for backup M H n, twice (K times) that with on_policy (per_action)."""
         if self.algorithm != BACKUP:
             return self.H * self.n
-        return (2 if self.on_policy else 1) * self.M * self.H * self.n
+        times = self.K if self.per_action else 2 if self.on_policy else 1
+        return times * self.M * self.H * self.n
 
     @property
     def call_bounds(self) -> dict[str, int]:
@@ -134,7 +143,8 @@ class BatchParameters:
             "n": self.n,
             "eps_sub": float(self.eps_sub),
         }
-        return found | ({"on_policy": True} if self.on_policy else {})
+        chosen = [n for n in ("on_policy", "per_action") if getattr(self, n)]
+        return found | dict.fromkeys(chosen, True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,6 +309,7 @@ def practical_parameters(
     n: int | None = None,
     eps_sub: Number | None = None,
     on_policy: bool = False,
+    per_action: bool = False,
 ) -> BatchParameters:
     """Free parameters; by default n = 400K and ε_sub as VALOR's.
 
@@ -321,6 +332,7 @@ def practical_parameters(
         n=400 * K if n is None else n,
         eps_sub=rational(eps_sub),
         on_policy=on_policy,
+        per_action=per_action,
     )
 
 
