@@ -33,7 +33,6 @@ Fraction(3, 4)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -56,6 +55,8 @@ A, B = 0, 1
 
 Ties = Literal["against", "for"]
 """Whom ties favour, by the order of the classes: oracles take the first member."""
+
+TIES: tuple[Ties, ...] = ("against", "for")
 
 _LEAST_EXCESS = Fraction(1, 2**40)
 
@@ -219,7 +220,6 @@ def _is_float(value: Fraction) -> bool:
 
 
 def _against(ties: Ties) -> bool:
-    known: Sequence[Ties] = ("against", "for")
-    if ties not in known:
-        raise ValueError(f"ties: {ties!r} is none of {', '.join(known)}")
+    if ties not in TIES:
+        raise ValueError(f"ties: {ties!r} is none of {', '.join(TIES)}")
     return ties == "against"

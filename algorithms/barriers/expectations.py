@@ -86,7 +86,7 @@ def expected_gains(
 
 
 def chosen_actions(policy: Any, n_codes: int, n_actions: int) -> NDArray[np.int64]:
-    """Action of a deterministic policy at each code, shape (n_codes,)."""
+    """Ask a deterministic policy at each code; actions, shape (n_codes,)."""
     weights = action_weights(policy, np.arange(n_codes), n_actions)
     return np.asarray(weights.argmax(axis=1), dtype=np.int64)
 

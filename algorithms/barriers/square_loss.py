@@ -168,6 +168,17 @@ class SquareLossBarrier:
         most = math.floor(n * self.epsilon)
         return float(binom.sf(most, n, float(self.epsilon)))
 
+    @property
+    def why_not_sampled(self) -> str:
+        """Why `count_bad_fits` refuses this ε; nothing where it does not."""
+        root = self.bad[0]
+        if root.b == 0 and Fraction(float(root.a)) ** 2 == self.epsilon:
+            return ""
+        return (
+            f"epsilon: {self.epsilon} is not the square of a float64 like 1/4, 1/16 "
+            "or 9/64"
+        )
+
     def count_bad_fits(self, n: int, runs: int, rng: np.random.Generator) -> int:
         """How often the LS oracle, given {g*, g_bad}, prefers g_bad (ties: g*).
 
@@ -186,12 +197,8 @@ class SquareLossBarrier:
             If ε is not the square of a float64 (its loss would be rounded, and
             rounding break ties), or runs is below 1.
         """
-        root = self.bad[0]
-        if root.b or Fraction(float(root.a)) ** 2 != self.epsilon:
-            raise ValueError(
-                f"epsilon: {self.epsilon} is not the square of a float64 like 1/4, "
-                "1/16 or 9/64"
-            )
+        if self.why_not_sampled:
+            raise ValueError(self.why_not_sampled)
         if runs < 1:
             raise ValueError(f"runs: {runs} is below 1")
         made = self.environment()

@@ -1,0 +1,186 @@
+"""The backup barrier, run: Bellman backups that fail, and VALOR that does not.
+
+Both get the same environment and the same classes. `simulate` runs the Bellman
+backup algorithm of `algorithms.baselines` many times; how often it must fail,
+`algorithms.barriers.backup_probability` says exactly. `run_valor` runs VALOR: it
+keeps a value for each state instead of a function for each level, so that one bad
+fit at the end of a chain cannot be handed on, and asks for as many samples as the
+accuracy needs at x_{1,b}, not at x_{H,b}.
+
+>>> barrier = BackupBarrier(6, Fraction(1, 4))
+>>> found = simulate(barrier, 2000, 20, np.random.default_rng(0))
+>>> found.failures > 0, all(loss in (0, Fraction(1, 4)) for loss in found.losses)
+(True, True)
+>>> run_valor(barrier, np.random.default_rng(0)).trajectories < 10_000
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from algorithms.barriers.backup import BackupBarrier, Ties
+from algorithms.baselines.backup import backup
+from algorithms.baselines.parameters import BACKUP, practical_parameters
+from algorithms.parameters import (
+    Parameters,
+    PracticalParameters,
+    TheoremParameters,
+    check_count,
+)
+from algorithms.result import LearningResult
+from algorithms.seeds import RecordedSeed
+from algorithms.valor.pooled import valor
+
+Kind = Literal["practical", "theorem"]
+VALOR_KINDS: tuple[Kind, ...] = ("practical", "theorem")
+
+DELTA = Fraction(1, 10)
+_EXACTLY = Fraction(1, 10**20)
+"""ε_sub at which the oracles compare sums in rationals: ties are ties."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Runs of the Bellman backup algorithm.
+
+    Attributes
+    ----------
+    n
+        Samples of each state and action.
+    losses
+        V* - V^π̂ of each run.
+    trajectories
+        Of one run.
+    seed
+        The generator before the first run.
+    """
+
+    n: int
+    losses: tuple[Fraction, ...]
+    trajectories: int
+    seed: RecordedSeed
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.losses)
+
+    @property
+    def failures(self) -> int:
+        """Runs whose policy is worse than optimal (then by ε)."""
+        return sum(loss > 0 for loss in self.losses)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Clopper and Pearson's interval for the probability of failure."""
+        return clopper_pearson(self.failures, self.runs, confidence)
+
+
+def simulate(
+    barrier: BackupBarrier,
+    n: int,
+    runs: int,
+    rng: np.random.Generator,
+    ties: Ties = "against",
+) -> Simulated:
+    """Run the Bellman backup algorithm with n samples of each state and action.
+
+    Parameters
+    ----------
+    barrier
+        The construction.
+    n, runs
+        At least 1; n of any size, for data are counts.
+    rng
+        The only source of randomness.
+    ties
+        Whom ties favour.
+
+    Raises
+    ------
+    ValueError
+        For a number below 1, or parameters at which float64 would decide
+        (`BackupBarrier.check_floats`).
+    """
+    check_count("n", n)
+    check_count("runs", runs)
+    barrier.check_floats()
+    made, seed = barrier.instance(ties), RecordedSeed.of(rng)
+    environment = made.environment
+    parameters = practical_parameters(
+        BACKUP,
+        barrier.epsilon,
+        DELTA,
+        M=environment.max_states,
+        K=environment.n_actions,
+        H=environment.horizon,
+        n=n,
+        eps_sub=_EXACTLY,
+        per_action=True,
+    )
+    losses, trajectories = [], 0
+    truth = environment.truth
+    for _ in range(runs):
+        result = backup(environment, made.values, made.policies, parameters, rng)
+        policies = result.policies or ()
+        losses.append(truth.optimal_value - truth.policy_value(policies))
+        trajectories = result.trajectories
+    return Simulated(n, tuple(losses), trajectories, seed)
+
+
+def valor_parameters(barrier: BackupBarrier, kind: Kind = "practical") -> Parameters:
+    """Parameters of VALOR for accuracy ε/2, below what action b loses."""
+    made = barrier.instance()
+    sizes = made.environment.max_states, 2, made.environment.horizon
+    accuracy = barrier.epsilon / 2
+    if kind == "practical":
+        return PracticalParameters(accuracy, DELTA, *sizes)
+    return TheoremParameters(
+        accuracy, DELTA, *sizes, made.values.log_size(), made.policies.log_size()
+    )
+
+
+def run_valor(
+    barrier: BackupBarrier,
+    rng: np.random.Generator,
+    kind: Kind = "practical",
+) -> LearningResult:
+    """Run VALOR on the same environment and classes, for accuracy ε/2."""
+    made = barrier.instance()
+    return valor(
+        made.environment,
+        made.values,
+        made.policies,
+        valor_parameters(barrier, kind),
+        rng,
+    )
+
+
+def clopper_pearson(
+    successes: int, total: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Exact two-sided interval for a probability after so many successes.
+
+    Raises
+    ------
+    ValueError
+        If successes are not in 0..total, total is 0, or the confidence is not in
+        (0, 1).
+
+    >>> clopper_pearson(0, 10)[0], round(clopper_pearson(0, 10)[1], 4)
+    (0.0, 0.3085)
+    """
+    from scipy.stats import beta
+
+    if total < 1 or not 0 <= successes <= total:
+        raise ValueError(f"successes: {successes} of {total} is impossible")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence} is not in (0, 1)")
+    tail, missed = (1 - confidence) / 2, total - successes
+    low = float(beta.ppf(tail, successes, missed + 1)) if successes else 0.0
+    high = float(beta.ppf(1 - tail, successes + 1, missed)) if missed else 1.0
+    return low, high
