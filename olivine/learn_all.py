@@ -132,14 +132,26 @@ def show(records: Sequence[Mapping[str, Any]]) -> None:
             if record["refused"] is None:
                 table.add_row(*row(record))
         console.print(table)
-        for record in own:
-            for reason in (record["refused"], record["left"]):
-                if reason:
-                    console.print(Text(f"  {record['algorithm']}: {reason}"))
+        for line in remarks(own):
+            console.print(Text(f"  {line}"))
         console.print()
     for record in records:
         if "error" in record:
             console.print(Text(record["error"]))
+
+
+def remarks(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what was refused and what is missing, each reason once."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        name = record["algorithm"]
+        for reason in (record["refused"], record["left"]):
+            if reason:
+                found.setdefault(reason.removeprefix(f"{name}: "), []).append(name)
+        if record["timeouts"]:
+            late = f"runs stopped at the time limit: {record['timeouts']}"
+            found.setdefault(late, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
 
 
 def row(record: Mapping[str, Any]) -> list[str]:
@@ -149,7 +161,9 @@ def row(record: Mapping[str, Any]) -> list[str]:
     return [
         str(record["algorithm"]),
         f"{record['params']}, {record['classes']}",
-        f"{record['successes']} of {record['runs']}",
+        f"{record['successes']} of {record['runs']}"
+        if record["runs"]
+        else "no run ended",
         "" if trajectories is None else f"{trajectories:.2e}",
         calls,
         "" if gap is None else f"{gap:.3g} (≤ {record['worst']:.3g})",

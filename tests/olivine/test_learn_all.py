@@ -92,6 +92,8 @@ def test_table_and_figure(made, tmp_path):
     assert done.status == 3
     assert "refuses: epsilon: not today" in done.out
     assert "1 of 1" in done.out
+    assert "no run ended" in done.out
+    assert "hangs: runs stopped at the time limit: 1" in done.out
     text = figure.read_text()
     assert "wins" in text
     assert "no run ended in time" in text
