@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +37,9 @@ from algorithms.class_choice import state_groups
 from algorithms.classes.q_functions import Decoder, FiniteQClass
 from algorithms.environments.protocol import Environment
 from algorithms.parameters import check_count
+
+MAX_ENTRIES = 5 * 10**6
+"""Most values of all members together, exact numbers of about 100 bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +76,9 @@ def make_q_class(
     Raises
     ------
     ValueError
-        For a size below 1; for features without a decoder, or with stochastic
-        hidden dynamics.
+        For a size below 1, or one whose tables would have more than
+        `MAX_ENTRIES` entries; for features without a decoder, or with
+        stochastic hidden dynamics.
     """
     check_count("size", size)
     if environment.space(1).is_finite:
@@ -85,14 +90,15 @@ def make_q_class(
         for h, level_groups in enumerate(groups, 1)
         for codes in level_groups
     ]
-    choices = _choose([len(state.locals) for state in states], size, rng)
+    counts = [len(state.locals) for state in states]
+    _check_entries(min(size, math.prod(counts)), right)
+    choices = _choose(counts, size, rng)
     tables = []
     for h, table in enumerate(right, 1):
         members = np.repeat(table[None], len(choices), axis=0)
         for s, state in enumerate(states):
             if state.level == h:
-                for i, choice in enumerate(choices):
-                    members[i, state.codes] = state.locals[choice[s]]
+                members[:, state.codes] = np.stack(state.locals)[choices[:, s]]
         tables.append(members)
     return FiniteQClass(tables, decoders)
 
@@ -121,6 +127,15 @@ def optimal_member(functions: FiniteQClass, environment: Environment) -> int | N
         wanted = table[codes] if functions.exact else table[codes].astype(np.float64)
         same &= np.asarray(values == wanted, dtype=np.bool_).all(axis=(1, 2))
     return int(np.argmax(same)) if same.any() else None
+
+
+def _check_entries(size: int, right: Sequence[NDArray[Any]]) -> None:
+    entries = size * sum(table.size for table in right)
+    if entries > MAX_ENTRIES:
+        raise ValueError(
+            f"size: {size} functions have {entries} values, more than {MAX_ENTRIES}; "
+            "a class that is enumerated must be smaller"
+        )
 
 
 _Q = list[NDArray[Any]]
@@ -187,11 +202,15 @@ def _local_functions(
 
 def _choose(
     counts: Sequence[int], size: int, rng: np.random.Generator
-) -> list[tuple[int, ...]]:
-    """Members as choices of local functions, Q* (all 0) among them, shuffled."""
+) -> NDArray[np.int64]:
+    """Members as choices of local functions (members, states), in random order.
+
+    Q* (all 0) is among them; the others are drawn as the module says.
+    """
     right = (0,) * len(counts)
-    if _product_at_most(counts, size):
-        chosen = list(itertools.product(*map(range, counts)))
+    total = math.prod(counts)
+    if total <= size:
+        kept = list(itertools.product(*map(range, counts)))
     else:
         singles = [
             (*right[:s], c, *right[s + 1 :])
@@ -199,22 +218,37 @@ def _choose(
             for c in range(1, count)
         ]
         order = rng.permutation(len(singles))[: (size - 1) // 2]
-        kept = dict.fromkeys([right, *(singles[i] for i in order)])
-        while len(kept) < size:  # ends: the product has more than `size` members
-            wrong = rng.random(len(counts)) < 0.5
-            drawn = rng.integers(0, counts)
-            kept[tuple(np.where(wrong, drawn, 0).tolist())] = None
-        chosen = list(kept)
-    return [chosen[i] for i in rng.permutation(len(chosen))]
+        first = [right, *(singles[i] for i in order)]
+        more = _all_drawn if total <= 8 * size else _some_drawn
+        kept = list(dict.fromkeys([*first, *more(counts, size, rng)]))[:size]
+    chosen = np.array(kept, dtype=np.int64).reshape(len(kept), len(counts))
+    return chosen[rng.permutation(len(chosen))]
 
 
-def _product_at_most(counts: Sequence[int], size: int) -> bool:
-    product = 1
-    for count in counts:
-        product *= count
-        if product > size:
-            return False
-    return True
+def _all_drawn(
+    counts: Sequence[int], size: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """All members of a small product in random order."""
+    product = list(itertools.product(*map(range, counts)))
+    return [product[i] for i in rng.permutation(len(product))]
+
+
+def _some_drawn(
+    counts: Sequence[int], size: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """At least 2 ``size`` members of a big product.
+
+    At first a state is right with probability at least 1/2, then less and less,
+    so that members do not run out.
+    """
+    drawn: dict[tuple[int, ...], None] = {}
+    chance = 0.5
+    while len(drawn) < 2 * size:
+        wrong = rng.random((size, len(counts))) < chance
+        rows = np.where(wrong, rng.integers(0, counts, (size, len(counts))), 0)
+        drawn |= dict.fromkeys(map(tuple, rows.tolist()))
+        chance = min(1.0, chance + 0.1)
+    return list(drawn)
 
 
 __all__ = ["make_q_class", "optimal_member"]

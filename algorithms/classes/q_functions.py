@@ -90,17 +90,21 @@ class FiniteQClass:
         self._numerators: tuple[NDArray[Any], ...] = ()
         self._best: tuple[NDArray[Any], ...] = ()
         if self.exact:
+            # All comparisons of a big class are made in integers, its numerators.
             self.denominator = math.lcm(
-                *(v.denominator for table in raw for v in table.flat)
+                *{v.denominator for table in raw for v in table.flat}
             )
             self._numerators = tuple(_scaled(t, self.denominator) for t in raw)
             self._best = tuple(frozen(t.max(axis=2)) for t in self._numerators)
         else:
             raw = [table.astype(np.float64) for table in raw]
+        compared = self._numerators if self.exact else tuple(raw)
+        for h, table in enumerate(compared, 1):
+            _check_range(table, self.denominator or 1, h)
         self._tables = tuple(frozen(table) for table in raw)
         # argmax takes the first of equal values: the lowest action
         self._actions = tuple(
-            frozen(table.argmax(axis=2).astype(np.int64)) for table in raw
+            frozen(table.argmax(axis=2).astype(np.int64)) for table in compared
         )
 
     @property
@@ -326,7 +330,7 @@ class GreedyPolicy:
 
 
 def _as_table(values: Any, level: int) -> NDArray[Any]:
-    """Object array of Fractions, or float64; checked."""
+    """Object array of Fractions, or float64; its shape and kind checked."""
     table = np.asarray(values)
     if table.ndim != 3 or table.size == 0:
         raise ValueError(
@@ -339,17 +343,24 @@ def _as_table(values: Any, level: int) -> NDArray[Any]:
         flat = table.ravel().tolist()
         if all(isinstance(v, int | Fraction) for v in flat):
             table = np.empty(table.shape, dtype=object)
-            table.ravel()[:] = [Fraction(v) for v in flat]
+            # a Fraction is kept as the object it is: big classes share theirs
+            table.ravel()[:] = [v if type(v) is Fraction else Fraction(v) for v in flat]
     if table.dtype != object or not isinstance(table.flat[0], Fraction):
         table = _as_floats(table, level)
-    bad = ~np.asarray((table >= 0) & (table <= 1), dtype=np.bool_)
+    return table
+
+
+def _check_range(table: NDArray[Any], one: int, level: int) -> None:
+    """Refuse values (numerators over ``one``) outside [0, 1]."""
+    bad = ~np.asarray((table >= 0) & (table <= one), dtype=np.bool_)
     if bad.any():
         i, x, a = np.argwhere(bad)[0].tolist()
+        value = table[i, x, a]
+        shown = value if isinstance(value, np.floating) else Fraction(int(value), one)
         raise ValueError(
-            f"tables, level {level}, member {i}, code {x}, action {a}: "
-            f"{table[i, x, a]} is outside [0, 1]"
+            f"tables, level {level}, member {i}, code {x}, action {a}: {shown} is "
+            "outside [0, 1]"
         )
-    return table
 
 
 def _as_floats(table: NDArray[Any], level: int) -> NDArray[np.float64]:
@@ -364,7 +375,10 @@ def _scaled(table: NDArray[Any], denominator: int) -> NDArray[Any]:
     whole.ravel()[:] = [
         v.numerator * (denominator // v.denominator) for v in table.flat
     ]
-    return frozen(whole.astype(np.int64) if denominator < 2**62 else whole)
+    small = (
+        denominator < 2**62 and -(2**62) < min(whole.flat) <= max(whole.flat) < 2**62
+    )
+    return frozen(whole.astype(np.int64) if small else whole)
 
 
 __all__ = ["Decoder", "FiniteQClass", "GreedyPolicy", "QFunction"]

@@ -193,8 +193,9 @@ def _average() -> Evidence:
     "lsvee-enumerates",
     source=f"{SECTION} (no efficient solution is obvious for LSVEE's problems)",
     statement="LSVEE as stated evaluates every surviving function on every data set, "
-    "at least 2N in all for H > 1; VALOR's oracle calls on the same functions, taken "
-    "apart into values and policies, do not grow with N.",
+    "at least 2N in all for H > 1. VALOR, on the same functions taken apart into values "
+    "and policies, calls 2K LP oracles and one CSC oracle a learned state and H more, "
+    "whatever N.",
     method="monitored in runs",
 )
 def _enumerates() -> Evidence:
@@ -212,8 +213,10 @@ def _enumerates() -> Evidence:
         result = valor(env, values, policies, parameters, rng)
         called.append(sum(result.calls.values()))
     least = all(n >= 2 * size for n, size in zip(looked, sizes, strict=True))
+    # M = K = H = 3: 1 + 3 + 3 states, all but the last 3 with tests below them
+    most = 2 * 3 * 4 + 7 + 3
     return Evidence(
-        least and len(set(called)) == 1,
+        least and max(called) <= most,
         f"N = {sizes}: functions evaluated {looked}, oracle calls {called}",
     )
 

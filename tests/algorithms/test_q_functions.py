@@ -236,5 +236,7 @@ def test_a_class_without_q_star():
 
 
 def test_bad_sizes():
+    with pytest.raises(ValueError, match=r"size: .* more than 5000000"):
+        make_q_class(make("grid"), np.random.default_rng(0), size=10**6)
     with pytest.raises(ValueError, match="size"):
         make_q_class(make("tabular"), np.random.default_rng(0), size=0)
