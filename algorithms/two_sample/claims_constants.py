@@ -20,7 +20,10 @@ from algorithms.classes import (
 )
 from algorithms.data import EmpiricalMeasure
 from algorithms.oracles.discrepancy import mean_discrepancy
-from algorithms.two_sample.parameters import TwoSampleParameters, TwoSampleTheorem
+from algorithms.two_sample.parameters import (
+    TwoSampleParameters,
+    TwoSampleTheoremParameters,
+)
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
 _DELTA = 0.1
@@ -78,7 +81,7 @@ def _variance() -> Evidence:
         (0.9, 9, 7, 20, 99.0),
         (0.99, 1, 50, 1, 1.0),
     ):
-        p = TwoSampleTheorem(eps, _DELTA, m, k, h, size, size)
+        p = TwoSampleTheoremParameters(eps, _DELTA, m, k, h, size, size)
         inside = math.log(12 * h * p.T_max / _DELTA) + 3 * size
         for accuracy, spread, span in (
             (p.tau_L, 16 * k, 4 * k),
@@ -114,8 +117,10 @@ def _constants() -> Evidence:
     ]
     worst, least, most = Fraction(0), Fraction(10), Fraction(0)
     for eps, m, k, h in grid:
-        right = TwoSampleTheorem(eps, _DELTA, m, k, h, 1.0, 1.0)
-        wrong = TwoSampleTheorem(eps, _DELTA, m, k, h, 1.0, 1.0, version="paper")
+        right = TwoSampleTheoremParameters(eps, _DELTA, m, k, h, 1.0, 1.0)
+        wrong = TwoSampleTheoremParameters(
+            eps, _DELTA, m, k, h, 1.0, 1.0, version="paper"
+        )
         worst = max(worst, right.policy_bound / right.eps)
         worst = max(worst, right.estimate_bound / right.eps)
         share = wrong.policy_bound / wrong.eps
@@ -170,7 +175,7 @@ def exponents(version: Literal["theorem", "paper"], states: int) -> dict[str, fl
     def logarithm(sizes: dict[str, int]) -> float:
         m, k, h = sizes["M"], sizes["K"], sizes["H"]
         eps = Fraction(1, sizes["ε"])
-        p = TwoSampleTheorem(eps, _DELTA, m, k, h, 0.0, 0.0, version=version)
+        p = TwoSampleTheoremParameters(eps, _DELTA, m, k, h, 0.0, 0.0, version=version)
         inner = Fraction(math.log(4 * m * h / _DELTA))
         outer = Fraction(math.log(12 * h * p.T_max / _DELTA))
         power = 2 if version == "theorem" else _paper_power(p)

@@ -24,12 +24,12 @@ What the paper leaves open, and what is done here:
 
 >>> from algorithms.class_choice import make_classes
 >>> from algorithms.environments import make
->>> from algorithms.two_sample.parameters import TwoSampleTheorem
+>>> from algorithms.two_sample.parameters import TwoSampleTheoremParameters
 >>> rng = np.random.default_rng(0)
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> G, Pi = make_classes(env, "tabular", rng)
 >>> sizes = G.log_size(squared=True), Pi.log_size()
->>> parameters = TwoSampleTheorem(0.3, 0.1, 2, 2, 2, *sizes)
+>>> parameters = TwoSampleTheoremParameters(0.3, 0.1, 2, 2, 2, *sizes)
 >>> result = two_sample(env, G, Pi, parameters, rng)
 >>> result.status, env.truth.policy_value(result.policies) == env.truth.optimal_value
 ('success', True)
@@ -276,10 +276,10 @@ def two_sample(
         With deterministic hidden dynamics, an MDP over observations.
     value_class, policy_class
         G and Π, by level or stationary; the guarantee asks for policy-value
-        completeness (see `completeness`). The run sees them through a guard, so
-        that only oracles and evaluation get at them.
+        completeness, up to clipping (see `monitors`). The run sees them through a
+        guard, so that only oracles and evaluation get at them.
     parameters
-        `TwoSampleTheorem` or `TwoSamplePractical`.
+        `TwoSampleTheoremParameters` or `TwoSamplePracticalParameters`.
     rng
         The only source of randomness.
     observers

@@ -13,8 +13,8 @@ from algorithms.two_sample.monitors import TwoSampleMonitors
 from algorithms.two_sample.parameters import (
     TWO_SAMPLE,
     TwoSampleParameters,
-    TwoSamplePractical,
-    TwoSampleTheorem,
+    TwoSamplePracticalParameters,
+    TwoSampleTheoremParameters,
 )
 
 PRACTICAL_SETTINGS = {
@@ -45,7 +45,7 @@ def _parameters(
     m = chosen.pop("M", environment.max_states)
     k, h = environment.n_actions, environment.horizon
     if task.parameters == "practical":
-        return TwoSamplePractical(task.epsilon, task.delta, m, k, h, **chosen)
+        return TwoSamplePracticalParameters(task.epsilon, task.delta, m, k, h, **chosen)
     if chosen:
         raise ValueError(
             f"{next(iter(chosen))}: set by the theorem; take practical parameters"
@@ -57,7 +57,7 @@ def _parameters(
             f"theorem parameters need classes of finite size ({error}); take "
             "practical parameters, or tabular or finite classes"
         ) from None
-    return TwoSampleTheorem(
+    return TwoSampleTheoremParameters(
         task.epsilon, task.delta, m, k, h, *sizes, version=task.parameters
     )
 

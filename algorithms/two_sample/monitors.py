@@ -27,6 +27,18 @@ evaluation          |V̂^π̂ - V^π̂| ≤ ε/8
 progress            each rejected iteration learns a new state
 epsilon-optimal     V* - V^π̂ ≤ ε, and the run succeeds
 ==================  =========================================================
+
+Clipping. To the letter, the class of all functions to [0, 1] is not complete where
+rewards are paid before the last level, for r + g' leaves [0, 1] (erratum 25). It is
+enough that G_h has min(1, max_a Q(x, a)), Q(x, a) = E[r + g'(x') | x, a], for each
+g' ∈ G_{h+1}. Let b = Q(x, π̂_h(x)), the Bayes predictor of the regression, m =
+max_a Q(x, a) ≥ b, and c(v) = min(1, v). For g to [0, 1],
+
+    (g - b)² - (c(b) - b)² ≥ (g - c(b))²    as c(b) is the nearest point to b,
+    (c(m) - b)² - (c(b) - b)² ≤ m - b       as it is 0 if b ≥ 1, else ≤ c(m) - b.
+
+So the proof's bound on E_s[(ĝ_h - g)²] holds with c(b) for b and c(m) for m; and
+|g* - c(b)| ≤ |g* - b|, as g* is in [0, 1].
 """
 
 from __future__ import annotations
@@ -34,6 +46,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from algorithms.assumptions import policy_value_completeness
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.data import EmpiricalMeasure
 from algorithms.environments.finite_truth import FiniteTruth
@@ -42,7 +55,6 @@ from algorithms.events import Iteration, Path
 from algorithms.monitors import Tally
 from algorithms.oracles.ledger import reveal
 from algorithms.result import LearningResult, MonitorReport, Scope
-from algorithms.two_sample.completeness import clipped_completeness
 from algorithms.two_sample.deviations import (
     Bracket,
     policy_value_deviation,
@@ -307,7 +319,9 @@ class _Review:
         tallies["oracles"].never(
             result.unhonoured > 0, lambda: f"{result.unhonoured} calls fell short"
         )
-        complete = clipped_completeness(self.environment, self.values, self.policies)
+        complete = policy_value_completeness(
+            self.environment, self.values, self.policies, clipped=True
+        )
         markov = observed_mdp(self.environment)
         for name, found in (("complete", complete), ("markov", markov)):
             if found.holds is None:

@@ -22,7 +22,7 @@ Our oracles are not perfect, as the paper assumes them to be, but asked for
 accuracies far below those of the data: `oracle_share` of each of them, which the
 error terms here include.
 
->>> p = TwoSampleTheorem(0.3, 0.1, M=2, K=2, H=3, log_G=8 * math.log(2), log_Pi=3)
+>>> p = TwoSampleTheoremParameters(0.3, 0.1, M=2, K=2, H=3, log_G=5.5, log_Pi=3)
 >>> p.n_exp, p.T_max, p.n_train > 10**24
 (147, 2652, True)
 >>> p.policy_bound <= p.eps / 8 and p.estimate_bound <= p.eps / 8
@@ -49,12 +49,12 @@ from algorithms.two_sample.fields import TWO_SAMPLE, TwoSampleParameters
 __all__ = [
     "TWO_SAMPLE",
     "TwoSampleParameters",
-    "TwoSamplePractical",
-    "TwoSampleTheorem",
+    "TwoSamplePracticalParameters",
+    "TwoSampleTheoremParameters",
 ]
 
 
-class TwoSampleTheorem(TwoSampleParameters):
+class TwoSampleTheoremParameters(TwoSampleParameters):
     """The theorem's own constants.
 
     Parameters
@@ -125,7 +125,7 @@ class TwoSampleTheorem(TwoSampleParameters):
         )
 
 
-class TwoSamplePractical(TwoSampleParameters):
+class TwoSamplePracticalParameters(TwoSampleParameters):
     """Free parameters, with defaults that suit small problems.
 
     By default τ is 1/8 (so data sets count as different from 1/4 on), actions are
@@ -135,7 +135,7 @@ class TwoSamplePractical(TwoSampleParameters):
     Parameters
     ----------
     eps, delta, M, K, H
-        As for `TwoSampleTheorem`.
+        As for `TwoSampleTheoremParameters`.
     **chosen
         Any field of `TwoSampleParameters`.
 

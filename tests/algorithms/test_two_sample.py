@@ -28,12 +28,11 @@ from algorithms.oracles.ledger import Ledger, guard, reveal
 from algorithms.parameters import TheoremParameters
 from algorithms.two_sample import (
     TwoSampleMonitors,
-    TwoSamplePractical,
-    TwoSampleTheorem,
+    TwoSamplePracticalParameters,
+    TwoSampleTheoremParameters,
     two_sample,
 )
 from algorithms.two_sample.claims_constants import printed_depth
-from algorithms.two_sample.completeness import clipped_completeness
 from algorithms.two_sample.instances import amplified, unlearned
 from algorithms.two_sample.learner import TwoSampleLearner
 from algorithms.two_sample.observed_mdp import observed_mdp
@@ -44,7 +43,7 @@ HALF = Fraction(1, 2)
 
 
 def theorem(env, values, policies, eps=0.3, delta=0.1):
-    return TwoSampleTheorem(
+    return TwoSampleTheoremParameters(
         eps,
         delta,
         env.max_states,
@@ -223,11 +222,19 @@ def test_a_recursive_call_returns_where_data_look_alike_and_others_do_not() -> N
     assert [len(sets) for sets in run.val] == [1, 1, 1]
     assert [len(sets) for sets in run.learned] == [1, 2, 1]
     assert run.calls == [1, 3, 4]
+    with Ledger() as ledger:
+        run.polvalfun()
+    # Rows (x, a, r, x') of each oracle call, from the last level back: policies
+    # see both states of level 2, values only the one with a val set.
+    calls = [(call.kind, call.rows) for call in ledger.entries]
+    rows = {"csc": [2, 4, 2], "ls": [2, 2, 2]}
+    for kind, right in rows.items():
+        assert [n for k, n in calls if k == kind] == right
 
 
 def test_erratum_16_level_h_plus_1_returns() -> None:
     log = Log()
-    env, p = make("tabular", 0), TwoSamplePractical(0.3, 0.1, 2, 2, 3)
+    env, p = make("tabular", 0), TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     run = TwoSampleLearner(env, values, policies, p, np.random.default_rng(0), [log])
     run.dfslearn((0, 1, 0))
@@ -285,7 +292,7 @@ def test_runs_repeat_by_seed() -> None:
 def test_more_calls_than_t_max_are_a_failure() -> None:
     env = make("tabular", 0)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    p = TwoSamplePractical(0.3, 0.1, 2, 2, 3, T_max=1)
+    p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1)
     result = two_sample(env, values, policies, p, np.random.default_rng(0))
     assert result.status == "failure"
     assert result.event_failed
@@ -333,7 +340,7 @@ def test_linear_classes_on_a_lock_with_practical_parameters() -> None:
     env = make("lock-gaussian", 0, horizon=3, dimension=0, noise=0.05)
     rng = np.random.default_rng(1)
     values, policies = make_classes(env, "linear", rng)
-    p = TwoSamplePractical(0.5, 0.1, 3, 4, 3, n_train=200)
+    p = TwoSamplePracticalParameters(0.5, 0.1, 3, 4, 3, n_train=200)
     result = monitored(env, values, policies, p, rng)
     assert result.succeeded
     value, error = env.truth.estimate_policy_value(result.policies, 2000, rng)
@@ -409,49 +416,13 @@ unit_fractions = st.fractions(0, 1, max_denominator=60)
 @settings(deadline=None, max_examples=80)
 @given(unit_fractions, fractions, fractions, unit_fractions)
 def test_clipping_serves_the_proof(g, one, other, right) -> None:
-    """The inequalities behind `clipped_completeness`, in rationals."""
+    """Inequalities of the module `monitors`, in rationals."""
     bayes, best = sorted((one, other))
     nearest, clipped = min(bayes, 1), min(best, 1)
     assert (g - bayes) ** 2 - (nearest - bayes) ** 2 >= (g - nearest) ** 2
     excess = (clipped - bayes) ** 2 - (nearest - bayes) ** 2
     assert 0 <= excess <= best - bayes
     assert abs(right - nearest) <= abs(right - bayes)
-
-
-def test_completeness_is_decided_for_tabular_and_finite_classes() -> None:
-    env = make("random-finite", 0)
-    rng = np.random.default_rng(0)
-    tabular = make_classes(env, "tabular", rng)
-    product = make_classes(env, "finite", rng)
-    complete = complete_classes(env, rng, size=24)
-    assert clipped_completeness(env, *tabular).holds
-    assert clipped_completeness(env, *complete).holds
-    found = clipped_completeness(env, *product)
-    assert found.holds is False
-    assert found.counterexample is not None
-    mixed = clipped_completeness(env, tabular[0], complete[1])
-    assert mixed.holds is None
-    assert "not finite" in mixed.reason
-    lock = make("lock", 0, horizon=3)
-    assert clipped_completeness(lock, *tabular).holds is None
-
-
-def test_backups_above_one_need_only_their_clipping() -> None:
-    """R = 1/2 and g' = 1: the letter asks for 3/2, clipping for 1."""
-    env = from_lists(
-        [
-            [("s", {"s": 1}, {"s": [HALF]}, ["t"])],
-            [("t", {"x": 1}, {"x": [HALF]}, [])],
-        ]
-    )
-    policies = PolicyClassByLevel([TabularPolicyClass(1, 1)] * 2)
-    later = FiniteValueClass(np.array([[HALF], [Fraction(1)]], dtype=object))
-    for first, holds in (([1], True), ([Fraction(9, 10)], False)):
-        table = np.array([[Fraction(1)], first], dtype=object)
-        if not holds:
-            table = table[1:]
-        values = ValueClassByLevel([FiniteValueClass(table), later])
-        assert clipped_completeness(env, values, policies).holds is holds
 
 
 def merged(env, level):
@@ -503,7 +474,7 @@ def test_features_are_told_apart_where_they_can_be_listed() -> None:
 def test_what_is_known_to_be_no_mdp_is_refused(monkeypatch) -> None:
     env = make("tabular", 0)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    p = TwoSamplePractical(0.3, 0.1, 2, 2, 3)
+    p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3)
     verdict = SimpleNamespace(holds=False, reason="aliased")
     monkeypatch.setattr("algorithms.two_sample.learner.observed_mdp", lambda e: verdict)
     with pytest.raises(ValueError, match="no MDP over observations: aliased"):
@@ -517,7 +488,7 @@ def test_what_is_known_to_be_no_mdp_is_refused(monkeypatch) -> None:
 def test_parameters_must_fit(sizes, message) -> None:
     env = make("tabular", 0)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    p = TwoSamplePractical(0.3, 0.1, *sizes)
+    p = TwoSamplePracticalParameters(0.3, 0.1, *sizes)
     with pytest.raises(ValueError, match=message):
         two_sample(env, values, policies, p, np.random.default_rng(0))
 
@@ -525,6 +496,6 @@ def test_parameters_must_fit(sizes, message) -> None:
 def test_stochastic_dynamics_are_refused() -> None:
     env = make("lock", 0, switch=0.1)
     values, policies = make_classes(env, "linear", np.random.default_rng(0))
-    p = TwoSamplePractical(0.3, 0.1, 3, 4, env.horizon)
+    p = TwoSamplePracticalParameters(0.3, 0.1, 3, 4, env.horizon)
     with pytest.raises(ValueError, match="stochastic"):
         two_sample(env, values, policies, p, np.random.default_rng(0))

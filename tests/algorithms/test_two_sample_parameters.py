@@ -8,7 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from algorithms.two_sample.claims_constants import exponents
-from algorithms.two_sample.parameters import TwoSamplePractical, TwoSampleTheorem
+from algorithms.two_sample.parameters import (
+    TwoSamplePracticalParameters,
+    TwoSampleTheoremParameters,
+)
 
 epsilons = st.floats(0.001, 0.999)
 sizes = st.integers(1, 30)
@@ -23,7 +26,9 @@ problems = given(epsilons, epsilons, sizes, sizes, sizes, logs, logs)
 def test_formulas(eps, delta, m, k, h, log_g, log_pi) -> None:
     e = Fraction(str(eps))
     for version in ("theorem", "paper"):
-        p = TwoSampleTheorem(eps, delta, m, k, h, log_g, log_pi, version=version)
+        p = TwoSampleTheoremParameters(
+            eps, delta, m, k, h, log_g, log_pi, version=version
+        )
         assert p.n_exp == math.ceil(8 * math.log(4 * m * h / delta) / eps * (1 + 1e-13))
         assert p.n_eval == pytest.approx(32 * math.log(8 * m * h / delta) / eps**2, 1)
         assert p.T_max == m * (k + 1) * (1 + h * p.n_exp)
@@ -51,7 +56,7 @@ def test_erratum_15_the_corrected_constants_give_the_last_line_of_the_proof(
 ) -> None:
     """In rationals: every term of 2H ε_V + H²(2ε_V + √(4M ε_V + 2ε_L) + 8τ)."""
     e = Fraction(str(eps))
-    p = TwoSampleTheorem(eps, delta, m, k, h, log_g, log_pi)
+    p = TwoSampleTheoremParameters(eps, delta, m, k, h, log_g, log_pi)
     # As the proof has it, with perfect oracles: each of three terms is at most ε/24.
     policy, loss = p.T_max * p.tau_V, m * p.tau_L
     assert 6**2 * h**4 * m * policy <= (e / 24) ** 2  # 6H²√(M ε_V)
@@ -79,16 +84,18 @@ def test_erratum_15_the_corrected_constants_give_the_last_line_of_the_proof(
 def test_erratum_15_the_printed_constants_do_not(
     eps, delta, m, k, h, log_g, log_pi
 ) -> None:
-    p = TwoSampleTheorem(eps, delta, m, k, h, log_g, log_pi, version="paper")
+    p = TwoSampleTheoremParameters(eps, delta, m, k, h, log_g, log_pi, version="paper")
     assert p.policy_bound > p.eps / 8
 
 
 def test_erratum_15_at_a_problem_of_usual_size_the_printed_bound_exceeds_epsilon() -> (
     None
 ):
-    printed = TwoSampleTheorem(0.1, 0.1, 3, 10, 5, 5.0, 5.0, version="paper")
+    printed = TwoSampleTheoremParameters(0.1, 0.1, 3, 10, 5, 5.0, 5.0, version="paper")
     assert printed.policy_bound > printed.eps
-    assert TwoSampleTheorem(0.1, 0.1, 3, 10, 5, 5.0, 5.0).policy_bound < Fraction(1, 80)
+    assert TwoSampleTheoremParameters(
+        0.1, 0.1, 3, 10, 5, 5.0, 5.0
+    ).policy_bound < Fraction(1, 80)
 
 
 @settings(deadline=None, max_examples=60)
@@ -98,7 +105,7 @@ def test_erratum_16_draws_suffice_for_the_three_deviations(
     eps, delta, m, k, h, log_g, log_pi
 ) -> None:
     """Hoeffding, and Bernstein with variances of 4K and 16K, a third of δ' each."""
-    p = TwoSampleTheorem(eps, delta, m, k, h, log_g, log_pi)
+    p = TwoSampleTheoremParameters(eps, delta, m, k, h, log_g, log_pi)
     share = math.log(6 * h * p.T_max / delta)  # ln(1/δ'), δ' = δ/(6 H T_max)
     assert float(2 * p.n_train * p.tau**2) >= (math.log(2) + log_g + share) * (1 - 1e-9)
     for accuracy, variance, width, functions in (
@@ -117,14 +124,14 @@ def test_erratum_16_draws_suffice_for_the_three_deviations(
 def test_erratum_14_the_sum_of_the_proof_is_not_that_of_the_theorem() -> None:
     found = exponents("theorem", 10**6)
     assert [round(v) for v in found.values()] == [5, 4, 12, 7]
-    small = TwoSampleTheorem(0.1, 0.1, 10, 10, 10, 1.0, 1.0)
+    small = TwoSampleTheoremParameters(0.1, 0.1, 10, 10, 10, 1.0, 1.0)
     stated = 10**2 * 10**2 * 10**6 / 0.1**4
     logarithms = math.log(10**9) ** 4 * 10**3
     assert small.trajectory_bound > stated * logarithms * 10**6
 
 
 def test_calls() -> None:
-    p = TwoSampleTheorem(0.3, 0.1, 3, 2, 4, 1.0, 1.0)
+    p = TwoSampleTheoremParameters(0.3, 0.1, 3, 2, 4, 1.0, 1.0)
     assert p.call_bounds == {"csc": 48, "ls": 48, "lp": 2 * 3 * 4 * p.T_max}
 
 
@@ -147,7 +154,7 @@ def test_calls() -> None:
 def test_bad_theorem_parameters(change, message) -> None:
     good = {"eps": 0.3, "delta": 0.1, "M": 2, "K": 2, "H": 2, "log_G": 1, "log_Pi": 1}
     with pytest.raises(ValueError, match=message):
-        TwoSampleTheorem(**good | change)
+        TwoSampleTheoremParameters(**good | change)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +172,13 @@ def test_bad_theorem_parameters(change, message) -> None:
 )
 def test_bad_practical_parameters(change, message) -> None:
     with pytest.raises(ValueError, match=message):
-        TwoSamplePractical(0.3, 0.1, 2, 2, 2, **change)
+        TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 2, **change)
 
 
 def test_practical_parameters_are_free() -> None:
-    p = TwoSamplePractical(0.3, 0.1, 2, 3, 2, tau=0.05, n_train=100, max_iterations=5)
+    p = TwoSamplePracticalParameters(
+        0.3, 0.1, 2, 3, 2, tau=0.05, n_train=100, max_iterations=5
+    )
     assert p.tau == Fraction(1, 20)
     assert p.iterations == 5
     # Balanced: n_train is rounded up to a multiple of K.

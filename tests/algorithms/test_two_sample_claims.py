@@ -1,0 +1,46 @@
+"""The ledger's entries about the two-sample algorithm, and the page about it."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from algorithms.claims import registered
+from algorithms.two_sample import claims, claims_constants
+
+PAGE = Path(__file__).parents[2] / "docs" / "two-sample.md"
+ENTRIES = [c for c in registered() if c.id.startswith("two-sample-")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_runs():
+    """One seed instead of six: the long run of ``olivine claims`` has them all."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(claims, "_RUNS", 1)
+    claims._runs.cache_clear()
+    yield
+    patch.undo()
+    claims._runs.cache_clear()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda c: c.id)
+def test_claims_hold(entry) -> None:
+    evidence = entry.check()
+    assert evidence.holds, evidence.text
+    corrected = entry.verdict(evidence) == "holds as corrected"
+    assert corrected is bool(entry.erratum)
+
+
+def test_errata_14_to_16_have_an_entry() -> None:
+    assert claims_constants.SOURCE == claims.SOURCE
+    assert {"14", "15", "16"} <= {e.erratum for e in ENTRIES}
+
+
+def test_the_page_about_the_two_sample_algorithm_runs(tmp_path) -> None:
+    text = PAGE.read_text("utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert blocks
+    script = tmp_path / "two_sample_page.py"
+    script.write_text("\n".join(blocks), "utf-8")
+    names = runpy.run_path(str(script))
+    assert names["result"].succeeded
