@@ -44,7 +44,7 @@ def make_classes(
     rng: np.random.Generator,
     *,
     size: int = 128,
-    bound: float = 4.0,
+    bound: float | None = None,
 ) -> Pair:
     """Make G and Π for an environment, by level.
 
@@ -61,14 +61,17 @@ def make_classes(
         Most members of a finite class of a level (at least 2 local functions a
         state are taken nevertheless).
     bound
-        Largest |θ_i| of linear value functions.
+        Largest |θ_i| of linear value functions. None: 4 where codes have features; 1
+        where observations are features, which is enough for the locks, whose
+        states' mean features are orthonormal. There values are not clipped: with
+        noise only averages over a state's observations can be right.
 
     Raises
     ------
     ValueError
         If the kind does not go with the environment.
     """
-    if isinstance(bound, bool) or not isinstance(bound, int | float):
+    if isinstance(bound, bool) or not isinstance(bound, int | float | None):
         raise ValueError(f"bound: {bound!r} is no number")
     if kind == "tabular":
         return _tabular(environment)
@@ -129,17 +132,19 @@ def _tabular(environment: Environment) -> Pair:
     )
 
 
-def _linear(environment: Environment, bound: float) -> Pair:
+def _linear(environment: Environment, bound: float | None) -> Pair:
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
         source: Any = environment.space(h).dimension
-        if source is None:
+        listed = source is None
+        if listed:
             if environment.features is None:
                 raise ValueError(
                     f"classes: linear needs features, {environment.name!r} has none"
                 )
             source = environment.features[h - 1]
-        values.append(LinearValueClass(source, bound=bound))
+        largest = bound if bound is not None else 4.0 if listed else 1.0
+        values.append(LinearValueClass(source, bound=largest, clipped=listed))
         policies.append(LinearPolicyClass(source, environment.n_actions))
     return ValueClassByLevel(values), PolicyClassByLevel(policies)
 

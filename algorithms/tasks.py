@@ -6,8 +6,9 @@ read the task's settings, draw its classes and check that they are realizable.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from algorithms.assumptions.closure import COMPLETENESS, complete_classes
@@ -56,9 +57,23 @@ SETTINGS = (
 
 
 def choose_parameters(
-    task: Task, algorithm: str, log_sizes: Callable[[], tuple[float, float]]
+    task: Task,
+    algorithm: str,
+    log_sizes: Callable[[], tuple[float, float]],
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> Parameters:
-    """Parameters for a task; ``log_sizes`` is asked only for a theorem's.
+    """Parameters for a task.
+
+    Parameters
+    ----------
+    task
+        Kind of parameters, accuracies, settings.
+    algorithm
+        Whose constants.
+    log_sizes
+        Gives ln |G| and ln |Π|; asked only for a theorem's constants.
+    defaults
+        Practical parameters that settings may override.
 
     Raises
     ------
@@ -72,7 +87,13 @@ def choose_parameters(
     k, h = environment.n_actions, environment.horizon
     if task.parameters == "practical":
         return PracticalParameters(
-            task.epsilon, task.delta, m, k, h, algorithm=algorithm, **chosen
+            task.epsilon,
+            task.delta,
+            m,
+            k,
+            h,
+            algorithm=algorithm,
+            **{**defaults, **chosen},
         )
     if chosen:
         raise ValueError(

@@ -43,6 +43,12 @@ class Parameters:
         Whether each action is taken equally often in a stored data set (n_train
         rounded up to a multiple of K) instead of drawn uniformly: the same
         expectations with less noise, but not what the theorem analyses.
+    n_fresh
+        Fresh trajectories on which Ṽ is measured: the path, and then the policy
+        that was best on the data set. None: Ṽ is its value on the data set itself.
+        The paper does that. It is a maximum, too high by about √(dK/n_train) where
+        policies have d parameters an action, and the excess adds up over levels; a
+        theorem's n_train makes it negligible.
     clip
         Whether Ṽ is clipped to [0, 1], where V* lies. The paper does not.
     fall_back
@@ -71,6 +77,7 @@ class Parameters:
     slack: Fraction | None = None
     repeat_paths: bool = True
     balanced: bool = False
+    n_fresh: int | None = None
     clip: bool = False
     fall_back: bool = False
     version: str = "practical"
@@ -89,8 +96,9 @@ class Parameters:
                 f"n_eval: {self.n_eval} is below n_exp = {self.n_exp}, but the paths "
                 "explored are the first n_exp of the n_eval trajectories"
             )
-        if self.max_iterations is not None:
-            check_count("max_iterations", self.max_iterations)
+        for name in ("max_iterations", "n_fresh"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         if self.slack is not None and self.slack < 0:
             raise ValueError(f"slack: {self.slack} is negative")
 
@@ -121,9 +129,13 @@ class Parameters:
 
     @property
     def trajectory_bound(self) -> int:
-        """Return the proof's own sum, H T n_train + K H T n_test + M H n_eval."""
+        """Return the proof's own sum, H T n_train + K H T n_test + M H n_eval.
+
+        Fresh trajectories, which the proof does not know, come on top.
+        """
         calls = self.H * self.T_max
         train = -(-self.n_train // self.K) * self.K if self.balanced else self.n_train
+        train += self.n_fresh or 0
         learning = calls * train + self.K * calls * self.n_test
         return learning + self.iterations * self.n_eval
 
@@ -160,6 +172,7 @@ class Parameters:
             "phi_1": float(self.phi(1)),
             "n_test": self.n_test,
             "n_train": self.n_train,
+            "n_fresh": self.n_fresh,
             "n_exp": self.n_exp,
             "n_eval": self.n_eval,
             "T_max": self.T_max,

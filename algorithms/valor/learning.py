@@ -11,9 +11,11 @@ from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
 from algorithms.tasks import SETTINGS, choose_parameters, classes_of, log_sizes
 from algorithms.valor.constrained import valor_constrained
+from algorithms.valor.linear_defaults import linear_defaults
 from algorithms.valor.monitors import ValorMonitors
 from algorithms.valor.pooled import valor
 
+FRESH = {"n_fresh": "fresh trajectories to measure a learned value on"}
 REALIZABILITY = ("policy-realizability", "value-realizability")
 
 
@@ -23,7 +25,13 @@ def _runner(
     def run(task: Task) -> LearningResult:
         require_deterministic(task.environment, name)
         values, policies = classes_of(task)
-        parameters = choose_parameters(task, name, lambda: log_sizes(values, policies))
+        linear = task.classes == "linear"
+        parameters = choose_parameters(
+            task,
+            name,
+            lambda: log_sizes(values, policies),
+            linear_defaults(task.environment, task.epsilon) if linear else {},
+        )
         monitors = ValorMonitors(task.environment, values, policies, parameters)
         result = learn(
             task.environment,
@@ -43,7 +51,7 @@ register(
         VALOR,
         "values stored locally, pooled policy step (Algorithms 1 to 3)",
         _runner(VALOR, valor),
-        settings=SETTINGS,
+        settings=SETTINGS | FRESH,
         assumptions=REALIZABILITY,
     )
 )
@@ -52,7 +60,7 @@ register(
         CONSTRAINED,
         "VALOR with a constrained policy step (Algorithm 4)",
         _runner(CONSTRAINED, valor_constrained),
-        settings=SETTINGS,
+        settings=SETTINGS | FRESH,
         assumptions=REALIZABILITY,
     )
 )

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
+from algorithms.columns import group_sums
 from algorithms.data import EmpiricalMeasure, pool
 from algorithms.environments.protocol import Environment
 from algorithms.events import (
@@ -41,7 +42,7 @@ from algorithms.events import (
     Triple,
 )
 from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.ledger import guard
+from algorithms.oracles.ledger import guard, reveal
 from algorithms.oracles.results import CscResult
 from algorithms.parameters import Parameters
 from algorithms.valor.consensus import ConsensusPrograms
@@ -109,7 +110,6 @@ class LocalValues:
         EventFailedError
             If something happens that cannot happen in event E.
         """
-        h = len(path) + 1
         self._enter(path)
         tests = [  # line 3: for a in A
             self._consensus(path, a) for a in range(self.parameters.K)
@@ -117,16 +117,7 @@ class LocalValues:
         futures = tuple(test.value for test in tests)
         # Line 11: D̃, n_train trajectories with p and a_h uniform.
         data = self._sample(path)
-        # Line 12: Ṽ = max over Π_h of V_D̃(π; {V_a}), by CSC.
-        found = csc(
-            self.policy_class.at_level(h),
-            data,
-            self.costs(data, futures),
-            epsilon_sub=float(self.parameters.eps_sub),
-        )
-        value = -_cost(found)
-        if self.parameters.clip:
-            value = min(max(value, Fraction(0)), Fraction(1))
+        value = self._value(path, data, futures)  # line 12
         triple = Triple(path, data, value, futures, tuple(tests))
         self._store(triple)  # line 13
         return triple.value  # line 14
@@ -153,6 +144,47 @@ class LocalValues:
                 for a in range(parameters.K)
             ]
         )
+
+    def _value(
+        self, path: Path, data: EmpiricalMeasure, futures: Sequence[Fraction]
+    ) -> Fraction:
+        """Line 12: Ṽ = max over Π_h of V_D̃(π; {V_a}), by CSC.
+
+        Or the maximiser's value on fresh trajectories, if parameters want some.
+        """
+        h = len(path) + 1
+        found = csc(
+            self.policy_class.at_level(h),
+            data,
+            self.costs(data, futures),
+            epsilon_sub=float(self.parameters.eps_sub),
+        )
+        fresh = self.parameters.n_fresh
+        if fresh is None:
+            value = -_cost(found)
+        else:
+            value = self._measure(path, found.policy, futures, fresh)
+        if self.parameters.clip:
+            value = min(max(value, Fraction(0)), Fraction(1))
+        return value
+
+    def _measure(
+        self, path: Path, policy: Any, futures: Sequence[Fraction], fresh: int
+    ) -> Fraction:
+        """Average of r_h + V_a where the policy takes a_h after the path."""
+        # The environment, not the algorithm, plays the policy.
+        played = self.environment.sample(
+            path, fresh, self.rng, action=reveal(policy), successors=False
+        )
+        actions, rewards = _decisions(played)
+        weights = group_sums(
+            played.weights, actions, self.parameters.K, played.total_weight
+        )
+        gained = sum(
+            (int(w) * v for w, v in zip(weights.tolist(), futures, strict=True)),
+            Fraction(0),
+        )
+        return Fraction(played.expectation(rewards)) + gained / played.total_weight
 
     def _consensus(self, path: Path, action: int) -> ConsensusTest:
         """Lines 4 to 9: V_a by consensus or by descent."""
@@ -190,11 +222,7 @@ class LocalValues:
         self, data: EmpiricalMeasure, futures: Sequence[Fraction]
     ) -> NDArray[Any]:
         """Costs on D whose average is -V_D(π; {V_a}): -K 1{a}(r + V_a)."""
-        actions, returns = data.actions, data.rewards
-        if actions is None or returns is None:
-            raise ValueError("data: actions or rewards are missing")
-        if not 0 <= returns.min() <= returns.max() <= 1:
-            raise ValueError("rewards: outside [0, 1]")
+        actions, returns = _decisions(data)
         table = np.array(futures, dtype=object)
         if self.parameters.eps_sub < _FLOAT_COSTS:
             gains = data.exact_rewards + table[actions]
@@ -222,6 +250,17 @@ class LocalValues:
         return csc(
             policies, data, zero, epsilon_sub=float(self.parameters.eps_sub)
         ).policy
+
+
+def _decisions(
+    data: EmpiricalMeasure,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Actions and rewards, checked."""
+    if data.actions is None or data.rewards is None:
+        raise ValueError("data: actions or rewards are missing")
+    if not 0 <= data.rewards.min() <= data.rewards.max() <= 1:
+        raise ValueError("rewards: outside [0, 1]")
+    return data.actions, data.rewards
 
 
 def _cost(found: CscResult) -> Fraction:
