@@ -252,9 +252,12 @@ def _show(record: Mapping[str, Any]) -> None:
         )
     )
     calls = ", ".join(f"{n} {kind}" for kind, n in record["calls"].items() if n)
+    work = [f"{calls} calls"] if calls else []
+    if record["enumerated"]:
+        work.append(f"{record['enumerated']} functions evaluated on a data set")
     console.print(
         Text(
-            f"  {record['trajectories']:.3g} trajectories, {calls} calls, "
+            f"  {record['trajectories']:.3g} trajectories, {', '.join([*work, ''])}"
             f"{record['seconds']:.3f} s, seed {record['seed']}"
         )
     )

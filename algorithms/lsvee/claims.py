@@ -193,7 +193,7 @@ def _average() -> Evidence:
     "lsvee-enumerates",
     source=f"{SECTION} (no efficient solution is obvious for LSVEE's problems)",
     statement="LSVEE as stated evaluates every surviving function on every data set, "
-    "at least 2N in all for H > 1. VALOR, on the same functions taken apart into values "
+    "at least 2N in all for H > 1. VALOR, on these functions taken apart into values "
     "and policies, calls 2K LP oracles and one CSC oracle a learned state and H more, "
     "whatever N.",
     method="monitored in runs",

@@ -61,3 +61,10 @@ def test_stochastic_dynamics_are_refused() -> None:
     done = olivine("learn", "lsvee", "--env", "threesat")
     assert done.status == 2
     assert "stochastic" in done.err
+
+
+def test_what_is_shown() -> None:
+    done = olivine("learn", "lsvee", "--env", "random-finite")
+    assert done.status == 0
+    assert "functions evaluated on a data set, " in done.out
+    assert " calls" not in done.out
