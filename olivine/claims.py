@@ -33,6 +33,7 @@ MODULES = (
     "algorithms.oracles.claims",
     "algorithms.assumptions.claims",
     "algorithms.olive.claims",
+    "algorithms.olive.claims_learning",
     "algorithms.valor.claims",
     "algorithms.two_sample.claims",
     "algorithms.two_sample.claims_constants",

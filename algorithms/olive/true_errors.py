@@ -105,7 +105,7 @@ class TrueErrors:
 
     def error(self, pair: Pair, rolled_in: Pair, level: int) -> Fraction:
         """Average Bellman error of a pair at a level after another pair's policy."""
-        vector = self._vector(pair, level)
+        vector = self.by_state(pair, level)
         met = self.states(rolled_in, level)
         return sum((share * vector[s] for s, share in met.items()), _ZERO)
 
@@ -122,8 +122,8 @@ class TrueErrors:
             met = ahead
         return met
 
-    def _vector(self, pair: Pair, level: int) -> list[Fraction]:
-        """Compute the error of a pair given each hidden state of a level."""
+    def by_state(self, pair: Pair, level: int) -> list[Fraction]:
+        """Average Bellman error of a pair given each hidden state of a level."""
         key = id(pair), level  # beside the pair, so that the id stays its own
         if key not in self._vectors:
             self._vectors[key] = pair, self._new_vector(pair, level)

@@ -1,0 +1,40 @@
+"""The ledger's entries about OLIVE as a learning algorithm, and the page about it."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from algorithms.claims import registered
+from algorithms.olive import claims_learning
+
+PAGE = Path(__file__).parents[2] / "docs" / "olive.md"
+NAMES = {
+    "olive-bellman-rank",
+    "olive-constants",
+    "olive-good-event",
+    "olive-q-functions-as-pairs",
+    "olive-stochastic-dynamics",
+}
+ENTRIES = [c for c in registered() if c.id in NAMES]
+
+
+def test_all_are_registered() -> None:
+    assert {entry.id for entry in ENTRIES} == NAMES
+    assert claims_learning.__doc__
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda c: c.id)
+def test_claims_hold(entry) -> None:
+    evidence = entry.check()
+    assert evidence.holds, evidence.text
+    assert entry.verdict(evidence) == "holds"
+
+
+def test_the_page_about_olive_runs(tmp_path) -> None:
+    text = PAGE.read_text("utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    script = tmp_path / "olive_page.py"
+    script.write_text("\n".join(blocks), "utf-8")
+    names = runpy.run_path(str(script))
+    assert names["result"].status == names["exact"].status == "finished"
