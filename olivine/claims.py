@@ -37,6 +37,7 @@ MODULES = (
     "algorithms.valor.claims",
     "algorithms.two_sample.claims",
     "algorithms.two_sample.claims_constants",
+    "algorithms.global_policy.claims",
     "algorithms.lsvee.claims",
     "algorithms.lsvee.claims_constants",
     "reduction.claims",

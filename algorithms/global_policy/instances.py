@@ -26,6 +26,13 @@ from algorithms.valor.instances import Instance
 
 HALF = Fraction(1, 2)
 
+_UNIT = 2000
+"""Rewards are multiples of 1/2000: laws of returns have a cell for each multiple."""
+
+
+def _rounded(value: Fraction) -> Fraction:
+    return Fraction(round(value * _UNIT), _UNIT)
+
 
 def known_values(environment: Environment) -> ValueClassByLevel:
     """G_h = {g*} at every level: nothing is as easy to mistake for a learned state.
@@ -89,12 +96,14 @@ def overpruned(parameters: GlobalPolicyParameters) -> Instance:
     Parameters
     ----------
     parameters
-        Constants that it is made for, M = K = 2 and H ≥ 2.
+        Constants that it is made for, M = K = 2, H ≥ 2, and τ_val at least 1/250, so
+        that margins of τ_val/8 are more than what rounding takes.
     """
     tau, phi = parameters.tau_val, parameters.phi(2)
-    little, w = tau / 50, 3 * tau
+    little, w = tau / 8, 3 * tau
     at_p = w - 2 * tau + little, w + phi + 4 * tau - little
-    return two_states([Fraction(0), 3 * tau, w, w, *at_p], parameters.H)
+    rewards = [Fraction(0), 3 * tau, w, w, *at_p]
+    return two_states([_rounded(r) for r in rewards], parameters.H)
 
 
 def pruned_then_learned() -> Instance:
@@ -122,6 +131,59 @@ def pruned_then_learned() -> Instance:
             [
                 TabularPolicyClass(1, 3),
                 FinitePolicyClass([[0, 0, 0], [0, 1, 1], [0, 0, 1]], 3),
+            ]
+        ),
+    )
+
+
+def stale(parameters: GlobalPolicyParameters) -> Instance:
+    """Make an instance in which a learned state loses more than φ_2 for a while.
+
+    At level 3 c1 and c2 are pruned by comparison with u; the policy is bad at c1 and
+    good at c2, so that q at level 2, learned, goes to c2. Then q' is to be learned,
+    whose child s is new: the policy of level 3 changes, c2 becomes bad too (as much
+    as its test allows), and q still goes there. Only when q' has been learned is the
+    policy of level 2 fitted again.
+
+    Parameters
+    ----------
+    parameters
+        Constants that it is made for: M ≥ 4, K = H = 3, small enough for
+        φ_2 + 30τ_val ≤ 7/10, and τ_val at least 1/250.
+    """
+    tau, phi = parameters.tau_val, parameters.phi(3)
+    little, w = tau / 8, Fraction(1, 10)
+    bad = _rounded(w - 2 * tau + little)
+    good = _rounded(w + phi + 4 * tau - little)
+    s = _rounded(w + parameters.phi(2) + 30 * tau)
+    zero = Fraction(0)
+    at_q: list[Any] = [zero, good - bad - _rounded(tau / 2), zero]
+    none: list[Any] = [zero, zero, zero]
+    environment = from_lists(
+        [
+            [("root", {"x": 1}, {"x": none}, ["q", "q'", "q'"])],
+            [
+                ("q", {"y1": 1}, {"y1": at_q}, ["u", "c1", "c2"]),
+                ("q'", {"y2": 1}, {"y2": none}, ["s", "u", "u"]),
+            ],
+            [
+                ("u", {"zu": 1}, {"zu": [w, w, w]}, []),
+                ("c1", {"z1": 1}, {"z1": [bad, good, 0]}, []),
+                ("c2", {"z2": 1}, {"z2": [good, bad, 0]}, []),
+                ("s", {"zs": 1}, {"zs": [0, s, 0]}, []),
+            ],
+        ],
+        "stale",
+    )
+    members = [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
+    return Instance(
+        environment,
+        known_values(environment),
+        PolicyClassByLevel(
+            [
+                TabularPolicyClass(1, 3),
+                TabularPolicyClass(2, 3),
+                FinitePolicyClass(members, 3),
             ]
         ),
     )
