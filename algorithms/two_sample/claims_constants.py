@@ -6,6 +6,7 @@ These need no runs; those that do are in `claims`.
 from __future__ import annotations
 
 import math
+import operator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -19,11 +20,22 @@ from algorithms.classes import (
     identity_kernel,
 )
 from algorithms.data import EmpiricalMeasure
+from algorithms.environments.finite_truth import FiniteTruth
+from algorithms.events import Path
 from algorithms.oracles.discrepancy import mean_discrepancy
+from algorithms.oracles.ledger import reveal
+from algorithms.two_sample.deviations import (
+    policy_value_deviation,
+    squared_loss_deviation,
+)
+from algorithms.two_sample.differences import differences
+from algorithms.two_sample.instances import outvoted
 from algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
+from algorithms.valor.deviations import largest_value_deviation, value_differences
+from algorithms.valor.instances import Instance
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
 _DELTA = 0.1
@@ -130,6 +142,55 @@ def _constants() -> Evidence:
         f"{len(grid)} problems: corrected at most {float(worst):.4f} ε; printed "
         f"{float(least):.2f} ε to {float(most):.0f} ε",
     )
+
+
+@claim(
+    "two-sample-outvoted",
+    source=f"{SOURCE}, Proposition on learned values (as printed)",
+    statement="As printed, V*(s) - Q*(s, π̂_H) ≤ 2Mτ_V in learned states of the last "
+    "level, the proposition is false: data sets within all three accuracies, 100 of "
+    "one state and one of another, give a policy that loses 100 τ_V at the latter. "
+    "2 T_max τ_V holds.",
+    method="exact",
+    erratum="15",
+)
+def _outvoted() -> Evidence:
+    found = outvoted()
+    run, p = found.run, found.run.parameters
+    worst = [Fraction(0)] * 3
+    for data, path in zip(run.learned[1], found.paths, strict=True):
+        deviations = _largest_deviations(found.made, data, path)
+        worst = list(map(max, worst, deviations))
+    inside = all(map(operator.le, worst, (p.tau, p.tau_V, p.tau_L)))
+    chosen = reveal(run.policy_step(2, None))(np.array([1])).tolist()
+    lost = found.loss if chosen == [1] else Fraction(0)
+    printed, right = 2 * p.M * p.tau_V, p.loss_bound(2)
+    return Evidence(
+        inside and len(run.learned[1]) <= p.T_max and printed < lost <= right,
+        f"{len(run.learned[1])} sets inside event E; loses {float(lost):.3g}, printed "
+        f"bound {float(printed):.3g}, corrected {float(right):.3g}",
+    )
+
+
+def _largest_deviations(
+    made: Instance, data: EmpiricalMeasure, path: Path
+) -> list[Fraction]:
+    """Bound those of means, policy values and losses from above."""
+    truth = made.environment.truth
+    if not isinstance(truth, FiniteTruth):
+        raise ValueError("environment: observations are not finite")
+    h = len(path) + 1
+    found = differences(data, truth, path, made.environment.n_actions)
+    values, policies = made.values.at_level(h), made.policies.at_level(h)
+    following = made.values.at_level(h + 1)
+    means = largest_value_deviation(
+        values, value_differences(data, truth.observation_probabilities(path))
+    )
+    return [
+        Fraction(1) if means is None else means,
+        policy_value_deviation(found, policies, following).upper,
+        squared_loss_deviation(found, values, policies, following).upper,
+    ]
 
 
 @claim(

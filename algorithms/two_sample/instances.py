@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from algorithms.classes import (
+    FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     TabularPolicyClass,
@@ -15,7 +17,10 @@ from algorithms.classes import (
     ValueClass,
     ValueClassByLevel,
 )
+from algorithms.data import EmpiricalMeasure
 from algorithms.environments.finite_lists import from_lists
+from algorithms.two_sample.learner import TwoSampleLearner
+from algorithms.two_sample.parameters import TwoSamplePracticalParameters
 from algorithms.valor.instances import Instance
 
 HALF = Fraction(1, 2)
@@ -46,6 +51,77 @@ def unlearned() -> Instance:
         ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.5, 0.5]])]),
         PolicyClassByLevel([TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Outvoted:
+    """A run with data sets made by hand, all of them inside event E.
+
+    Attributes
+    ----------
+    made
+        Environment and classes.
+    run
+        Level 2 has its learned sets.
+    paths
+        Where each of these comes from, in order.
+    loss
+        What the wrong policy loses at the state of the last one.
+    """
+
+    made: Instance
+    run: TwoSampleLearner
+    paths: tuple[tuple[int, ...], ...]
+    loss: Fraction
+
+
+def outvoted(copies: int = 100) -> Outvoted:
+    """Make learned sets within τ_V that let one state lose copies · τ_V.
+
+    At level 2 = H there are two states and two policies, constant ones. In the
+    first state both get 1/2; in the second, action 0 gets more. The first has
+    `copies` data sets in which action 1 was drawn a little more often, as τ_V
+    allows: it looks better by almost 2τ_V in each. Pooled, these outvote the only data
+    set of the second state (erratum 15: the sum is over learned sets, of which
+    there can be T_max, not over M val sets). G and Π are complete.
+
+    Parameters
+    ----------
+    copies
+        Data sets of the first state, 1..125 (with one more, T_max).
+    """
+    if not 1 <= copies <= 125:
+        raise ValueError(f"copies: {copies} is not in 1..125")
+    accuracy = Fraction(1, 1000)
+    loss = copies * accuracy  # half of what the copies gain together
+    environment = from_lists(
+        [
+            [("s0", {"s": 1}, {"s": [0, 0]}, ["often", "rare"])],
+            [
+                ("often", {"x": 1}, {"x": [HALF, HALF]}, []),
+                ("rare", {"y": 1}, {"y": [HALF + loss, HALF]}, []),
+            ],
+        ],
+        "outvoted",
+    )
+    constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
+    parameters = TwoSamplePracticalParameters(
+        0.2, 0.1, 2, 2, 2, tau=0.01, tau_V=accuracy, tau_L=0.01
+    )
+    made = Instance(
+        environment,
+        ValueClassByLevel([TabularValueClass(1), TabularValueClass(2)]),
+        PolicyClassByLevel([TabularPolicyClass(1, 2), constant]),
+    )
+    rng = np.random.default_rng(0)
+    run = TwoSampleLearner(environment, made.values, made.policies, parameters, rng)
+    # K P_D(a) r = 1/2 ± 0.99 τ_V.
+    biased = EmpiricalMeasure(
+        [0, 0], actions=[0, 1], rewards=[HALF, HALF], weights=[49901, 50099]
+    )
+    fair = EmpiricalMeasure([1, 1], actions=[0, 1], rewards=[HALF + loss, HALF])
+    run.learned[1] += [*[biased] * copies, fair]
+    return Outvoted(made, run, (*[(0,)] * copies, (1,)), loss)
 
 
 def amplified(eps: Fraction = Fraction(3, 10)) -> Instance:

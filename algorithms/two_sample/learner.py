@@ -187,8 +187,8 @@ class TwoSampleLearner:
         values: list[Any] = []
         following: Any = None  # ĝ_{H+1} = 0
         for h in range(self.horizon, 0, -1):  # for h = H:1
-            policy = self._policy(h, following)
-            following = self._value(h, policy, following)
+            policy = self.policy_step(h, following)
+            following = self.value_step(h, policy, following)
             policies.insert(0, policy)
             values.insert(0, following)
         # V̂* = E_D[ĝ_1(x_1)], D the only data set of D^val_1
@@ -199,8 +199,16 @@ class TwoSampleLearner:
                 observer.fitted(Fit(tuple(policies), tuple(values), estimate))
         return policies, estimate
 
-    def _policy(self, h: int, following: Any) -> Any:
-        """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1})."""
+    def policy_step(self, h: int, following: Any) -> Any:
+        """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1}).
+
+        Parameters
+        ----------
+        h
+            Level, 1-based, with a learned set.
+        following
+            ĝ_{h+1}; None: 0.
+        """
         p, data = self.parameters, _pooled(self.learned[h - 1])
         accuracy = p.oracle_share * p.tau_V
         ahead = _ahead(data, following)
@@ -213,8 +221,16 @@ class TwoSampleLearner:
         policies = self._policies.at_level(h)
         return csc(policies, data, costs, epsilon_sub=float(accuracy)).policy
 
-    def _value(self, h: int, policy: Any, following: Any) -> Any:
-        """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1})."""
+    def value_step(self, h: int, policy: Any, following: Any) -> Any:
+        """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1}).
+
+        Parameters
+        ----------
+        h
+            Level, 1-based, with a val set.
+        policy, following
+            π̂_h, and ĝ_{h+1}; None: 0.
+        """
         p, data = self.parameters, _pooled(self.val[h - 1])
         taken = evaluate(policy, data.observations) == _actions(data)
         return least_squares(

@@ -33,7 +33,7 @@ from algorithms.two_sample import (
     two_sample,
 )
 from algorithms.two_sample.claims_constants import printed_depth
-from algorithms.two_sample.instances import amplified, unlearned
+from algorithms.two_sample.instances import amplified, outvoted, unlearned
 from algorithms.two_sample.learner import TwoSampleLearner
 from algorithms.two_sample.observed_mdp import observed_mdp
 from algorithms.two_sample.steps import TwoSampleObserver
@@ -401,6 +401,21 @@ def test_errors_double_level_by_level() -> None:
     for earlier, later in itertools.pairwise(errors):
         assert earlier == pytest.approx(1.99 * later)
     assert errors[0] > 0.33
+
+
+def test_erratum_15_learned_sets_can_outvote_a_state() -> None:
+    """The printed bound, 2M τ_V, counts M sets; there are 101."""
+    found, rare = outvoted(), np.array([1])
+    p, (x, y) = found.run.parameters, (found.made.environment.truth.values(2))
+    assert y - x == found.loss
+    policy = reveal(found.run.policy_step(2, None))
+    assert policy(rare).tolist() == [1]
+    assert 2 * p.M * p.tau_V < found.loss <= p.loss_bound(2)
+    few = outvoted(copies=1)  # two sets: the bound for M sets is right
+    lost = few.loss if reveal(few.run.policy_step(2, None))(rare).tolist() == [1] else 0
+    assert lost <= 2 * p.M * p.tau_V
+    with pytest.raises(ValueError, match="copies"):
+        outvoted(copies=126)
 
 
 @pytest.mark.parametrize("eps", [Fraction(0), Fraction(1, 2)])
