@@ -41,6 +41,8 @@ MODULES = (
     "algorithms.lsvee.claims",
     "algorithms.lsvee.claims_constants",
     "reduction.claims",
+    "algorithms.barriers.claims",
+    "algorithms.barriers.claims_exploration",
 )
 
 

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from olivine import __version__
+from olivine.barrier import barrier
 from olivine.check import check
 from olivine.claims import claims
 from olivine.common import ExitStatus, describe, drop_stdout, say
@@ -73,6 +74,7 @@ for _verb in (
     learn,
     contrast,
     multi,
+    barrier,
     claims,
     report,
 ):

@@ -97,10 +97,18 @@ STATEMENTS = _numbered(
             "olive-nphard-f-simple",
         ),
         ("Theorem", "OLIVE's program is NP-hard, Q-functions", "olive-nphard-f"),
-        ("Definition", "Bellman backup algorithm", ""),
-        ("Theorem", "the backup barrier", ""),
-        ("Proposition", "average constraints stop exploring", ""),
-        ("Proposition", "square loss of g*", ""),
+        ("Definition", "Bellman backup algorithm", "bellman-backup"),
+        (
+            "Theorem",
+            "the backup barrier",
+            "backup-barrier backup-barrier-slud backup-barrier-ties",
+        ),
+        (
+            "Proposition",
+            "average constraints stop exploring",
+            "average-barrier average-barrier-balanced",
+        ),
+        ("Proposition", "square loss of g*", "square-loss-barrier"),
     ]
 )
 """All of them, in the paper's order."""
