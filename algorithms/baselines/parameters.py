@@ -22,9 +22,9 @@ g being counted as free of each other.
 
 Bellman backups. They sample every state, so no K^H: V* - V^π̂ ≤ H p + H(H-1) v, where
 p bounds the loss of π̂_h and v the error of ĝ_h against r + ĝ_{h+1}(x') under π̂_h, in
-any state. Where the best backup of every g is in the classes (policy-value
-completeness), what π̂_h loses adds to the squared error of ĝ_h; so each of the two gets
-half of v², over at most M states: v = ε/(2H²), dev = v²/(8M), ε_sub = v²/(4M) (then
+any state. Where the best backup of every g, clipped to [0, 1], is in the classes
+(policy-value completeness, or clipped), what π̂_h loses adds to the squared error of
+ĝ_h; so each of the two gets half of v², over at most M states: v = ε/(2H²), dev = v²/(8M), ε_sub = v²/(4M) (then
 p ≤ v²/2 < ε/(2H)); ranges up to 6K; n = 36K² L/(2 dev²), L = ln(8MH|G||Π|/δ). Without
 completeness no size polynomial in H is enough (paper, appendix Additional Barriers,
 theorem on Bellman backups).
