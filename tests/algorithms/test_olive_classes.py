@@ -262,20 +262,27 @@ def test_classes_that_do_not_fit_are_refused() -> None:
 
 
 def test_a_class_without_the_optimum_runs_out() -> None:
+    """What promises more than there is is ruled out, until nothing is left."""
     environment = make("random-finite", 0)
-    functions = make_q_class(environment, np.random.default_rng(1))
+    right = [environment.truth.q_values(h) for h in (1, 2, 3)]
+    tables = [
+        [right[0] / 2 + Fraction(promise, 10) for promise in (4, 5, 6)],
+        [right[1]] * 3,
+        [right[2]] * 3,
+    ]
+    functions = FiniteQClass([np.array(table) for table in tables])
+    assert optimal_member(functions, environment) is None
     layered = LayeredEnvironment(environment, functions)
-    members = layered.pairs(functions)
-    del members[optimal_member(functions, environment)]
-    # Of the others, all with a wrong value at the start.
-    wrong = [p for p in members if p.value(0) != environment.truth.values(1)[0]]
     many = OliveParameters(Fraction(1, 10**4), Fraction(1, 10**3), 10**9, 10**9, 10**12)
     result = olive_sampled(
-        layered, many, np.random.default_rng(2), optimiser=FinitePairs(wrong)
+        layered,
+        many,
+        np.random.default_rng(2),
+        optimiser=FinitePairs(layered.pairs(functions)),
     )
-    assert result.status in ("no pair left", "finished")
-    if result.status == "finished":  # then its own values are right along its way
-        assert abs(result.rounds[-1].total_error) <= Fraction(1, 10**3)
+    assert result.status == "no pair left"
+    assert result.policy is None
+    assert {r.level for r in result.rounds} == {1}
 
 
 @settings(max_examples=8, deadline=None)
@@ -340,7 +347,6 @@ def test_all_levels_at_once_adds_more_and_loses_no_pair_that_is_right() -> None:
         assert run.status == "finished"
         assert all(len(r.added) == added for r in run.rounds[:-1])
         assert run.program.is_feasible(best)
-    assert len(runs[1].rounds) <= len(runs[0].rounds)
 
 
 def test_every_small_class_of_q_functions() -> None:

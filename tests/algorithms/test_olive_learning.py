@@ -234,9 +234,14 @@ def test_what_does_not_fit_is_refused_before_the_run() -> None:
 # Of 100 random environments a share of at least 1 − δ ---------------------------------
 
 
-@pytest.mark.parametrize("classes", ["finite", "tabular"])
 @pytest.mark.parametrize(
-    "count", [8, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
+    ("classes", "count"),
+    [
+        ("finite", 8),
+        ("tabular", 3),
+        pytest.param("finite", 100, marks=pytest.mark.long),
+        pytest.param("tabular", 100, marks=pytest.mark.long),
+    ],
 )
 def test_random_environments_at_the_theorems_constants(classes, count) -> None:
     """Classes that hold (V*, π*): ε-optimal, monitors clean."""
