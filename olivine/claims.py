@@ -40,6 +40,7 @@ MODULES = (
     "algorithms.global_policy.claims",
     "algorithms.lsvee.claims",
     "algorithms.lsvee.claims_constants",
+    "algorithms.baselines.claims",
     "reduction.claims",
     "algorithms.barriers.claims",
     "algorithms.barriers.claims_exploration",
