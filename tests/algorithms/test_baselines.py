@@ -201,7 +201,7 @@ def test_complete_finite_classes_through_the_registry(name) -> None:
 
 @pytest.mark.parametrize("name", ["psdp", "fqi", "backup"])
 def test_monitors_notice_what_is_not_so(name) -> None:
-    """A worse policy than the one that was fitted, one more trajectory and call."""
+    """A worse policy than the one that was fitted, a wrong estimate, wrong counts."""
     env = make("tabular", 0)
     rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
@@ -215,6 +215,7 @@ def test_monitors_notice_what_is_not_so(name) -> None:
     false = dataclasses.replace(
         result,
         policies=tuple(worst),
+        estimate=Fraction(2),
         trajectories=parameters.trajectory_bound + 1,
         calls={"csc": 4, "ls": 7},
     )
