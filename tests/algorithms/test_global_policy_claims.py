@@ -1,0 +1,44 @@
+"""The ledger's entries about the global policy algorithm, and the page about it."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from algorithms.claims import registered
+from algorithms.global_policy import claims
+
+PAGE = Path(__file__).parents[2] / "docs" / "global-policy.md"
+ENTRIES = [c for c in registered() if c.id.startswith("global-policy-")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_runs():
+    """One seed instead of six: the long run of ``olivine claims`` has them all."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(claims, "_RUNS", 1)
+    claims._runs.cache_clear()
+    yield
+    patch.undo()
+    claims._runs.cache_clear()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda c: c.id)
+def test_claims_hold(entry) -> None:
+    evidence = entry.check()
+    assert evidence.holds, evidence.text
+    corrected = entry.verdict(evidence) == "holds as corrected"
+    assert corrected is bool(entry.erratum)
+
+
+def test_errata_17_and_18_have_an_entry() -> None:
+    assert {e.erratum for e in ENTRIES if e.erratum} == {"17", "18"}
+
+
+def test_the_page_runs(tmp_path) -> None:
+    text = PAGE.read_text("utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    script = tmp_path / "global_policy_page.py"
+    script.write_text("\n".join(blocks), "utf-8")
+    names = runpy.run_path(str(script))
+    assert names["result"].succeeded
