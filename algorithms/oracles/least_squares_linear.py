@@ -3,8 +3,8 @@
 The program is: minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1
 at every observation and |θ_k| ≤ B. It is solved by cutting planes: solve with
 the constraints found so far, add those the solution violates, repeat. With few
-features few constraints bind. Each subproblem is a least-distance programme,
-solved by non-negative least squares (Lawson and Hanson 1974, chapter 23).
+features few constraints bind. Each subproblem is a `LeastDistance` program.
+Classes that are not clipped have no range, and the box alone binds.
 
 The answer is certified by Lagrangian duality, whatever happened on the way: for
 multipliers μ ≥ 0 of rows Gθ ≥ h, convexity gives for every feasible θ'
@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 from algorithms.classes.linear import LinearValue, LinearValueClass
 from algorithms.data import EmpiricalMeasure
 from algorithms.oracles.exactness import scaled_integers, summation_bound
+from algorithms.oracles.least_distance import LeastDistance
 from algorithms.oracles.results import LeastSquaresResult
 
 
@@ -68,8 +67,7 @@ def fit_linear(
 ) -> LeastSquaresResult:
     """Solve by cutting planes and certify; see the module."""
     features = value_class.features(problem.data.observations)
-    table = value_class.features.table
-    ranged = features if table is None else table
+    ranged = _ranged(value_class, features)
     n, dimension = features.shape
     bound = value_class.bound
     # A ridge λ makes the triangular factor regular. It leaves a gradient of 2λθ,
@@ -84,7 +82,7 @@ def fit_linear(
     rounds, seen = 0, np.zeros((2, len(ranged)), dtype=bool)
     while True:
         rounds += 1
-        theta, multipliers = _least_distance(r, z, g, h)
+        theta, multipliers = LeastDistance(r, z, g, h, bound).solve()
         values = ranged @ theta
         below, above = values < -_SLACK, values > 1 + _SLACK
         below &= ~seen[0]
@@ -101,7 +99,7 @@ def fit_linear(
     theta = _pull_inside(theta, ranged, bound)
     residuals = features @ theta - problem.targets
     unclipped = float(np.dot(problem.weights, residuals**2))
-    function = LinearValue(theta, value_class.features)
+    function = LinearValue(theta, value_class.features, clipped=value_class.clipped)
     misses = function(problem.data.observations) - problem.targets
     loss = float(np.dot(problem.weights, misses**2))
     gradient = 2 * features.T @ (problem.weights * residuals)
@@ -120,6 +118,14 @@ def fit_linear(
         epsilon_sub,
         operations,
     )
+
+
+def _ranged(value_class: LinearValueClass, features: NDArray[Any]) -> NDArray[Any]:
+    """Features of the observations at which values must lie in [0, 1]."""
+    if not value_class.clipped:
+        return features[:0]
+    table = value_class.features.table
+    return features if table is None else table
 
 
 _SLACK = 1e-12
@@ -141,34 +147,6 @@ def _pull_inside(
 
     Values below 0 by rounding stay: members clip them.
     """
-    largest = max(
-        1.0, float((ranged @ theta).max()), float(np.abs(theta).max()) / bound
-    )
+    values = float((ranged @ theta).max(initial=0.0))
+    largest = max(1.0, values, float(np.abs(theta).max()) / bound)
     return np.asarray(theta / largest, dtype=np.float64)
-
-
-def _least_distance(
-    r: NDArray[Any], z: NDArray[Any], g: NDArray[Any], h: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Minimise ‖rθ - z‖² subject to gθ ≥ h, r upper triangular and regular.
-
-    Returns
-    -------
-    theta, multipliers
-        Multipliers of the constraints for this objective.
-    """
-    # u = rθ - z turns it into: least ‖u‖ with (g r⁻¹) u ≥ h - g r⁻¹ z.
-    rows = solve_triangular(r, g.T, trans="T").T
-    sides = h - rows @ z
-    if (sides <= 0).all():
-        return solve_triangular(r, z), np.zeros(len(g))
-    scale = np.maximum(np.linalg.norm(rows, axis=1), np.abs(sides))
-    scale = np.where(scale > 0, scale, 1.0)
-    stacked = np.vstack([rows.T, sides]) / scale
-    target = np.zeros(len(stacked))
-    target[-1] = 1.0
-    y, _ = nnls(stacked, target, maxiter=30 * len(g) + 100)
-    residual = stacked @ y - target
-    u = -residual[:-1] / residual[-1]
-    multipliers = 2 * (y / scale) / -residual[-1]
-    return solve_triangular(r, u + z), multipliers
