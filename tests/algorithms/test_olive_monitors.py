@@ -168,6 +168,22 @@ def test_tiny_data_break_the_premises_and_bind_nothing() -> None:
         assert reports["rounds"].scope == "fact"
 
 
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.tuples(*[st.sampled_from([1, 30, 3000, 10**6, 10**12])] * 3),
+    st.sampled_from([0, Fraction(1, 200), Fraction(1, 60), Fraction(1, 20)]),
+    st.sampled_from([0, Fraction(1, 100), Fraction(1, 5)]),
+    st.integers(0, 12),
+)
+def test_no_parameters_contradict_the_lemmas(seed, sizes, tolerance, more, limit):
+    """Whatever the accuracies are: where the premises hold, so do the lemmas."""
+    stop = 3 * tolerance + more
+    parameters = OliveParameters(Fraction(tolerance), Fraction(stop), *sizes, limit)
+    judged = Judged(seed, size=20, parameters=parameters)
+    assert contradictions(judged.reports()) == []
+
+
 def test_a_missed_maximiser_is_a_contradiction() -> None:
     judged = Judged()
     played = judged.result.rounds[0]
