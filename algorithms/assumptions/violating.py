@@ -21,7 +21,7 @@ from algorithms.assumptions.closure import (
     policy_class,
     value_class,
 )
-from algorithms.assumptions.hidden import HiddenModel, best
+from algorithms.assumptions.hidden import HiddenModel, Vector, best
 from algorithms.assumptions.members import Policies, Values
 from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from algorithms.environments.protocol import Environment
@@ -51,7 +51,8 @@ def violating_classes(
     ------
     ValueError
         For an unknown name, observations that are not finite, or where no such
-        classes were found (say, completeness with one action and no choice).
+        classes were found. There need not be any, say, where no later policy changes
+        what is best before.
     """
     if name not in _CHANGES:
         raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")
@@ -64,8 +65,8 @@ def violating_classes(
             if found.holds is False:
                 return classes
     raise ValueError(
-        f"violate: no classes found that violate {name} on {environment.name!r}; take "
-        "a larger size, or more states and actions"
+        f"violate: no classes found that violate {name} on {environment.name!r} (there "
+        "need not be any); take another seed, or more states and actions"
     )
 
 
@@ -119,16 +120,21 @@ def _only_policies(
     right = tuple(q.argmax(axis=1).tolist())
     one = _replaced_policies(drawn[1], h, policy_class(model, h, [right], rng))
     yield drawn[0], one
-    # Where that is not enough, a later policy that is bad in some states.
-    if h < model.horizon:
-        ahead = model.gains(h + 1, model.optimal(h + 2))
-        table = Policies(model, drawn[1], h + 1).rows
-        for _ in range(_ATTEMPTS):
-            bad = rng.integers(2, size=len(model.states(h + 1)))[model.owner(h + 1)]
-            row = np.where(bad, ahead.argmin(axis=1), ahead.argmax(axis=1))
+    # Where that is not enough, later policies that are as bad as can be in some states.
+    for _ in range(_ATTEMPTS):
+        more = one
+        ahead: Vector = ()
+        for later in range(model.horizon, h, -1):
+            gains = model.gains(later, ahead)
+            flags = rng.integers(2, size=len(model.states(later)))
+            bad = flags[model.owner(later)].astype(np.bool_)
+            row = np.where(bad, gains.argmin(axis=1), gains.argmax(axis=1))
+            ahead = model.averages(later, gains[np.arange(len(row)), row].tolist())
+            table = Policies(model, more, later).rows
             rows = [tuple(r.tolist()) for r in (*table, row)]
-            more = policy_class(model, h + 1, rows, rng)
-            yield drawn[0], _replaced_policies(one, h + 1, more)
+            changed = policy_class(model, later, rows, rng)
+            more = _replaced_policies(more, later, changed)
+        yield drawn[0], more
 
 
 _ATTEMPTS = 20

@@ -1,0 +1,115 @@
+"""olivine learn --check-assumptions: what it shows, refuses and runs anyway."""
+
+import pytest
+
+from tests.support.commands import olivine
+
+LEARN = ("learn", "valor", "--env", "random-finite", "--classes", "finite")
+WITHOUT = ("--set", "violate=value-realizability", "--set", "size=16")
+
+
+def test_satisfied() -> None:
+    done = olivine(*LEARN, "--check-assumptions", "--json")
+    assert done.status == 0
+    found = done.record["assumptions"]
+    assert list(found) == ["policy-realizability", "value-realizability"]
+    assert all(a["holds"] is True for a in found.values())
+    plain = olivine(*LEARN, "--json").record
+    assert "assumptions" not in plain
+    assert plain["trajectories"] == done.record["trajectories"]  # the same classes
+    shown = olivine(*LEARN, "--check-assumptions").out
+    assert shown.index("G has g*") < shown.index("valor on random")
+
+
+def test_a_violation_refuses_the_run() -> None:
+    done = olivine(*LEARN, *WITHOUT, "--check-assumptions", "--json")
+    assert done.status == 2
+    record = done.record
+    assert "value-realizability violated" in record["error"]
+    assert "status" not in record
+    found = record["assumptions"]["value-realizability"]
+    assert found["holds"] is False
+    example = found["counterexample"]
+    assert example["missing"] == "value"
+    assert example["observation"] in example["codes"]
+    shown = olivine(*LEARN, *WITHOUT, "--check-assumptions")
+    assert shown.status == 2
+    assert "NO" in shown.out
+    assert "--run-anyway" in shown.err
+    # Without the option VALOR refuses for itself.
+    assert olivine(*LEARN, *WITHOUT).status == 2
+
+
+def test_run_anyway() -> None:
+    done = olivine(*LEARN, *WITHOUT, "--run-anyway", "--json")
+    assert done.status == 0
+    assert done.record["status"] in ("success", "failure")
+    assert done.record["assumptions"]["value-realizability"]["holds"] is False
+    assert done.record["monitors"]["realizable"]["holds"] is False
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "complete"),
+    [
+        ("two-sample", "clipped-policy-value-completeness", "policy-value"),
+        ("global-policy", "policy-completeness", "policy"),
+    ],
+)
+def test_completeness(algorithm, name, complete) -> None:
+    learn = ("learn", algorithm, "--env", "tabular", "--classes", "finite", "--seed", 1)
+    size = ("--set", "size=12", "--check-assumptions", "--json")
+    bad = olivine(*learn, "--set", f"violate={name}", *size)
+    assert bad.status == 2
+    assert bad.record["assumptions"][name]["holds"] is False
+    good = olivine(*learn, "--set", f"complete={complete}", *size)
+    assert good.status == 0
+    assert good.record["assumptions"][name]["holds"] is True
+    assert good.record["status"] == "success"
+
+
+def test_every_algorithm_shows_its_classes() -> None:
+    listed = olivine("learn", "--list", "--json").record["assumptions"]
+    for algorithm, names in listed.items():
+        done = olivine(
+            "learn", algorithm, "--env", "random-finite", "--set", "horizon=2",
+            "--params", "practical", "--check-assumptions", "--json",
+        )  # fmt: skip
+        assert done.status == 0, (algorithm, done.err)
+        found = done.record["assumptions"]
+        assert set(found) == set(names)
+        assert all(a["holds"] is True for a in found.values()), (algorithm, found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["complete=values"], "complete: 'values' is none of policy-value"),
+        (["violate=nothing"], "violate: 'nothing' is none of policy-realizability"),
+        (["complete=both", "violate=policy-completeness"], "choose one"),
+    ],
+)
+def test_bad_settings(settings, message) -> None:
+    chosen = [word for s in settings for word in ("--set", s)]
+    done = olivine(*LEARN, *chosen)
+    assert done.status == 2
+    assert message in done.err
+
+
+def test_bad_combinations() -> None:
+    done = olivine("learn", "valor", "--env", "random-finite", "--set", "complete=both")
+    assert done.status == 2
+    assert "take finite" in done.err
+    done = olivine("learn", "all", "--check-assumptions")
+    assert done.status == 2
+    assert "for one algorithm" in done.err
+
+
+def test_unknown_is_not_refused() -> None:
+    done = olivine(
+        "learn", "valor", "--env", "lock", "--params", "practical", "--classes",
+        "finite", "--set", "horizon=2", "--check-assumptions", "--json",
+    )  # fmt: skip
+    assert done.status == 0
+    found = done.record["assumptions"]["policy-realizability"]
+    assert found["holds"] is None
+    assert "not finite" in found["reason"]
