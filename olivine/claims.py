@@ -38,6 +38,7 @@ MODULES = (
     "algorithms.two_sample.claims",
     "algorithms.two_sample.claims_constants",
     "algorithms.global_policy.claims",
+    "algorithms.global_policy.claims_constants",
     "algorithms.lsvee.claims",
     "algorithms.lsvee.claims_constants",
     "algorithms.baselines.claims",

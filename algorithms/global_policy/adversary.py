@@ -133,10 +133,10 @@ class Adversary:
 
 
 def adversary(parameters: GlobalPolicyParameters) -> Adversary:
-    """Make the worst case for given constants, H = K = M = 2 and one τ.
+    """Make the worst case for given constants, K = M = 2, H ≥ 2 and one τ.
 
-    Deviations are τ(1 - 1/1000), and comparisons hold by τ/1000 at least, so that no
-    rounding decides.
+    All happens at levels 1 and 2; nothing is paid later. Deviations are
+    τ(1 - 1/1000), and comparisons hold by τ/1000 at least, so that no rounding decides.
     """
     tau, e = parameters.tau_val, Fraction(1, 1000)
     d, phi = 1 - e, parameters.phi(2) / tau  # in units of τ, like all that follows
@@ -155,16 +155,17 @@ def adversary(parameters: GlobalPolicyParameters) -> Adversary:
     zero: list[Any] = [0, 0]
     at_high: list[Any] = [top * tau, coin(v / best_p, top)]
     at_q: list[Any] = [one(best_q), one(w)]
-    environment = from_lists(
+    horizon = parameters.H
+    ends = [["end"] * 2 if h < horizon else [] for h in range(2, horizon + 1)]
+    levels: list[Any] = [
+        [("root", {"x": 1}, {"x": [0, bonus * tau]}, ["q", "p"])],
         [
-            [("root", {"x": 1}, {"x": [0, bonus * tau]}, ["q", "p"])],
-            [
-                ("q", {"y": 1}, {"y": at_q}, []),
-                ("p", {"z1": high, "z2": low}, {"z1": at_high, "z2": zero}, []),
-            ],
+            ("q", {"y": 1}, {"y": at_q}, ends[0]),
+            ("p", {"z1": high, "z2": low}, {"z1": at_high, "z2": zero}, ends[0]),
         ],
-        "adversary",
-    )
+        *[[("end", {"w": 1}, {"w": zero}, following)] for following in ends[1:]],
+    ]
+    environment = from_lists(levels, "adversary")
 
     def rows(
         law: Mapping[Fraction, Fraction], code: int, action: int, chance: Fraction
@@ -174,7 +175,7 @@ def adversary(parameters: GlobalPolicyParameters) -> Adversary:
     half, zeros = Fraction(1, 2), {Fraction(0): Fraction(1)}
     seen_high = (best_p - d) / top
     root_p = {bonus * tau + value: p for value, p in coin((v - d) / top, top).items()}
-    script = {
+    script: dict[tuple[tuple[int, ...], bool], Any] = {
         # D_q: the best policy looks worse, the other one better.
         ((0,), True): rows(one(best_q - d), 0, 0, half) + rows(one(w + d), 0, 1, half),
         ((0,), False): rows(one(w), 0, 1, Fraction(1)),
@@ -183,14 +184,15 @@ def adversary(parameters: GlobalPolicyParameters) -> Adversary:
         + rows(zeros, 2, 1, 1 - seen_high),
         ((), True): rows(one(w + d), 0, 0, half) + rows(root_p, 0, 1, half),
     }
+    for h in range(3, horizon + 1):
+        for path in ((0,) * (h - 2) + (a,) for a in (0, 1)):
+            script[path, False] = rows(zeros, 0, 0, Fraction(1))
+            script[path, True] = rows(zeros, 0, 0, half) + rows(zeros, 0, 1, half)
+    either = FinitePolicyClass([[0], [1]], 2)
+    both = FinitePolicyClass([[0, 0, 0], [1, 1, 1]], 2)
     instance = Instance(
         ScriptedEnvironment(environment, script),
         known_values(environment),
-        PolicyClassByLevel(
-            [
-                FinitePolicyClass([[0], [1]], 2),
-                FinitePolicyClass([[0, 0, 0], [1, 1, 1]], 2),
-            ]
-        ),
+        PolicyClassByLevel([either, both, *[either] * (horizon - 2)]),
     )
     return Adversary(instance, (bonus + best_p - w) * tau)

@@ -4,8 +4,9 @@ Inside the event of the deviation bounds every estimate may be off by τ, and ev
 oracle may give any answer that its contract allows. At H = 2 the worst that can come
 of it is 23τ at the printed φ and 24τ at the corrected one: 23ε/12 at the printed
 constants, 23ε/22 where only τ is set right, to ε/(11H), and ε at the corrected ones,
-which therefore cannot be bettered without changing φ.
-`algorithms.global_policy.adversary` reaches these in runs.
+which therefore cannot be bettered without changing φ. With more levels φ_2 + 12τ can
+still be lost (`algorithms.global_policy.adversary` reaches it in runs): (11H+1)τ at
+the printed φ, and 12Hτ, which is all that the corrected constants allow.
 
 >>> worst_loss(Fraction(11)), worst_loss(Fraction(12))
 (Fraction(23, 1), Fraction(24, 1))

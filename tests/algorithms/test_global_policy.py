@@ -30,7 +30,12 @@ from algorithms.global_policy import (
     global_policy,
 )
 from algorithms.global_policy.adversary import adversary, worst_permitted
-from algorithms.global_policy.claims import chosen_sizes, constants, drawn, monitored
+from algorithms.global_policy.claim_runs import (
+    chosen_sizes,
+    constants,
+    drawn,
+    monitored,
+)
 from algorithms.global_policy.events import GlobalPolicyObserver
 from algorithms.global_policy.instances import (
     incomplete,
@@ -488,13 +493,16 @@ def scaled(parameters, tau):
     return GlobalPolicyParameters(**vars(parameters) | {"tau_val": tau, "tau_pol": tau})
 
 
-def test_an_adversary_inside_the_event_reaches_the_worst_case() -> None:
-    assert worst_loss(Fraction(11)) == 23
-    assert worst_loss(Fraction(12)) == 24
-    printed, corrected = chosen_sizes("paper"), chosen_sizes("theorem")
+@pytest.mark.parametrize("horizon", [2, 3, 5])
+def test_an_adversary_inside_the_event_reaches_the_worst_case(horizon) -> None:
+    printed = chosen_sizes("paper", horizon)
+    corrected = chosen_sizes("theorem", horizon)
     for parameters, ratio in (
-        (printed, Fraction(23, 12)),
-        (scaled(printed, printed.eps / 22), Fraction(23, 22)),  # τ = ε/(11H)
+        (printed, Fraction(11 * horizon + 1, 6 * horizon)),
+        (
+            scaled(printed, printed.eps / (11 * horizon)),
+            Fraction(11 * horizon + 1, 11 * horizon),
+        ),
         (corrected, Fraction(1)),
     ):
         case = adversary(parameters)
@@ -504,6 +512,11 @@ def test_an_adversary_inside_the_event_reaches_the_worst_case() -> None:
         assert run.loss == case.loss
         assert ratio * Fraction(995, 1000) < run.loss / parameters.eps <= ratio
         assert (run.loss <= parameters.eps) is (parameters is corrected)
+
+
+def test_the_worst_case_by_linear_programming() -> None:
+    assert worst_loss(Fraction(11)) == 23
+    assert worst_loss(Fraction(12)) == 24
 
 
 @settings(deadline=None, max_examples=10)

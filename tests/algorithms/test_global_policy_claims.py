@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from algorithms.claims import registered
-from algorithms.global_policy import claims
+from algorithms.global_policy import claim_runs, claims, claims_constants
+from olivine.claims import MODULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "global-policy.md"
 ENTRIES = [c for c in registered() if c.id.startswith("global-policy-")]
@@ -16,11 +17,11 @@ ENTRIES = [c for c in registered() if c.id.startswith("global-policy-")]
 def fewer_runs():
     """One seed instead of six: the long run of ``olivine claims`` has them all."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(claims, "_RUNS", 1)
-    claims._runs.cache_clear()
+    patch.setattr(claim_runs, "RUNS", 1)
+    claim_runs.runs.cache_clear()
     yield
     patch.undo()
-    claims._runs.cache_clear()
+    claim_runs.runs.cache_clear()
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda c: c.id)
@@ -32,6 +33,7 @@ def test_claims_hold(entry) -> None:
 
 
 def test_errata_17_and_18_have_an_entry() -> None:
+    assert {m.__name__ for m in (claims, claims_constants)} <= set(MODULES)
     assert {e.erratum for e in ENTRIES if e.erratum} == {"17", "18"}
 
 
