@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -33,8 +34,13 @@ def _environments(count: int) -> Iterator[tuple[Environment, np.random.Generator
         yield make("random-finite", seed, **_SMALL), np.random.default_rng([seed, 1])
 
 
-def _cases() -> Iterator[dict[str, Assumption]]:
+@functools.cache
+def _cases() -> tuple[dict[str, Assumption], ...]:
     """Random environments with classes of all sorts, checked."""
+    return tuple(_drawn())
+
+
+def _drawn() -> Iterator[dict[str, Assumption]]:
     for env, rng in _environments(6):
         for kind in COMPLETENESS:
             yield check_assumptions(env, *complete_classes(env, rng, kind, size=12))

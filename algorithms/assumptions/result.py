@@ -52,11 +52,12 @@ class Counterexample:
         if self.missing == "policy":
             need = f"action {' or '.join(map(str, at))}"
         else:
-            need = f"value {at}"
+            need = f"value {_word(at)}"
         if self.nearest is None:
             short = f"{need} at {where} is outside [0, 1]"
         else:
-            short = f"{need} needed at {where}, the nearest member has {self.nearest}"
+            short = f"{need} needed at {where}, the nearest member has "
+            short += _word(self.nearest)
         given = ""
         if self.given:
             letter = "g'" if self._given_kind == "value" else "π"
@@ -88,12 +89,20 @@ class Counterexample:
 
 
 _SHOWN = 12
+_LARGE = 10**6
 
 
 def _listed(row: tuple[Any, ...]) -> str:
     """Entries of a table, the first ones of a long one."""
     rest = " ..." if len(row) > _SHOWN else ""
-    return " ".join(map(str, row[:_SHOWN])) + rest
+    return " ".join(map(_word, row[:_SHOWN])) + rest
+
+
+def _word(value: Any) -> str:
+    """Write a number; a ratio of large integers in decimals."""
+    if isinstance(value, Fraction) and value.denominator > _LARGE:
+        return f"{float(value):.6g}..."
+    return str(value)
 
 
 def _plain(value: Any) -> Any:
