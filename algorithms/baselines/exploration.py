@@ -14,6 +14,7 @@ import numpy as np
 
 from algorithms.data import EmpiricalMeasure, pool
 from algorithms.draws import multinomial_rows
+from algorithms.environments.latent import MAX_BYTES
 from algorithms.environments.protocol import Environment
 
 Path = tuple[int, ...]
@@ -73,7 +74,19 @@ def uniform_rollouts(
     ----------
     later
         π_{h+1}, ..., π_H, followed after level h.
+
+    Raises
+    ------
+    ValueError
+        If observations are features, drawn one by one, and n of them would not fit
+        into memory.
     """
+    width = environment.space(level).dimension
+    if width is not None and n * width * 8 > MAX_BYTES:
+        raise ValueError(
+            f"n: {n} draws of {width} features take more than {MAX_BYTES} bytes; "
+            "observations are continuous and are sampled one by one"
+        )
     # Policies of levels up to h are not looked at.
     policies: list[Any] = ["uniform"] * level + list(later)
     paths = uniform_paths(environment.n_actions, level - 1, n, rng)

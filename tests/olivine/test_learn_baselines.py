@@ -70,6 +70,8 @@ def test_stochastic_dynamics_are_fine(name) -> None:
         ),
         (("psdp", "--env", "lock"), "tabular needs finitely many"),
         (("fqi", "--env", "lock", "--classes", "linear"), "take practical"),
+        (("psdp", "--env", "lock", "--classes", "finite"), "one by one"),
+        (("fqi", "--env", "lock", "--classes", "finite"), "one by one"),
     ],
 )
 def test_refusals(arguments, message) -> None:
