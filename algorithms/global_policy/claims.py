@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from algorithms.assumptions import check_assumptions
 from algorithms.claims import Evidence, claim
 from algorithms.events import Path
 from algorithms.global_policy.claim_runs import (
@@ -25,7 +26,6 @@ from algorithms.global_policy.instances import (
     stale,
 )
 from algorithms.parameters import TheoremParameters
-from algorithms.realizability import realizability
 from algorithms.valor import valor
 from algorithms.valor.instances import Instance
 
@@ -197,10 +197,13 @@ def _completeness() -> Evidence:
         TheoremParameters(EPSILON, DELTA, *shape, *sizes),
         np.random.default_rng(0),
     )
+    names = "value-realizability", "policy-realizability", "policy-completeness"
+    found = check_assumptions(env, made.values, made.policies, names)
+    checked = [found[name].holds for name in names]
     monitors, truth = run.result.monitors, env.truth
     lost = truth.optimal_value - truth.policy_value(list(other.policies or ()))
     holds = (
-        realizability(env, made.values, made.policies).holds is True
+        checked == [True, True, False]
         and monitors["event"].holds is True
         and monitors["complete"].holds is False
         and run.result.event_failed

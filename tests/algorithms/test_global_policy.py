@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from algorithms.assumptions import complete_classes
+from algorithms.assumptions import check_assumptions, complete_classes
 from algorithms.class_choice import make_classes
 from algorithms.classes import (
     FinitePolicyClass,
@@ -574,3 +574,15 @@ def test_linear_classes_on_a_gaussian_lock() -> None:
     assert result.monitors["event"].holds is None
     value, error = env.truth.estimate_policy_value(result.policies, 4000, rng)
     assert value + 3 * error >= 0.45
+
+
+@pytest.mark.parametrize("horizon", [2, 3])
+def test_instances_satisfy_what_the_theorem_assumes(horizon) -> None:
+    names = "value-realizability", "policy-completeness"
+    parameters = chosen_sizes("paper", horizon)
+    made = [overpruned(parameters), adversary(parameters).instance]
+    made += [pruned_then_learned(), stale(chosen_sizes("theorem", 3, 4, 3))]
+    for one in made:
+        arguments = one.environment, one.values, one.policies
+        found = check_assumptions(*arguments, names)
+        assert all(found[name].holds for name in names)
