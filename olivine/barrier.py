@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +18,7 @@ from olivine.common import (
     describe,
     print_json,
     say,
+    stderr_console,
     verb,
 )
 from olivine.options import Json, Seed
@@ -190,7 +193,8 @@ def _run(
     if name == "backup":
         chosen["figure"] = output is not None
     record: dict[str, Any] = {"barrier": name}
-    record |= makers[str(name)](seed=seed, **chosen)
+    with _status(f"running barrier {name}"):
+        record |= makers[str(name)](seed=seed, **chosen)
     if output is not None:
         from olivine.barrier_figure import figure_bytes
         from solvers.files import write_bytes
@@ -200,6 +204,16 @@ def _run(
     record["seed"] = seed
     record["seconds"] = round(time.perf_counter() - start, 3)
     return record
+
+
+@contextmanager
+def _status(text: str) -> Iterator[None]:
+    """Show that something is going on, where somebody is there to see it."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with stderr_console().status(text):
+        yield
 
 
 def _chosen(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _failures(panel: Axes, record: Mapping[str, Any]) -> None:
     bound = {"color": GREY, "alpha": 0.3, "linewidth": 3.5}
     panel.plot([], [], label="1/4, proved for n up to the limit", **bound)
     panel.set_xscale("log")
-    panel.set_xlim(1, 1.5 * longest)
+    panel.set_xlim(0.8, 1.5 * longest)
     panel.set_ylim(-0.02, 0.75)
     panel.set_xlabel("n, samples of each state and action (lines: even n)")
     runs = record["runs"]

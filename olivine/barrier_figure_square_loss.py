@@ -63,7 +63,7 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
         label="E[g] = ε, the truth",
     )
     points = (
-        ("g_0", 0.0, 0.0, "o", (9, 12)),
+        ("g_0", 0.0, 0.0, "o", (72, 9)),
         ("g*", 0.0, 1.0, "*", (10, 7)),
         ("g_bad", root, root, "s", (10, 4)),
     )
@@ -78,7 +78,7 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
             offset,
             textcoords="offset points",
             fontsize=8,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+            arrowprops={"arrowstyle": "-", "linewidth": 0.6},
         )
     panel.set_xlim(0, wide)
     panel.set_ylim(0, 1.15)

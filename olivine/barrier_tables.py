@@ -27,6 +27,7 @@ def _backup(record: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     console = stdout_console()
+    saved = record["ties"] == "for" and Fraction(record["ratio"]) == 2
     for chain in record["chains"]:
         limit = float(Fraction(chain["sample_limit"]))
         console.print(
@@ -64,9 +65,9 @@ def _backup(record: Mapping[str, Any]) -> None:
         console.print(table)
         console.print(
             Text(
-                f"  limit {limit:.4g}: below, the failure has probability at least 1/4 "
-                f"and loses ε = {record['epsilon']}"
-                + ("" if record["ties"] == "against" else " (with ties against)")
+                f"  limit {limit:,.6g}: below, the failure has probability at least "
+                f"1/4 and loses ε = {record['epsilon']}"
+                + (" (with ties against)" if saved else "")
             )
         )
         for run in chain["valor"]:

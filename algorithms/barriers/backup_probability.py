@@ -26,6 +26,7 @@ above n/2, and ⌈d - 1/2⌉ ≤ d + 1/2 points are lost. Either way
 which is above 1/4 from n = 14 on. For n ≤ 13, d < 0.64: at most one point is lost
 for even n, which leaves (1 - p)/2 ≥ 1/4, and for odd n none up to n = 7 and one
 from n = 9 on, which leaves at least 1/2 - C(9,4)/2⁹ > 1/4. ∎
+The same holds of P[S > n/2 + d], for which no more points are lost.
 
 >>> from algorithms.barriers.backup import BackupBarrier
 >>> failure_probability(BackupBarrier(3, Fraction(1, 4)), 2).exact

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from algorithms.assumptions import check_assumptions
-from algorithms.barriers.backup import A, B, BackupBarrier
+from algorithms.barriers.backup import TIES, A, B, BackupBarrier
 from algorithms.barriers.backup_probability import (
     exact_fair_tail,
     failure_probability,
@@ -177,8 +177,10 @@ def _without_ties() -> Evidence:
             found = replay(barrier, above, "for")
             strict = {*found.taken, found.start} == {"bad"} and found.action == B
             for n in range(1, min(200, math.floor(barrier.sample_limit)) + 1):
-                strict &= failure_probability(barrier, n).exact >= QUARTER  # type: ignore[operator]
-                checked += 1
+                for ties in TIES:
+                    chance = failure_probability(barrier, n, ties).exact
+                    strict &= chance is not None and chance >= QUARTER
+                    checked += 1
             if not strict:
                 return Evidence(False, f"H = {horizon}, ratio {ratio}: {found}")
     barrier = BackupBarrier(5, QUARTER, Fraction(3, 2))
