@@ -9,9 +9,9 @@ actions and 0/1 costs (agnostic learning of halfspaces; Johnson and Preparata
 - ``suboptimality`` is certified: its cost minus Σ_x min_a of the summed costs,
   which no policy whatever beats. It can be loose where the class cannot follow
   the least costs (with importance-weighted costs it always is);
-- where some linear policy takes a least-cost action at every observation, its
-  score ahead of all worse actions, linear programs find it (`csc_separation`), and
-  the suboptimality is rounding alone.
+- where some linear policy takes the least-cost action (the first one at ties) at
+  every observation, its score ahead of all worse actions, linear programs find it
+  (`csc_separation`), and the suboptimality is rounding alone.
 
 Candidates: regression of the costs on the features, in closed form; the
 cost-sensitive hinge loss; and descent on the expected cost of a softmax policy

@@ -1,16 +1,16 @@
-"""Linear policies that take a least-cost action everywhere, by linear programs.
+"""Linear policies that take the least-cost action everywhere, by linear programs.
 
 The cost-sensitive hinge loss (Crammer and Singer 2001, with costs) is
 
     Σ_x ξ_x with ξ_x ≥ Δ_x(b) (1 - ⟨θ_best - θ_b, φ(x)⟩), ξ ≥ 0,
 
-Δ_x(b) being the extra cost of b over the best action. Its optimum is 0 exactly
-where a linear policy with positive margin takes best actions only, and it is a
-linear program. On few observations it is solved as it stands, and is a useful
-surrogate besides. On many, rows are generated: a sample of them first, then those
-that the answer gets wrong. A sample that no policy separates, which random labels
-give away at little more than twice as many rows as there are parameters (Cover
-1965), ends it at once.
+Δ_x(b) being the extra cost of b over the best action, the first one at ties. Its
+optimum is 0 exactly where a linear policy with positive margin takes best actions
+only, and it is a linear program. On few observations it is solved as it stands, and
+is a useful surrogate besides. On many, rows are generated: a sample of them first,
+then those that the answer gets wrong. Most large problems are noise that nothing
+separates, so before that two actions have to be told apart on a sample: random
+labels cannot be, at little more than twice as many rows as features (Cover 1965).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from scipy.sparse import csr_matrix
 _LARGEST_PROGRAM = 50_000
 """Nonzeros up to which the program is solved whole."""
 
+_PAIRS = 3
 _ROUNDS = 30
 _OPTIMUM = 1e-6
 _LIMIT = 1e6
@@ -51,10 +52,12 @@ def separators(
         if theta is not None:
             yield theta
         return
+    best = totals.argmin(axis=1)
+    if not _pairs_separable(features, best, extra):
+        return
     size = 3 * n_actions * dimension
-    spread = np.linspace(0, len(relevant) - 1, size).astype(np.int64)
     chosen = np.zeros(len(features), dtype=np.bool_)
-    chosen[relevant[spread]] = True
+    chosen[_spread(relevant, size)] = True
     for _ in range(_ROUNDS):
         theta, optimum = _hinge(features[chosen], totals[chosen])
         if theta is None or optimum > _OPTIMUM:
@@ -66,6 +69,45 @@ def separators(
         if len(wrong) == 0:
             return
         chosen[wrong[np.argsort(-lost[wrong], kind="stable")[:size]]] = True
+
+
+def _pairs_separable(
+    features: NDArray[np.float64],
+    best: NDArray[np.int64],
+    extra: NDArray[np.float64],
+) -> bool:
+    """Whether samples of the busiest pairs of actions have separating directions."""
+    n_actions = extra.shape[1]
+    pairs = []
+    for a in range(n_actions):
+        for b in range(a + 1, n_actions):
+            for_a = np.flatnonzero((best == a) & (extra[:, b] > 0))
+            for_b = np.flatnonzero((best == b) & (extra[:, a] > 0))
+            pairs.append((min(len(for_a), len(for_b)), for_a, for_b))
+    pairs.sort(key=lambda pair: -pair[0])
+    size = 4 * features.shape[1]
+    return all(
+        _margin(features[_spread(for_a, size)], features[_spread(for_b, size)]) > 0
+        for count, for_a, for_b in pairs[:_PAIRS]
+        if count
+    )
+
+
+def _spread(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """At most `size` of the rows, evenly spaced."""
+    if len(rows) <= size:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, size).astype(np.int64)]
+
+
+def _margin(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
+    """Largest t with ⟨w, x⟩ ≥ t above, ≤ -t below, |w_i| ≤ 1, t ≤ 1."""
+    rows = np.concatenate([-above, below])
+    matrix = np.c_[rows, np.ones(len(rows))]
+    objective = np.r_[np.zeros(rows.shape[1]), -1.0]
+    bounds = [(-1, 1)] * rows.shape[1] + [(0, 1)]
+    found = linprog(objective, A_ub=matrix, b_ub=np.zeros(len(rows)), bounds=bounds)
+    return float(found.x[-1]) if found.x is not None else np.inf
 
 
 def _hinge(
