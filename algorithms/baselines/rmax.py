@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -87,39 +88,67 @@ def rmax(
         )
     start, before = time.perf_counter(), environment.trajectories
     seed = RecordedSeed.of(rng)
-    told = listeners(observers)
     model = RmaxModel(decoding.states_of_cells, parameters.K, parameters.m)
-    policies: list[CellPolicy] = []
-    estimate, reason, batch = Fraction(0), "", 0
+    ended = _explore(environment, decoding, model, parameters, rng, observers)
+    reason = ""
+    if not ended.settled:
+        reason = f"unknown pairs were still met after {ended.batches} batches"
+    return LearningResult(
+        algorithm=RMAX,
+        environment=environment.name,
+        status="failure" if reason else "success",
+        policies=ended.policies,
+        estimate=ended.estimate,
+        trajectories=environment.trajectories - before,
+        calls={},
+        reason=reason,
+        iterations=ended.batches,
+        learned=tuple(int(model.known(h).sum()) for h in range(1, parameters.H + 1)),
+        parameters=parameters.to_json(),
+        seconds=time.perf_counter() - start,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How exploration ended: the last batch's policies, and whether it settled."""
+
+    settled: bool
+    policies: tuple[CellPolicy, ...]
+    estimate: Fraction
+    batches: int
+
+
+def _explore(
+    environment: Environment,
+    decoding: Decoding,
+    model: RmaxModel,
+    parameters: RmaxParameters,
+    rng: np.random.Generator,
+    observers: Sequence[Observer],
+) -> _Ended:
+    """Plan, play a batch and learn from it, until a batch hardly has news."""
+    told = listeners(observers)
+    policies: tuple[CellPolicy, ...] = ()
+    estimate, planned = Fraction(0), -1
     for batch in range(1, parameters.batches + 1):
-        values, actions = model.plan()
-        policies = [CellPolicy(decoding, h, a) for h, a in enumerate(actions, 1)]
+        if model.n_known != planned:  # what is planned with depends on nothing else
+            planned = model.n_known
+            values, tables = model.plan()
+            policies = tuple(
+                CellPolicy(decoding, h, a) for h, a in enumerate(tables, 1)
+            )
         data = _play(environment, decoding, policies, parameters.n, rng)
         estimate = data[0].expectation_exact(data[0].at(values[0]))
         unknown = _unknown(model, data)
         for observer in told:
             observer.played(Batch(batch, model, policies, unknown, parameters.n))
         if unknown <= parameters.patience:
-            break
+            return _Ended(True, policies, estimate, batch)
         for h, steps in enumerate(data, 1):
             model.add(h, steps)
-    else:
-        reason = f"unknown pairs were still met after {parameters.batches} batches"
-    return LearningResult(
-        algorithm=RMAX,
-        environment=environment.name,
-        status="failure" if reason else "success",
-        policies=tuple(policies),
-        estimate=estimate,
-        trajectories=environment.trajectories - before,
-        calls={},
-        reason=reason,
-        iterations=batch,
-        learned=tuple(int(model.known(h).sum()) for h in range(1, parameters.H + 1)),
-        parameters=parameters.to_json(),
-        seconds=time.perf_counter() - start,
-        seed=seed,
-    )
+    return _Ended(False, policies, estimate, parameters.batches)
 
 
 def _play(

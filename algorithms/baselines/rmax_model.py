@@ -62,6 +62,11 @@ class RmaxModel:
         """H."""
         return len(self.visits)
 
+    @property
+    def n_known(self) -> int:
+        """Number of pairs that are known, of all levels."""
+        return sum(int(self.known(h).sum()) for h in range(1, self.horizon + 1))
+
     def known(self, level: int) -> NDArray[np.bool_]:
         """Whether each pair of a level is known, shape (cells, K)."""
         return np.asarray(self.visits[level - 1] >= self.m, dtype=np.bool_)
@@ -69,6 +74,8 @@ class RmaxModel:
     def mean_reward(self, level: int, cell: int, action: int) -> Fraction:
         """Mean reward of a pair that was seen."""
         total: Fraction = self.rewards[level - 1][cell, action]
+        if not total:  # often
+            return ZERO
         return total / int(self.visits[level - 1][cell, action])
 
     def next_shares(self, level: int, state: int, action: int) -> list[Fraction]:
@@ -128,8 +135,9 @@ class RmaxModel:
         known = self.known(level)
         q = _filled(known.shape, ONE)
         after: dict[tuple[int, int], Fraction] = {}
+        states = self.states_of_cells[level - 1].tolist()
         for cell, action in np.argwhere(known).tolist():
-            pair = (int(self.states_of_cells[level - 1][cell]), action)
+            pair = (states[cell], action)
             if pair not in after:
                 after[pair] = self._after(level, *pair, ahead)
             gain = self.mean_reward(level, cell, action) + after[pair]
