@@ -12,14 +12,16 @@ from algorithms.baselines.backup import backup
 from algorithms.baselines.fqi import fqi
 from algorithms.baselines.parameters import (
     BatchParameters,
-    RmaxParameters,
     practical_parameters,
-    rmax_practical,
-    rmax_theorem,
     theorem_parameters,
 )
 from algorithms.baselines.psdp import psdp
 from algorithms.baselines.rmax import rmax
+from algorithms.baselines.rmax_parameters import (
+    RmaxParameters,
+    rmax_practical,
+    rmax_theorem,
+)
 
 __all__ = [
     "BatchParameters",

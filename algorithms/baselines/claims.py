@@ -17,13 +17,12 @@ from algorithms.baselines.parameters import (
     FQI,
     PSDP,
     BatchParameters,
-    RmaxParameters,
     practical_parameters,
-    rmax_theorem,
     theorem_parameters,
 )
 from algorithms.baselines.psdp import psdp
 from algorithms.baselines.rmax import rmax
+from algorithms.baselines.rmax_parameters import RmaxParameters, rmax_theorem
 from algorithms.claims import Evidence, claim
 from algorithms.class_choice import make_classes
 from algorithms.classes import PolicyClassByLevel, TabularPolicy, ValueClassByLevel

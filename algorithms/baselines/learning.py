@@ -13,15 +13,13 @@ from algorithms.baselines.parameters import (
     BACKUP,
     FQI,
     PSDP,
-    RMAX,
     BatchParameters,
     practical_parameters,
-    rmax_practical,
-    rmax_theorem,
     theorem_parameters,
 )
 from algorithms.baselines.psdp import psdp
 from algorithms.baselines.rmax import rmax
+from algorithms.baselines.rmax_parameters import RMAX, rmax_practical, rmax_theorem
 from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from algorithms.environments.protocol import Environment, require_deterministic
 from algorithms.monitors import with_monitors

@@ -53,11 +53,11 @@ from algorithms.baselines.parameters import (
     FQI,
     PSDP,
     BatchParameters,
-    RmaxParameters,
     concentrability,
     propagation,
 )
 from algorithms.baselines.rmax_monitors import RMAX_SCOPES, check_rmax
+from algorithms.baselines.rmax_parameters import RmaxParameters
 from algorithms.environments.finite_model import FiniteModel
 from algorithms.environments.protocol import Environment
 from algorithms.monitors import Tally

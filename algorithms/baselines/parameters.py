@@ -1,4 +1,4 @@
-"""Sample sizes of the baselines: sufficient ones, or free.
+"""Sample sizes of the baselines that go backwards: sufficient ones, or free.
 
 None of the baselines is in the paper, so there are no constants "as printed".
 The sufficient sizes are derived here, by Hoeffding's inequality and a union bound
@@ -28,13 +28,6 @@ any state. Where the best backup of every g, clipped to [0, 1], is in the classe
 dev = v²/(8M), ε_sub = v²/(4M) (then p ≤ v²/2 < ε/(2H)); ranges up to 6K;
 n = 36K² L/(2 dev²), L = ln(8MH|G||Π|/δ). Without completeness no size polynomial in H
 is enough (paper, appendix Additional Barriers, theorem on Bellman backups).
-
-R-max. V* - V^π̂ ≤ 2H dev + p, dev being the error of a known pair in reward plus next
-value and p the chance to meet an unknown pair. dev = ε/(4H), and p ≤ ε/2 by a test on
-each batch: it stops once visits to unknown pairs are at most nε/4, so batches are at
-most 4N(m+n)/(nε) + 1, N = X K H pairs. With batches of n = m a pair becomes known after
-m to 2m visits, and by the maximal form of Hoeffding's inequality
-m = 4L/dev² = 64H² L/ε², L = X ln 2 + ln(8N/δ).
 """
 
 from __future__ import annotations
@@ -52,7 +45,7 @@ from algorithms.parameters import (
     rational,
 )
 
-PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"
+PSDP, FQI, BACKUP = "psdp", "fqi", "backup"
 BATCH = (PSDP, FQI, BACKUP)
 
 
@@ -147,94 +140,6 @@ class BatchParameters:
         return found | dict.fromkeys(chosen, True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RmaxParameters:
-    """Constants of R-max.
-
-    Attributes
-    ----------
-    eps, delta
-        ε and δ, in (0, 1).
-    X, K, H
-        Largest number of observations of a level (hidden states where observations
-        are features), actions, levels.
-    m
-        Visits after which a pair is known.
-    n
-        Episodes of a batch; between two batches the model is planned anew.
-    max_batches
-        Batches after which the run fails; None: no run needs more than
-        `batches`.
-    version
-        ``"theorem"`` or ``"practical"``.
-    """
-
-    eps: Fraction
-    delta: Fraction
-    X: int
-    K: int
-    H: int
-    m: int
-    n: int
-    max_batches: int | None = None
-    version: str = "practical"
-
-    def __post_init__(self) -> None:
-        """Check ranges; ValueError names the argument."""
-        check_unit("epsilon", self.eps)
-        check_unit("delta", self.delta)
-        for name in ("X", "K", "H", "m", "n"):
-            check_count(name, getattr(self, name))
-        if self.max_batches is not None:
-            check_count("max_batches", self.max_batches)
-
-    @property
-    def pairs(self) -> int:
-        """N = X K H, a bound on the pairs of an observation and an action."""
-        return self.X * self.K * self.H
-
-    @property
-    def patience(self) -> Fraction:
-        """Most visits to unknown pairs in a batch that ends the run, n ε/4."""
-        return self.n * self.eps / 4
-
-    @property
-    def batches(self) -> int:
-        """Most batches of a run.
-
-        Each but the last visits unknown pairs more than n ε/4 times, and N pairs are
-        unknown for at most m - 1 + n visits each.
-        """
-        needed = math.floor(self.pairs * (self.m - 1 + self.n) / self.patience) + 1
-        if self.max_batches is None:
-            return needed
-        return min(needed, self.max_batches)
-
-    @property
-    def trajectory_bound(self) -> int:
-        """Episodes at most."""
-        return self.batches * self.n
-
-    @property
-    def call_bounds(self) -> dict[str, int]:
-        """No oracle is called."""
-        return {"csc": 0, "ls": 0}
-
-    def to_json(self) -> dict[str, Any]:
-        """All of them; accuracies as floats, sizes as integers."""
-        return {
-            "version": self.version,
-            "epsilon": float(self.eps),
-            "delta": float(self.delta),
-            "X": self.X,
-            "K": self.K,
-            "H": self.H,
-            "m": self.m,
-            "n": self.n,
-            "batches": self.batches,
-        }
-
-
 def theorem_parameters(
     algorithm: str,
     eps: Number,
@@ -267,21 +172,21 @@ def theorem_parameters(
         For an argument out of range or another algorithm.
     """
     accuracy, chance = rational(eps), rational(delta)
-    _check_sizes(accuracy, chance, {"M": M, "K": K, "H": H})
+    check_sizes(accuracy, chance, {"M": M, "K": K, "H": H})
     for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
         if not 0 <= size < math.inf:
             raise ValueError(f"{name}: {size} is not finite and at least 0")
     if algorithm == PSDP:
         reach = concentrability(K, H)
-        union = _log(4 * H, chance) + log_Pi
+        union = log_over(4 * H, chance) + log_Pi
         n, eps_sub = _draws(K, union, accuracy / (4 * reach)), accuracy / (2 * reach)
     elif algorithm == FQI:
         tau = (accuracy / propagation(K, H)) ** 2
-        union = _log(4 * H * K, chance) + log_G
+        union = log_over(4 * H * K, chance) + log_G
         n, eps_sub = _draws(6 * K, union, tau / 4), tau / 2
     elif algorithm == BACKUP:
         square = (accuracy / (2 * H**2)) ** 2
-        union = _log(8 * M * H, chance) + log_G + log_Pi
+        union = log_over(8 * M * H, chance) + log_G + log_Pi
         n, eps_sub = _draws(6 * K, union, square / (8 * M)), square / (4 * M)
     else:
         raise ValueError(f"algorithm: {algorithm!r} is none of {', '.join(BATCH)}")
@@ -336,60 +241,6 @@ def practical_parameters(
     )
 
 
-def rmax_theorem(
-    eps: Number, delta: Number, *, X: int, K: int, H: int
-) -> RmaxParameters:
-    """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε²; see the module.
-
-    The test that ends a run errs with probability at most δ/2 over all batches if
-    n ≥ 16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of range.
-    """
-    accuracy, chance = rational(eps), rational(delta)
-    _check_sizes(accuracy, chance, {"X": X, "K": K, "H": H})
-    union = X * math.log(2) + _log(8 * X * K * H, chance)
-    m = ratio_up(64 * H**2 * union, accuracy**2)
-    return RmaxParameters(
-        eps=accuracy, delta=chance, X=X, K=K, H=H, m=m, n=m, version="theorem"
-    )
-
-
-def rmax_practical(
-    eps: Number,
-    delta: Number,
-    *,
-    X: int,
-    K: int,
-    H: int,
-    m: int = 20,
-    n: int | None = None,
-    max_batches: int | None = None,
-) -> RmaxParameters:
-    """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
-    """
-    accuracy = rational(eps)
-    check_unit("epsilon", accuracy)
-    return RmaxParameters(
-        eps=accuracy,
-        delta=rational(delta),
-        X=X,
-        K=K,
-        H=H,
-        m=m,
-        n=max(20, math.ceil(8 / accuracy)) if n is None else n,
-        max_batches=max_batches,
-    )
-
-
 def concentrability(K: int, H: int) -> int:
     """Σ_h K^(h-1): what the levels' gaps under uniform roll-in are multiplied by.
 
@@ -419,12 +270,13 @@ def _draws(width: int, union: float, deviation: Fraction) -> int:
     return ratio_up(width**2 * union, 2 * deviation**2)
 
 
-def _log(product: int, delta: Fraction) -> float:
+def log_over(product: int, delta: Fraction) -> float:
     """ln(product / δ), for δ however small."""
     return math.log(product) + math.log(delta.denominator) - math.log(delta.numerator)
 
 
-def _check_sizes(eps: Fraction, delta: Fraction, sizes: dict[str, int]) -> None:
+def check_sizes(eps: Fraction, delta: Fraction, sizes: dict[str, int]) -> None:
+    """Refuse ε and δ outside (0, 1) and sizes below 1 with a ValueError."""
     check_unit("epsilon", eps)
     check_unit("delta", delta)
     for name, value in sizes.items():

@@ -16,7 +16,7 @@ Hidden dynamics may be stochastic. It needs no function class and no oracle.
 
 Guarantee, with the sizes of `parameters`: V* - V^π̂ ≤ ε with probability 1-δ.
 
->>> from algorithms.baselines.parameters import rmax_theorem
+>>> from algorithms.baselines.rmax_parameters import (rmax_theorem)
 >>> from algorithms.environments import make
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> parameters = rmax_theorem(0.3, 0.1, X=2, K=2, H=2)
@@ -38,8 +38,8 @@ import numpy as np
 from algorithms.baselines.decoding import CellPolicy, Decoding
 from algorithms.baselines.fitting import check_sizes
 from algorithms.baselines.observing import Batch, listeners
-from algorithms.baselines.parameters import RMAX, RmaxParameters
 from algorithms.baselines.rmax_model import RmaxModel
+from algorithms.baselines.rmax_parameters import RMAX, RmaxParameters
 from algorithms.data import EmpiricalMeasure
 from algorithms.environments.protocol import Environment
 from algorithms.events import Observer

@@ -8,8 +8,8 @@ import numpy as np
 
 from algorithms.baselines.exact import ZERO, means
 from algorithms.baselines.observing import Batch
-from algorithms.baselines.parameters import RmaxParameters
 from algorithms.baselines.rmax_model import RmaxModel
+from algorithms.baselines.rmax_parameters import RmaxParameters
 from algorithms.environments.finite_model import FiniteModel
 from algorithms.environments.protocol import Environment
 from algorithms.monitors import Tally

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from algorithms.assumptions import check_assumptions
 from algorithms.baselines import (
     BatchParameters,
     backup,
@@ -25,12 +24,10 @@ from algorithms.baselines import (
 )
 from algorithms.baselines.backup import state_paths
 from algorithms.baselines.claims import run_monitored
-from algorithms.baselines.decoding import Decoding
 from algorithms.baselines.exact import occupancies, policy_q_values, root_up
 from algorithms.baselines.exploration import uniform_paths, uniform_rollouts
-from algorithms.baselines.instances import amplified, unrepresented
+from algorithms.baselines.instances import amplified
 from algorithms.baselines.monitors import BaselineMonitors
-from algorithms.baselines.observing import BaselineObserver
 from algorithms.claims import registered
 from algorithms.class_choice import make_classes
 from algorithms.classes import FiniteValueClass, TabularPolicy, ValueClassByLevel
@@ -38,40 +35,13 @@ from algorithms.environments import make
 from algorithms.environments.finite_lists import from_lists
 from algorithms.monitors import with_monitors
 from algorithms.oracles.ledger import Ledger, guard
-from algorithms.parameters import PracticalParameters
 from algorithms.registry import Task, get
 from algorithms.valor.instances import late_discovery
-from algorithms.valor.pooled import valor
+from tests.support.baselines import Recorder, practical, run
 
 NAMES = ("psdp", "fqi", "backup", "rmax")
 every = pytest.mark.parametrize("name", NAMES)
 HALF = Fraction(1, 2)
-
-
-def run(name, env, values, policies, parameters, rng, observers=()):
-    """Any of the three that make one pass."""
-    if name == "psdp":
-        return psdp(env, policies, parameters, rng, observers=observers)
-    if name == "fqi":
-        return fqi(env, values, parameters, rng, observers=observers)
-    return backup(env, values, policies, parameters, rng, observers=observers)
-
-
-def practical(name, env, **chosen):
-    return practical_parameters(
-        name, 0.3, 0.1, M=env.max_states, K=env.n_actions, H=env.horizon, **chosen
-    )
-
-
-class Recorder(BaselineObserver):
-    def __init__(self) -> None:
-        self.fits, self.batches = [], []
-
-    def fitted(self, fit) -> None:
-        self.fits.append(fit)
-
-    def played(self, batch) -> None:
-        self.batches.append(batch)
 
 
 # ------------------------------------------------------------------ guarantees
@@ -226,103 +196,6 @@ def test_monitors_notice_what_is_not_so(name) -> None:
     assert with_monitors(false, reports).contradictions
 
 
-# -------------------------------------------------------------------- failures
-
-
-def test_fitted_q_iteration_fails_where_q_is_not_representable() -> None:
-    made = unrepresented()
-    env = made.environment
-    found = check_assumptions(env, made.values, made.policies)
-    assert all(assumption.holds for assumption in found.values())
-    for n in (10**4, 10**18):
-        rng = np.random.default_rng(n % 7)
-        result = fqi(env, made.values, practical("fqi", env, n=n), rng)
-        assert env.truth.policy_value(result.policies) == 0
-        assert result.estimate == 1
-        assert result.succeeded  # nothing tells it
-    parameters = PracticalParameters(0.2, 0.1, 2, 2, 2)
-    result = valor(env, made.values, made.policies, parameters, rng)
-    assert result.succeeded
-    assert env.truth.policy_value(result.policies) == Fraction(15, 16)
-    # Bellman backups ask for values of chosen actions only.
-    result = backup(env, made.values, made.policies, practical("backup", env), rng)
-    assert env.truth.policy_value(result.policies) == Fraction(15, 16)
-
-
-def test_fitted_q_iteration_amplifies_chance_where_classes_are_not_complete() -> None:
-    small = amplified(4, actions=2)
-    found = check_assumptions(small.environment, small.values, small.policies)
-    assert [a.holds for a in found.values()] == [True, True, False, True]
-    for h in range(2, 5):  # Q* of every action is in G, too
-        q = small.environment.truth.q_values(h)
-        members = small.values.at_level(h).members
-        for a in range(2):
-            assert any(list(m.exact) == q[:, a].tolist() for m in members)
-
-    made = amplified(24)
-    env, n = made.environment, 10**7
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        result = fqi(env, made.values, practical("fqi", env, n=n), rng)
-        assert env.truth.policy_value(result.policies) == HALF
-        assert float(result.estimate) == pytest.approx(7 / 8)
-    parameters = PracticalParameters(0.2, 0.1, 4, 4, 24)
-    result = valor(env, made.values, made.policies, parameters, rng)
-    assert result.succeeded
-    assert env.truth.policy_value(result.policies) == Fraction(3, 4)
-    assert result.trajectories < 2000
-    # Enough data for the noise at the end, and it succeeds: it is consistent.
-    result = fqi(env, made.values, practical("fqi", env, n=10**14), rng)
-    assert env.truth.policy_value(result.policies) == Fraction(3, 4)
-
-
-def test_uniform_roll_in_fails_on_a_chain_at_a_budget_that_does_for_valor() -> None:
-    horizon = 12
-    env = late_discovery(horizon).environment
-    rng = np.random.default_rng(0)
-    values, policies = make_classes(env, "tabular", rng)
-    parameters = PracticalParameters(
-        0.4, 0.1, 2, 2, horizon, n_test=10, n_train=40, n_exp=4, n_eval=50
-    )
-    found = valor(env, values, policies, parameters, rng)
-    assert found.succeeded
-    assert env.truth.policy_value(found.policies) == 1
-    each = -(-found.trajectories // horizon)
-    for name in ("psdp", "fqi"):
-        result = run(name, env, values, policies, practical(name, env, n=each), rng)
-        assert result.trajectories >= found.trajectories
-        assert env.truth.policy_value(result.policies) == 0
-    result = rmax(env, rmax_practical(0.4, 0.1, X=2, K=2, H=horizon), rng)
-    assert result.succeeded
-    assert result.trajectories < found.trajectories
-    assert env.truth.policy_value(result.policies) == 1
-
-
-@pytest.mark.long
-def test_uniform_roll_in_fails_on_the_published_lock_with_20_levels() -> None:
-    for seed in range(3):
-        env = make("lock", seed, horizon=20)
-        rng = np.random.default_rng([seed, 1])
-        values, policies = make_classes(env, "finite", rng)
-        parameters = PracticalParameters(
-            0.4, 0.1, 3, 4, 20, n_test=20, n_train=160, n_exp=4, n_eval=300
-        )
-        found = valor(env, values, policies, parameters, rng)
-        value, _ = env.truth.estimate_policy_value(found.policies, 4000, rng)
-        assert value > 0.45
-        each = -(-found.trajectories // 20)
-        for name, factor in (("psdp", 1), ("fqi", 10)):
-            chosen = practical(name, env, n=factor * each)
-            result = run(name, env, values, policies, chosen, rng)
-            value, _ = env.truth.estimate_policy_value(result.policies, 4000, rng)
-            assert value < 0.05
-        chosen = rmax_practical(0.4, 0.1, X=3, K=4, H=20)
-        result = rmax(env, chosen, rng)
-        value, _ = env.truth.estimate_policy_value(result.policies, 4000, rng)
-        assert value > 0.45
-        assert result.trajectories < found.trajectories
-
-
 # ----------------------------------------------------- the definition, by hand
 
 
@@ -429,59 +302,6 @@ def test_features_with_finite_and_linear_classes(name, env_name) -> None:
         for h in (1, 2):
             data = env.roll_in(["uniform"], h, 5, rng)
             assert result.policies[h - 1](data.observations).shape == (5,)
-
-
-# ----------------------------------------------------------------------- R-max
-
-
-def test_rmax_ends_when_it_hardly_meets_unknown_pairs() -> None:
-    env = make("random-finite", 2, states=3, actions=3, horizon=3)
-    recorder = Recorder()
-    parameters = rmax_practical(0.3, 0.1, X=6, K=3, H=3)
-    result = rmax(env, parameters, np.random.default_rng(0), observers=[recorder])
-    assert result.trajectories == len(recorder.batches) * parameters.n
-    assert result.iterations == len(recorder.batches) <= parameters.batches
-    *before, last = (batch.unknown for batch in recorder.batches)
-    assert last <= parameters.patience < min(before)
-
-
-def test_rmax_on_decoded_features_and_on_their_codes_agree() -> None:
-    for observations in ("features", "codes"):
-        env = make("lock", 3, horizon=4, dimension=0, observations=observations)
-        assert Decoding(env).most_cells == 3
-        parameters = rmax_practical(0.2, 0.1, X=3, K=4, H=4, m=50, n=100)
-        result = rmax(env, parameters, np.random.default_rng(0))
-        assert result.succeeded
-        assert env.truth.policy_value(result.policies) == HALF
-        assert abs(result.estimate - HALF) < 0.3
-
-
-def test_rmax_that_may_not_play_long_enough_fails() -> None:
-    env = make("random-finite", 0)
-    parameters = rmax_practical(0.3, 0.1, X=4, K=2, H=3, max_batches=2)
-    result = rmax(env, parameters, np.random.default_rng(0))
-    assert result.status == "failure"
-    assert "2 batches" in result.reason
-    assert result.iterations == 2
-    assert not result.contradictions
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    st.floats(0.01, 0.99),
-    st.floats(1e-6, 0.99),
-    st.integers(1, 50),
-    st.integers(1, 10),
-    st.integers(1, 30),
-)
-def test_rmax_batches_are_large_enough_for_the_test_that_ends_a_run(
-    eps, delta, x, k, h
-) -> None:
-    """N ≥ 16 ln(2T/δ)/ε, which the doubling argument leaves to be checked."""
-    p = rmax_theorem(eps, delta, X=x, K=k, H=h)
-    assert p.batches <= 8 * p.pairs / p.eps + 1
-    assert p.n >= 16 * math.log(2 * p.batches / delta) / eps
-    assert p.n == p.m
 
 
 # --------------------------------------------------------- parts, and bad input
