@@ -307,22 +307,6 @@ def test_epsilon_optimal_in_a_share_of_1_minus_delta(name, kind, count) -> None:
         assert lower >= 0.9
 
 
-@pytest.mark.long
-def test_linear_classes_solve_a_gaussian_lock() -> None:
-    """H = 10, rotated noisy one-hot; both classes linear in the features."""
-    env = make("lock-gaussian", 0, horizon=10, dimension=0, noise=0.05)
-    rng = np.random.default_rng(1)
-    values, policies = make_classes(env, "linear", rng, bound=1.0)
-    parameters = PracticalParameters(
-        0.8, 0.1, 3, 4, 10, n_test=20, n_train=2000, n_exp=1, n_eval=200, slack=0.1
-    )
-    result = valor(env, values, policies, parameters, rng)
-    assert result.succeeded
-    value, error = env.truth.estimate_policy_value(result.policies, 4000, rng)
-    assert value + 3 * error >= 0.45
-    assert result.trajectories < 100_000
-
-
 @pytest.mark.parametrize("horizon", [5, pytest.param(10, marks=pytest.mark.long)])
 def test_finite_classes_solve_the_published_locks(horizon) -> None:
     """V^π ≥ 0.9 V*, the Bernoulli and the Gaussian one, within 10,000 trajectories."""
