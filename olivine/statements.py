@@ -41,10 +41,10 @@ def _numbered(rows: Iterable[tuple[str, str, str]]) -> tuple[Statement, ...]:
 
 STATEMENTS = _numbered(
     [
-        ("Definition", "oracle-efficient", ""),
+        ("Definition", "oracle-efficient", "valor-calls global-policy-oracles"),
         ("Theorem", "oracle efficiency of VALOR", "valor-theorem valor-calls"),
         ("Theorem", "PAC bound of VALOR", "valor-theorem"),
-        ("Theorem", "OLIVE is not oracle-efficient", ""),
+        ("Theorem", "OLIVE is not oracle-efficient", "olive-is-not-oracle-efficient"),
         ("Theorem", "OLIVE's program is NP-hard, (g, π)", "olive-nphard-g"),
         (
             "Proposition",
@@ -52,12 +52,22 @@ STATEMENTS = _numbered(
             "tabular-csc-is-polynomial tabular-ls-is-polynomial "
             "tabular-lp-is-polynomial",
         ),
-        ("Assumption", "policy realizability", ""),
-        ("Assumption", "value realizability", ""),
-        ("Assumption", "policy-value completeness", ""),
-        ("Assumption", "policy completeness", ""),
-        ("Fact", "how the assumptions are related", ""),
-        ("Definition", "learned state (VALOR)", ""),
+        ("Assumption", "policy realizability", "assumptions-separate"),
+        ("Assumption", "value realizability", "assumptions-separate"),
+        (
+            "Assumption",
+            "policy-value completeness",
+            "assumptions-separate all-functions-are-not-complete",
+        ),
+        ("Assumption", "policy completeness", "assumptions-separate"),
+        (
+            "Fact",
+            "how the assumptions are related",
+            "completeness-fact completeness-fact-corrected "
+            "completeness-implies-realizability "
+            "policy-completeness-implies-realizability",
+        ),
+        ("Definition", "learned state (VALOR)", "valor-iterations valor-on-demand"),
         ("Definition", "deviation bounds (VALOR)", "valor-event-e"),
         ("Lemma", "probability of event E", "valor-event-e valor-hoeffding"),
         ("Lemma", "error when learning a state", "valor-accuracy"),

@@ -14,6 +14,7 @@ for _name in (
     "hardness",
     "multi",
     "run",
+    "efficiency",
     "tolerance",
     "erratum",
 ):

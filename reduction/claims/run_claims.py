@@ -43,7 +43,7 @@ def _runs(
 
 @claim(
     "olive-nphard-g",
-    source="paper, Theorem 3 (thm:olive_nphard_g)",
+    source="paper, thm:olive_nphard_g",
     statement="OLIVE, run on any member with exact expectations and φ = 0, can leave "
     "the program of thm:olive_nphard_g_simple as its next one: after m+n+1 rounds in "
     "paper, m+2n+1 in normalized and gap. So the programs met in runs of OLIVE are "
@@ -84,7 +84,7 @@ def _runs_hold(variants: tuple[Variant, ...]) -> Evidence:
 
 @claim(
     "olive-nphard-f",
-    source="paper, Q-function version of Theorem 3 (thm:olive_nphard_f)",
+    source="paper, thm:olive_nphard_f",
     statement="The same holds for Q-functions: each round's f has values in [0, 1], "
     "equals the paper's where the paper gives values, and whichever greedy actions "
     "π_f takes, it meets the constraints so far and attains 1, and the error at the "

@@ -126,5 +126,6 @@ def test_statements_name_entries_of_the_ledger() -> None:
     known = {record["id"] for record in olivine("claims", "--json").records}
     named = {claim for statement in STATEMENTS for claim in statement.claims}
     assert named <= known
+    assert all(statement.claims for statement in STATEMENTS)
     numbers = [statement.number for statement in STATEMENTS]
     assert len(numbers) == len(set(numbers)) == 47
