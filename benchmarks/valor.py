@@ -1,11 +1,8 @@
-"""VALOR's speed, and the trajectories that its theorems ask for.
+"""VALOR's speed.
 
-Run from the project's folder:
-
-- ``python -m benchmarks.valor``: runs at the theorem's constants (ε = 0.2, δ = 0.1,
-  M = 3, K = 3, H = 4), time against nominal trajectories, sampling of the published
-  lock, and practical parameters on it;
-- ``python -m benchmarks.valor --figure docs/valor-trajectories.svg``: the figure.
+``python -m benchmarks.valor``, from the project's folder: runs at the theorem's
+constants (ε = 0.2, δ = 0.1, M = 3, K = 3, H = 4), time against nominal trajectories,
+sampling of the published lock, and practical parameters on it.
 
 Times are CPU seconds of this process: others on the machine do not count.
 """
@@ -14,7 +11,6 @@ import argparse
 import itertools
 import math
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -203,71 +199,14 @@ def lock_runs(seeds, count):
         )
 
 
-BASE = {"H": 5, "M": 3, "K": 4, "eps": 0.1}
-AXES = {
-    "H": range(1, 31),
-    "M": range(1, 31),
-    "K": range(2, 31),
-    "eps": np.geomspace(0.01, 0.5, 25),
-}
-
-
-def trajectories(name, *, H, M, K, eps):
-    """Proof's sum for classes of 2^20 functions and as many policies."""
-    size = 20 * math.log(2)
-    try:
-        p = TheoremParameters(float(eps), 0.1, M, K, H, size, size, name)
-    except ValueError:
-        return None
-    return p.trajectory_bound
-
-
-def figure(path):
-    """Trajectories against H, M, K and ε for every variant with constants."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    names = known_variants()
-    drawing, axes = plt.subplots(1, 4, figsize=(15, 3.6), sharey=True)
-    for axis, (key, values) in zip(axes, AXES.items(), strict=True):
-        for name in names:
-            counts = [trajectories(name, **BASE | {key: v}) for v in values]
-            axis.plot(list(values), [float(c) for c in counts], label=name)
-        axis.set_yscale("log")
-        axis.set_xlabel("ε" if key == "eps" else key)
-        if key == "eps":
-            axis.set_xscale("log")
-    axes[0].set_ylabel("trajectories (the proof's sum)")
-    axes[0].legend(fontsize=7)
-    fixed = "H = 5, M = 3, K = 4, ε = 0.1, δ = 0.1, ln |G| = ln |Π| = 20 ln 2"
-    drawing.suptitle(f"Otherwise {fixed}", fontsize=9)
-    drawing.tight_layout()
-    drawing.savefig(path, metadata={"Date": None})
-    print(f"wrote {path}: {', '.join(names)}")
-
-
-def known_variants():
-    """Every algorithm that has registered constants."""
-    from algorithms import parameters, registry
-
-    registry.algorithms()  # modules register their constants when imported
-    return [n for n in parameters.known() if trajectories(n, **BASE) is not None]
-
-
 def main():
     """Read the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--figure", type=Path)
     parser.add_argument(
         "--decoders", type=int, default=1, help="candidate decoders on the lock"
     )
     arguments = parser.parse_args()
-    if arguments.figure:
-        figure(arguments.figure)
-        return
     theorem_runs(arguments.seeds)
     flatness()
     sampling()

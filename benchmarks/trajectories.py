@@ -1,0 +1,107 @@
+"""Trajectories that each theorem asks for, against H, M, K and ε: a figure.
+
+Run from the project's folder::
+
+    python -m benchmarks.trajectories docs/trajectories.svg
+
+Counts are the proofs' own sums, exact integers; nothing is run. Constants are
+corrected where an erratum applies. Classes have 2^20 members (Q-functions for
+LSVEE and OLIVE); squared losses count pairs of functions. PSDP stands for what
+explores by uniform actions: K^H.
+"""
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+
+from algorithms.baselines.parameters import theorem_parameters as baseline
+from algorithms.global_policy import GlobalPolicyTheoremParameters
+from algorithms.lsvee import LsveeTheorem
+from algorithms.olive.parameters import trajectory_bound as olive_bound
+from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
+from algorithms.two_sample import TwoSampleTheoremParameters
+from olivine.figures import style, write_figure
+
+BITS = 20
+DELTA = 0.1
+BASE = {"H": 5, "M": 3, "K": 4, "eps": 0.1}
+AXES = {
+    "H": range(1, 31),
+    "M": range(1, 31),
+    "K": range(2, 31),
+    "eps": np.geomspace(0.01, 0.5, 25).tolist(),
+}
+
+
+def counts(*, H, M, K, eps):
+    """Trajectories of each algorithm, by name."""
+    log_size = BITS * math.log(2)
+    sizes = (eps, DELTA, M, K, H, log_size, log_size)
+    psdp = baseline("psdp", eps, DELTA, M=M, K=K, H=H, log_Pi=log_size)
+    return {
+        "valor": TheoremParameters(*sizes, VALOR).trajectory_bound,
+        "valor-constrained": TheoremParameters(*sizes, CONSTRAINED).trajectory_bound,
+        "two-sample": TwoSampleTheoremParameters(*sizes).trajectory_bound,
+        "global-policy": GlobalPolicyTheoremParameters(*sizes).trajectory_bound,
+        "lsvee": LsveeTheorem(eps, DELTA, M, K, H, 2**BITS).trajectory_bound,
+        "olive": olive_bound(eps, DELTA, M, K, H, log_size),
+        "psdp": psdp.trajectory_bound,
+    }
+
+
+# Told apart in grey by the dashes (Okabe and Ito's palette).
+_LINES = {
+    "valor": ("#0072B2", "-"),
+    "valor-constrained": ("#56B4E9", "-"),
+    "two-sample": ("#D55E00", "--"),
+    "global-policy": ("#009E73", "-."),
+    "lsvee": ("#CC79A7", (0, (5, 1, 1, 1, 1, 1))),
+    "olive": ("#E69F00", ":"),
+    "psdp": ("#777777", (0, (1, 2))),
+}
+
+
+def draw(path):
+    """Draw a panel for each of H, M, K and ε."""
+    from matplotlib.figure import Figure
+
+    with style():
+        drawing = Figure(figsize=(12, 4.2), layout="constrained")
+        axes = drawing.subplots(1, 4, sharey=True)
+        for axis, (key, values) in zip(axes, AXES.items(), strict=True):
+            found = [counts(**BASE | {key: value}) for value in values]
+            for name, (colour, dashes) in _LINES.items():
+                line = [float(count[name]) for count in found]
+                axis.plot(values, line, color=colour, linestyle=dashes, label=name)
+            axis.set_yscale("log")
+            axis.set_xlabel("ε (logarithmic)" if key == "eps" else key)
+            axis.grid(visible=True, color="#e5e5e5", linewidth=0.6)
+            if key == "eps":
+                axis.set_xscale("log")
+            else:
+                axis.axvline(BASE[key], color="#bbbbbb", linewidth=0.8, zorder=0)
+        # PSDP's K^H would dwarf the others at H = 30.
+        axes[0].set_ylim(1e3, 1e45)
+        axes[0].set_ylabel("trajectories (the proof's sum)")
+        handles, labels = axes[0].get_legend_handles_labels()
+        drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        drawing.suptitle(
+            "Otherwise H = 5, M = 3, K = 4, ε = 0.1, δ = 0.1; classes of 2²⁰",
+            fontsize=10,
+        )
+        write_figure(path, drawing)
+
+
+def main():
+    """Read the argument, draw, and print the counts at the base point."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("figure", type=Path)
+    draw(parser.parse_args().figure)
+    for name, count in counts(**BASE).items():
+        print(f"{name:18} {count:.2e}")
+
+
+if __name__ == "__main__":
+    main()
