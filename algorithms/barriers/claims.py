@@ -200,7 +200,7 @@ def _without_ties() -> Evidence:
     source=f"{SOURCE}, remark after the Theorem on Bellman backups",
     statement="Other losses do not help: with absolute loss g_bad is taken as soon as "
     "the mean reward exceeds 1/2, so with probability near 1/2 for every n, and later "
-    "fits tie as before. Nor do Q-functions, which on a chain are state values.",
+    "fits tie as before. (Q-functions: claim backup-barrier-q-functions.)",
     method="exact",
 )
 def _losses() -> Evidence:
