@@ -46,9 +46,9 @@ class Parameters:
     n_fresh
         Fresh trajectories on which Ṽ is measured: the path, and then the policy
         that was best on the data set. None: Ṽ is its value on the data set itself.
-        The paper does that. It is a maximum, too high by about √(dK/n_train) where
-        policies have d parameters an action, and the excess adds up over levels; a
-        theorem's n_train makes it negligible.
+        The paper does that. It is a maximum, too high by a share of about
+        √(dK/n_train) where policies have d parameters an action, and the excess adds
+        up over levels; a theorem's n_train makes it negligible.
     clip
         Whether Ṽ is clipped to [0, 1], where V* lies. The paper does not.
     fall_back

@@ -2,10 +2,11 @@
 
 What they have to be follows from the d features and K actions:
 
-- *n_fresh*. Ṽ, a maximum over policies of d parameters an action, is too high by
-  about √(dK/n_train) on the data that chose the policy, and the excess adds up
-  over levels. On fresh trajectories that follow the policy it is not, and its noise
-  is that of the rewards alone; 8H/ε² of them leave a noise of ε/6 in a return.
+- *n_fresh*. Ṽ, a maximum over policies of d parameters an action, is too high by a
+  share of about √(dK/n_train) on the data that chose the policy (measured: 17
+  percent at 2,000 rows, d = 13, K = 4; 8 at 10,000; 2 at 200,000), and the excess
+  adds up over levels. On fresh trajectories that follow the policy it is not; 8H/ε²
+  of them leave a standard error of at most ε/√(32H) a level, ε/5.6 over all H.
 - *n_train*. 80 rows a parameter are enough for the policy. But at a state that has
   been learned, V_opt - V_pes is up to 2φ + 2B Σ_j |difference of the mean features
   j| in the box |θ_j| ≤ B, which for features of standard deviation at most 1/2 and

@@ -1,0 +1,110 @@
+"""VALOR with linear classes on the published locks, and the linear oracles' speed.
+
+Run from the project's folder: ``python -m benchmarks.valor_linear [--seeds 10]
+[--horizons 5 10]``. ``--own`` measures the paper's own form instead, whose learned
+values are maxima over the data that chose the policy, by n_train.
+
+Times are CPU seconds of this process: others on the machine do not count.
+"""
+
+import argparse
+
+import numpy as np
+
+from algorithms.class_choice import make_classes
+from algorithms.classes import LinearPolicyClass, LinearValueClass
+from algorithms.data import EmpiricalMeasure
+from algorithms.environments import make
+from algorithms.oracles.csc import csc, importance_costs
+from algorithms.oracles.least_squares import least_squares
+from algorithms.parameters import PracticalParameters
+from algorithms.valor import valor
+from algorithms.valor.linear_defaults import linear_defaults
+from benchmarks.valor import cpu
+
+
+def lock_run(name, horizon, seed, **chosen):
+    """One run with defaults, as far as nothing else is chosen: (result, V^π, s)."""
+    env, rng = make(name, seed, horizon=horizon), np.random.default_rng([seed, 1])
+    values, policies = make_classes(env, "linear", rng)
+    parameters = PracticalParameters(
+        0.3, 0.1, env.max_states, env.n_actions, horizon,
+        **linear_defaults(env, 0.3) | chosen,
+    )  # fmt: skip
+    result, seconds = cpu(lambda: valor(env, values, policies, parameters, rng))
+    if result.policies is None:
+        return result, 0.0, seconds
+    value, _ = env.truth.estimate_policy_value(result.policies, 20_000, rng)
+    return result, value, seconds
+
+
+def lock_runs(seeds, horizons):
+    """Solved: V^π ≥ 0.45 (V* = 1/2) and a policy that passed VALOR's own test."""
+    print("Published locks, K = 4, d = H, linear classes, defaults, ε = 0.3")
+    for name in ("lock-gaussian", "lock"):
+        for horizon in horizons:
+            runs = [lock_run(name, horizon, seed) for seed in range(seeds)]
+            solved = sum(r.succeeded and v >= 0.45 for r, v, _ in runs)
+            least = min(v for _, v, _ in runs)
+            estimates = [float(r.estimate or 0) for r, _, _ in runs]
+            used = int(np.median([r.trajectories for r, _, _ in runs]))
+            times = [s for _, _, s in runs]
+            print(
+                f"  {name:13} H = {horizon:2}: solved {solved} of {seeds}, least V^π "
+                f"{least:.3f}, V̂ {min(estimates):.3f} to {max(estimates):.3f}, {used} "
+                f"trajectories, median {np.median(times):.2f} s, largest "
+                f"{max(times):.2f} s"
+            )
+
+
+def own_form():
+    """One iteration at H = 10 with Ṽ from the data that chose the policy."""
+    print("lock-gaussian, H = 10, no fresh trajectories, one iteration")
+    for n in (2_000, 20_000, 200_000):
+        result, value, seconds = lock_run(
+            "lock-gaussian", 10, 0, n_train=n, n_test=1000, n_fresh=None,
+            max_iterations=1,
+        )  # fmt: skip
+        print(
+            f"  n_train = {n:6}: V^π {value:.3f}, V̂ {float(result.estimate):.3f}, "
+            f"{result.status}, {result.trajectories} trajectories, {seconds:.1f} s"
+        )
+
+
+def oracles():
+    """CPU seconds of CSC on importance-weighted noise, and of LS."""
+    rng, d, k = np.random.default_rng(0), 13, 4
+    print(f"Linear oracles, d = {d}, K = {k}")
+    for n in (2_000, 20_000, 200_000):
+        features = 0.1 * rng.normal(size=(n, d))
+        features[:, 0] += 1
+        data = EmpiricalMeasure(features)
+        actions = rng.integers(0, k, n)
+        costs = importance_costs(actions, 0.5 * (actions < 2), k)
+        policies, values = LinearPolicyClass(d, k), LinearValueClass(d, bound=2.0)
+        targets = rng.random(n)
+        _, first = cpu(
+            lambda p=policies, x=data, c=costs: csc(p, x, c, epsilon_sub=1e-4)
+        )
+        _, second = cpu(
+            lambda g=values, x=data, v=targets: least_squares(g, x, v, epsilon_sub=1e-6)
+        )
+        print(f"  {n:6} rows: CSC {first:.3f} s, LS {second:.3f} s")
+
+
+def main():
+    """Read the arguments and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--horizons", type=int, nargs="+", default=[5, 10])
+    parser.add_argument("--own", action="store_true", help="the paper's own form")
+    arguments = parser.parse_args()
+    if arguments.own:
+        own_form()
+        return
+    oracles()
+    lock_runs(arguments.seeds, arguments.horizons)
+
+
+if __name__ == "__main__":
+    main()
