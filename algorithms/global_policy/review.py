@@ -129,7 +129,7 @@ class Review:
             return
         if self._loss(q, found.policies) > self.p.phi(h):
             return  # the lemma's premise
-        optimal = found.learned_data.at(self.truth.values(h))
+        optimal = self._optimal_values(h, found.learned_data)
         self.tallies["gstar-feasible"].at_most(
             found.learned_data.expectation_exact(optimal) - found.learned_mean,
             self.p.excess(h),
@@ -226,6 +226,13 @@ class Review:
         self._check_optimal(result)
 
     # ----------------------------------------------------------------- parts
+
+    def _optimal_values(self, level: int, data: EmpiricalMeasure) -> NDArray[Any]:
+        """g* at the observations of a data set; of features, as floats."""
+        if self.environment.space(level).is_finite:
+            return data.at(self.truth.values(level))
+        found = self.truth.optimal_value_functions()[level - 1](data.observations)
+        return np.asarray(found)
 
     def _check_test(
         self,

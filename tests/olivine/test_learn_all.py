@@ -7,6 +7,7 @@ import pytest
 from algorithms import registry
 from algorithms.result import LearningResult
 from olivine.comparison import Plan, run_cell
+from olivine.learn_run import prepare
 from tests.support.commands import olivine
 
 KEYS = {
@@ -130,3 +131,24 @@ def test_several_at_a_time():
         assert record["contradictions"] == []
     valor = done.records[names.index("valor")]
     assert valor["runs"] == 1
+
+
+SMALL = {
+    "lock": ["horizon=3"],
+    "lock-gaussian": ["horizon=3"],
+    "diabolical-lock": ["horizon=3", "actions=3"],
+}
+
+
+@pytest.mark.parametrize("env", SMALL)
+@pytest.mark.parametrize("name", [entry.name for entry in registry.algorithms()])
+def test_every_algorithm_takes_feature_observations(name, env):
+    kind = registry.get(name).default_classes
+    kind = "finite" if kind == "tabular" else kind
+    run = prepare(name, env, "practical", kind, 0.3, 0.1, SMALL[env])
+    record, found = run.with_seed(1)
+    assert found.contradictions == []
+    assert record["trajectories"] > 0
+    # V* is 1/2 or 1: to be within ε is more than to try at random.
+    assert record["status"] == "success"
+    assert Fraction(record["suboptimality"]) < Fraction(3, 10)
