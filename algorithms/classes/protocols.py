@@ -23,7 +23,7 @@ Observations = NDArray[Any]
 
 
 class ValueFunction(Protocol):
-    """A function from observations to [0, 1]."""
+    """A function from observations to [0, 1] (to R where a class says so)."""
 
     def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
         """Values at n observations: float64, shape (n,)."""

@@ -116,5 +116,6 @@ def _of_size_one(
 ) -> NDArray[np.float64]:
     """Scale θ so that no score is further than 1 from the mean of its observation."""
     scores = features @ theta.T
-    spread = float(np.abs(scores - scores.mean(axis=1, keepdims=True)).max())
+    distances = np.abs(scores - scores.mean(axis=1, keepdims=True))
+    spread = float(distances.max(initial=0.0))
     return theta / spread if spread > 0 else theta

@@ -88,7 +88,9 @@ class LeastDistance:
     def _polish(self, active: NDArray[np.int64]) -> tuple[Array, Array]:
         """Minimise with some constraints as equations; fit multipliers ≥ 0."""
         rows, limits = self.g[active], self.h[active]
-        theta = np.linalg.lstsq(rows, limits, rcond=None)[0]
+        theta: Array = np.asarray(
+            np.linalg.lstsq(rows, limits, rcond=None)[0], dtype=np.float64
+        )
         _, sizes, directions = np.linalg.svd(rows)
         rank = int((sizes > 1e-12 * sizes.max(initial=0.0)).sum())
         free = directions[rank:].T

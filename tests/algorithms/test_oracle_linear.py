@@ -71,10 +71,11 @@ def test_one_mislabelled_row_of_many_is_found_out() -> None:
 
 def test_nothing_to_separate() -> None:
     assert list(separators(np.ones((4, 2)), np.ones((4, 3)))) == []
-    found = csc(LinearPolicyClass(2, 3), EmpiricalMeasure(np.ones((4, 2))),
-                np.ones((4, 3)), epsilon_sub=1e-9)  # fmt: skip
-    assert found.honoured
-    assert found.cost == 1
+    for epsilon in (1e-9, 1e-30):  # the latter is below rounding
+        found = csc(LinearPolicyClass(2, 3), EmpiricalMeasure(np.ones((4, 2))),
+                    np.ones((4, 3)), epsilon_sub=epsilon)  # fmt: skip
+        assert found.honoured == (epsilon == 1e-9)
+        assert found.cost == 1
 
 
 @given(seeds, st.integers(1, 12), st.integers(1, 3), st.integers(1, 4))
