@@ -3,10 +3,12 @@
 ======================  =======================================================
 `valor`                 dfslearn and the pooled policy step (Algorithms 1 to 3)
 `valor_constrained`     the same with the constrained policy step (Algorithm 4)
+`linear_defaults`       practical parameters for linear classes on features
 ======================  =======================================================
 """
 
 from algorithms.valor.constrained import valor_constrained
+from algorithms.valor.linear_defaults import linear_defaults
 from algorithms.valor.pooled import valor
 
-__all__ = ["valor", "valor_constrained"]
+__all__ = ["linear_defaults", "valor", "valor_constrained"]

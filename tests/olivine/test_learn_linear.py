@@ -7,10 +7,17 @@ import pytest
 from tests.support.commands import olivine
 
 
-@pytest.mark.parametrize("name", ["lock-gaussian", "lock"])
-def test_linear_classes_work_by_default(name) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "name"),
+    [
+        ("valor", "lock-gaussian"),
+        ("valor", "lock"),
+        ("valor-constrained", "lock-gaussian"),
+    ],
+)
+def test_linear_classes_work_by_default(algorithm, name) -> None:
     done = olivine(
-        "learn", "valor", "--env", name, "--set", "horizon=4", "--classes", "linear",
+        "learn", algorithm, "--env", name, "--set", "horizon=4", "--classes", "linear",
         "--params", "practical", "--json",
     )  # fmt: skip
     record = done.record
