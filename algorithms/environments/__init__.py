@@ -1,5 +1,9 @@
-"""Contextual decision processes: see `protocol` for what one is, `make` to get one."""
+"""Contextual decision processes: `protocol` says what one is.
 
+`make` gets one by name, `from_lists` builds one of your own.
+"""
+
+from algorithms.environments.finite_lists import from_lists
 from algorithms.environments.registry import make, names, register
 
-__all__ = ["make", "names", "register"]
+__all__ = ["from_lists", "make", "names", "register"]
