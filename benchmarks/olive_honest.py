@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from algorithms.olive import Milp, RandomTiebreak, SolverTiebreak, Tiebreak
+from olivine.figures import style, write_figure
 from reduction.family import Family
 from reduction.honest_run import HonestRun, adversarial_tiebreak, honest_run
 from reduction.random_formula import random_ksat
@@ -219,13 +220,10 @@ def optimal(run: HonestRun) -> bool:
 
 
 def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams["svg.hashsalt"] = "olive"
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    figure: Figure = Figure(figsize=(9, 3.6), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
     grouped = groups(found)
     for axis, variant in zip(axes, VARIANTS, strict=True):
         for name, marker in zip(TIEBREAKS, "os^", strict=True):
@@ -250,8 +248,8 @@ def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> 
         axis.set_title(variant)
     axes[0].set_ylabel("slowest call of a run (s)")
     axes[0].legend(title="ties broken by")
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    with style():
+        write_figure(path, figure)
 
 
 def main() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from olivine.figures import style, write_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -45,15 +47,12 @@ def save_figure(
     -------
     Names of the files.
     """
-    import matplotlib
     from matplotlib.figure import Figure
 
     from reduction.contrast import EASY, HARD
 
-    # Text stays text; identifiers do not change from run to run.
-    with matplotlib.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "olivine", "font.size": 9}
-    ):
+    names = ["contrast.png", "contrast.svg"]
+    with style():
         figure: Figure = Figure(figsize=(11.0, 10.5), layout="constrained")
         axes = figure.subplots(2, 2)
         sides = (HARD, EASY)
@@ -62,10 +61,9 @@ def save_figure(
             _panel(axes[1, column], series, "work", measurements, fits)
         _dress(axes, plan)
         figure.suptitle(title(plan), fontsize=11)
-        figure.savefig(folder / "contrast.png", dpi=150, metadata={"Software": None})
-        plain = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(folder / "contrast.svg", metadata=plain)
-    return ["contrast.png", "contrast.svg"]
+        for name in names:
+            write_figure(folder / name, figure)
+    return names
 
 
 def title(plan: Plan) -> str:
