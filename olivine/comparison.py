@@ -102,8 +102,8 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
         ``algorithm``, ``env``, ``params``, ``classes``, ``epsilon``, ``seeds``
         (wanted), ``runs`` (done), ``successes`` (status "success" and
         suboptimality at most ε), ``failures`` (status "failure"), ``timeouts``,
-        ``contradictions``, ``trajectories`` (median, an integer), ``calls`` and
-        ``seconds`` (means), ``suboptimality`` (mean, over runs with a policy) and
+        ``contradictions``, ``trajectories`` (median, an integer), ``calls``,
+        ``enumerated`` and ``seconds`` (means), ``suboptimality`` (mean, over runs with a policy) and
         ``worst``, ``refused`` (why the algorithm does not take the task, or null),
         ``left`` (why seeds are missing, or null).
     status
@@ -185,6 +185,7 @@ def _summary(
         "calls": {
             kind: _mean([record["calls"][kind] for record in records]) for kind in CALLS
         },
+        "enumerated": _mean([record["enumerated"] for record in records]),
         "suboptimality": _mean([float(gap) for gap in gaps]),
         "worst": float(max(gaps)) if gaps else None,
         "seconds": _mean([record["seconds"] for record in records]),

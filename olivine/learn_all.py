@@ -156,7 +156,8 @@ def remarks(records: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def row(record: Mapping[str, Any]) -> list[str]:
     """Cells of a record's row in a table."""
-    calls = ", ".join(f"{n:.3g} {kind}" for kind, n in record["calls"].items() if n)
+    counts = dict(record["calls"]) | {"functions": record["enumerated"]}
+    calls = ", ".join(f"{n:.3g} {kind}" for kind, n in counts.items() if n)
     trajectories, gap = record["trajectories"], record["suboptimality"]
     return [
         str(record["algorithm"]),

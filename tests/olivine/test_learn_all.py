@@ -13,7 +13,7 @@ from tests.support.commands import olivine
 KEYS = {
     "algorithm", "env", "params", "classes", "epsilon", "seeds", "runs", "successes",
     "failures", "timeouts", "contradictions", "trajectories", "calls", "suboptimality",
-    "worst", "seconds", "refused", "left",
+    "worst", "seconds", "enumerated", "refused", "left",
 }  # fmt: skip
 
 
