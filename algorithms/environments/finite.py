@@ -96,18 +96,7 @@ class FiniteEnvironment(OverModel):
         states = self._states(path, n, rng)
         h = len(path) + 1
         rule = policies[h - 1] if first_action is None else first_action
-        level = self._model.levels[h - 1]
-        codes, actions, counts = draws.draw_actions(level, states, rule, rng)
-        laws = ReturnLaws(self._model, policies, h)
-        split = multinomial_rows(counts, laws.weights(codes, actions), rng)
-        row, units = np.nonzero(split)
-        self._trajectories += n
-        return EmpiricalMeasure(
-            codes[row],
-            actions=actions[row],
-            rewards=self._rewards(units),
-            weights=split[row, units],
-        )
+        return self._returns(h, states, rule, policies, rng, n)
 
     def roll_in(
         self,
@@ -118,14 +107,21 @@ class FiniteEnvironment(OverModel):
         action: ActionRule = "uniform",
     ) -> EmpiricalMeasure:
         """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
-        self._model.level(level)
-        check_policies(policies, level - 1)
-        states = self._states((), n, rng)
-        for h in range(1, level):
-            current = self._model.levels[h - 1]
-            steps = draws.draw_steps(current, states, policies[h - 1], rng)
-            states = draws.next_counts(steps, self._model.levels[h].n_states, n)
+        states = self._rolled_in(policies, level, n, rng)
         return self._transitions(level, states, action, rng, n, True)
+
+    def roll_through(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, return to go) after π_{1:h-1}, as the protocol says."""
+        check_policies(policies, self.horizon)
+        states = self._rolled_in(policies, level, n, rng)
+        return self._returns(level, states, action, policies, rng, n)
 
     def run(
         self,
@@ -168,6 +164,45 @@ class FiniteEnvironment(OverModel):
         """Draw the counts of the hidden states at the end of a path."""
         weights, _ = path_weights(self._model, path)
         return multinomial(check_draws(n), weights, rng)
+
+    def _rolled_in(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+    ) -> NDArray[Any]:
+        """Draw the counts of the hidden states of a level after π_{1:h-1}."""
+        self._model.level(level)
+        check_policies(policies, level - 1)
+        states = self._states((), n, rng)
+        for h in range(1, level):
+            current = self._model.levels[h - 1]
+            steps = draws.draw_steps(current, states, policies[h - 1], rng)
+            states = draws.next_counts(steps, self._model.levels[h].n_states, n)
+        return states
+
+    def _returns(
+        self,
+        h: int,
+        states: NDArray[Any],
+        action: ActionRule,
+        policies: Sequence[AnyPolicy],
+        rng: np.random.Generator,
+        n: int,
+    ) -> EmpiricalMeasure:
+        level = self._model.levels[h - 1]
+        codes, actions, counts = draws.draw_actions(level, states, action, rng)
+        laws = ReturnLaws(self._model, policies, h)
+        split = multinomial_rows(counts, laws.weights(codes, actions), rng)
+        row, units = np.nonzero(split)
+        self._trajectories += n
+        return EmpiricalMeasure(
+            codes[row],
+            actions=actions[row],
+            rewards=self._rewards(units),
+            weights=split[row, units],
+        )
 
     def _transitions(
         self,

@@ -99,16 +99,8 @@ class LatentEnvironment(OverModel):
         check_policies(policies, self.horizon)
         states = self._states(path, n, rng, 1)
         h = len(path) + 1
-        observations = self._emission(h, states, rng)
         rule = policies[h - 1] if first_action is None else first_action
-        actions = choose_actions(rule, observations, self.n_actions, rng)
-        units, states = self._move(h, states, actions, rng)
-        for rows in _chunks(n):
-            for _, gained, _ in self._follow(h + 1, states[rows], policies, rng):
-                units[rows] += gained
-        self._trajectories += n
-        rewards = units / self._model.unit
-        return EmpiricalMeasure(observations, actions=actions, rewards=rewards)
+        return self._returns(h, states, rule, policies, rng)
 
     def roll_in(
         self,
@@ -119,14 +111,21 @@ class LatentEnvironment(OverModel):
         action: ActionRule = "uniform",
     ) -> EmpiricalMeasure:
         """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
-        self._model.level(level)
-        check_policies(policies, level - 1)
-        states = self._states((), n, rng, 2)
-        for rows in _chunks(n):
-            steps = self._follow(1, states[rows], policies[: level - 1], rng)
-            for _, _, following in steps:
-                states[rows] = following
+        states = self._rolled_in(policies, level, n, rng, 2)
         return self._transitions(level, states, action, rng, True)
+
+    def roll_through(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, return to go) after π_{1:h-1}, as the protocol says."""
+        check_policies(policies, self.horizon)
+        states = self._rolled_in(policies, level, n, rng, 1)
+        return self._returns(level, states, action, policies, rng)
 
     def run(
         self,
@@ -207,6 +206,24 @@ class LatentEnvironment(OverModel):
             return np.full(n, likely[0])
         return pick(np.broadcast_to(weights, (n, len(weights))), rng)
 
+    def _rolled_in(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        copies: int,
+    ) -> NDArray[np.int64]:
+        """Draw n hidden states of a level after π_{1:h-1}."""
+        self._model.level(level)
+        check_policies(policies, level - 1)
+        states = self._states((), n, rng, copies)
+        for rows in _chunks(n):
+            steps = self._follow(1, states[rows], policies[: level - 1], rng)
+            for _, _, following in steps:
+                states[rows] = following
+        return states
+
     def _start(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         start = self._model.start
         if len(start) == 1:
@@ -251,6 +268,24 @@ class LatentEnvironment(OverModel):
             )
             units, states = self._move(current, states, actions, rng)
             yield actions, units, states
+
+    def _returns(
+        self,
+        h: int,
+        states: NDArray[np.int64],
+        action: ActionRule,
+        policies: Sequence[AnyPolicy],
+        rng: np.random.Generator,
+    ) -> EmpiricalMeasure:
+        observations = self._emission(h, states, rng)
+        actions = choose_actions(action, observations, self.n_actions, rng)
+        units, states = self._move(h, states, actions, rng)
+        for rows in _chunks(len(states)):
+            for _, gained, _ in self._follow(h + 1, states[rows], policies, rng):
+                units[rows] += gained
+        self._trajectories += len(states)
+        rewards = units / self._model.unit
+        return EmpiricalMeasure(observations, actions=actions, rewards=rewards)
 
     def _transitions(
         self,

@@ -215,6 +215,29 @@ class Environment(Protocol):
         Counts n trajectories.
         """
 
+    def roll_through(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample n tuples (x_h, a_h, r_h + ... + r_H) at a level h of whole episodes.
+
+        `roll_in` and `rollouts` in one: π_{1:h-1}, then a_h, then π_{h+1:H}.
+
+        Parameters
+        ----------
+        policies
+            One policy for each level 1..H; that of level h is not looked at. A
+            level may have an `ActionRule` instead.
+        action
+            How a_h is chosen.
+
+        The return to go is in `rewards`. Counts n trajectories.
+        """
+
     def run(
         self,
         policies: Sequence[AnyPolicy],

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy import stats
 
 from algorithms.classes.mixed import MixedPolicy
 from algorithms.classes.tabular import TabularPolicy
-from algorithms.data import END
+from algorithms.data import END, pool
 from algorithms.environments import make, names, register
 from algorithms.environments.finite import FiniteEnvironment
 from algorithms.environments.finite_draws import draw_episodes
@@ -193,9 +194,10 @@ def test_data_of_any_size(env, n, seed):
         env.rollouts(path, n, rng, policies),
         env.rollouts(path, n, rng, policies, "uniform"),
         env.roll_in(policies, env.horizon, n, rng, 0),
+        env.roll_through(policies, env.horizon, n, rng, 0),
     ]
     run = env.run(policies, n, rng, first=min(n, 3), transitions=True)
-    assert env.trajectories == 7 * n
+    assert env.trajectories == 8 * n
     assert all(
         data.draws == data.total_weight == n for data in (*sets, *run.transitions)
     )
@@ -282,6 +284,35 @@ def test_rollouts_and_runs_have_the_law_of_single_episodes():
     paths = env.run(policies, 20_000, rng, first=20_000).paths
     actions = list(zip(*(s.actions.tolist() for s in steps), strict=True))
     assert same_law(actions, [tuple(p) for p in paths.tolist()]) > 1e-3
+
+
+@settings(deadline=None, max_examples=30)
+@given(environments(), st.integers(0, 99), st.integers(1, 3))
+def test_rolling_through_is_rolling_in_and_then_out(env, seed, level):
+    """Its law is that of roll-outs after each path, paths as policies draw them."""
+    level, n = min(level, env.horizon), 10**18
+    rng = np.random.default_rng(seed)
+    policies = random_policies(env, rng)
+    before: list[Any] = rng.integers(env.n_actions, size=level - 1).tolist()
+    tail = policies[level - 1 :]
+    for rule in ("uniform", policies[level - 1]):
+        found = env.roll_through([*before, *tail], level, n, rng, rule)
+        other = env.rollouts(before, n, rng, policies, rule)
+        assert close_laws(found, other)
+    found = env.roll_through(["uniform"] * (level - 1) + tail, level, n, rng, 0)
+    paths = itertools.product(range(env.n_actions), repeat=level - 1)
+    parts = [env.rollouts(path, n, rng, policies, 0) for path in paths]
+    assert close_laws(found, pool(parts))
+
+
+def close_laws(first, second, bound=1e-6):
+    """Whether shares of (x, a, return) are nearly the same, for huge draws."""
+    shares: Counter[Any] = Counter()
+    for data, sign in ((first, 1), (second, -1)):
+        cells = (data.codes(), data.actions, data.exact_rewards, data.weights)
+        for x, a, r, w in zip(*(c.tolist() for c in cells), strict=True):
+            shares[x, a, r] += sign * Fraction(w, data.total_weight)
+    return max(abs(share) for share in shares.values()) < bound
 
 
 def test_roll_in_follows_policies_then_the_rule():
@@ -427,6 +458,8 @@ def test_shapes_are_checked():
         (lambda e, p, r: e.rollouts((), 1, r, p[:2]), "policies: 2 for 3 levels"),
         (lambda e, p, r: e.run(p, 2, r, first=3), "first: 3 is not in 0..2"),
         (lambda e, p, r: e.roll_in(p, 4, 1, r), "level: 4"),
+        (lambda e, p, r: e.roll_through(p, 0, 1, r), "level: 0"),
+        (lambda e, p, r: e.roll_through(p[:2], 1, 1, r), "policies: 2 for 3 levels"),
         (lambda e, p, r: e.space(0), "level: 0 is not in 1..3"),
         (
             lambda e, p, r: e.run([TabularPolicy(np.full(9, 7))] * 3, 2, r),

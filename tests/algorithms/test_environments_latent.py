@@ -252,6 +252,26 @@ def test_transitions_of_runs_join_up():
     assert abs(back.expectation(back.rewards) - value) < 0.05
 
 
+def test_rolling_through_joins_roll_in_and_roll_out():
+    env = make("lock", 0, horizon=3)
+    rng, policies = np.random.default_rng(0), env.truth.optimal_policies()
+    data = env.roll_through(policies, 2, 4000, rng, policies[1])
+    assert data.draws == env.trajectories == 4000
+    assert data.next_observations is None
+    assert (env.truth.emission.decode(2, data.observations) != 2).all()
+    assert abs(data.expectation(data.rewards) - env.truth.optimal_value) < 0.05
+    # the level's own policy is not looked at, the ones around it are
+    rules = [policies[0], "nobody asks", policies[2]]
+    data = env.roll_through(rules, 2, 4000, rng, 1)
+    assert set(data.actions.tolist()) == {1}
+    states = env.truth.emission.decode(2, data.observations)
+    ahead = [env.truth.successor(2, s, 1) for s in states.tolist()]
+    values = np.array([float(env.truth.state_value(3, s)) for s in ahead])
+    assert abs(data.expectation(data.rewards - values)) < 0.05
+    with pytest.raises(ValueError, match="sampled one by one"):
+        env.roll_through(policies, 2, 10**9, rng)
+
+
 def test_uniform_and_random_policies_choose_as_told():
     env = make("lock", 0, horizon=2)
     rng = np.random.default_rng(3)
