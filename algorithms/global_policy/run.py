@@ -163,10 +163,10 @@ class GlobalPolicyRun:
 
     def _enter(self, path: Path) -> None:
         self.calls += 1
-        if self.calls > self.parameters.T_max:
-            self._failed("dfslearn was called more than T_max times")
         for observer in self._observers:
             observer.entered(path)
+        if self.calls > self.parameters.T_max:
+            self._failed("dfslearn was called more than T_max times")
 
     def _recheck(self, path: Path) -> bool:
         passed = self.test_learned(path)
@@ -196,10 +196,10 @@ class GlobalPolicyRun:
     def test_learned(self, path: Path) -> bool:
         """Whether π̂ is good at the end of a path, by comparison with learned ones."""
         self.tests += 1
-        if self.tests > self.parameters.T_max:
-            self._failed("TestLearned was called more than T_max times")
         for watcher in self._watchers:
             watcher.testing(path)
+        if self.tests > self.parameters.T_max:
+            self._failed("TestLearned was called more than T_max times")
         h = len(path) + 1
         if not self.learned[h - 1]:
             return False
@@ -209,6 +209,10 @@ class GlobalPolicyRun:
             comparison = self._compare(path, q, data, learned, first=number == 0)
             for watcher in self._watchers:
                 watcher.compared(comparison)
+            if comparison.optimum is None and not self.parameters.fall_back:
+                self._failed(
+                    f"no value function of level {h} agrees with a learned path"
+                )
             if comparison.same:
                 return True
         return False
@@ -260,14 +264,10 @@ class GlobalPolicyRun:
             epsilon_sub=float(self.parameters.eps_sub),
             epsilon_feas=float(self.parameters.eps_feas),
         )
-        if found.feasible and found.value is not None:
-            exact = found.exact_value
-            return Fraction(found.value) if exact is None else exact
-        if not self.parameters.fall_back:
-            self._failed(
-                f"no value function of level {level} agrees with a learned path"
-            )
-        return None
+        if not found.feasible or found.value is None:
+            return None
+        exact = found.exact_value
+        return Fraction(found.value) if exact is None else exact
 
     # ------------------------------------------------------------------ policy
 

@@ -141,13 +141,13 @@ class TwoSampleLearner:
 
     def _enter(self, path: Path) -> None:
         self.calls[len(path)] += 1
+        for observer in self.observers:
+            observer.entered(path)
         if self.calls[len(path)] > self.parameters.T_max:
             raise EventFailedError(
                 f"dfslearn was called more than T_max = {self.parameters.T_max} times "
                 f"at level {len(path) + 1}, impossible in event E"
             )
-        for observer in self.observers:
-            observer.entered(path)
 
     def _sample(self, path: Path) -> EmpiricalMeasure:
         """D̃: sample x_h at the end of the path, a_h uniform, r_h, x_{h+1}."""

@@ -124,13 +124,13 @@ class LocalValues:
 
     def _enter(self, path: Path) -> None:
         self.calls[len(path)] += 1
+        for observer in self.observers:
+            observer.entered(path)
         if self.calls[len(path)] > self.parameters.T_max:
             raise EventFailedError(
                 f"dfslearn was called more than T_max = {self.parameters.T_max} times "
                 f"at level {len(path) + 1}, impossible in event E"
             )
-        for observer in self.observers:
-            observer.entered(path)
 
     def _sample(self, path: Path) -> EmpiricalMeasure:
         """Draw (x_h, a_h, r_h), n_train of them."""

@@ -29,7 +29,12 @@ from algorithms.global_policy import (
     GlobalPolicyTheoremParameters,
     global_policy,
 )
-from algorithms.global_policy.adversary import adversary, worst_permitted
+from algorithms.global_policy import run as algorithm
+from algorithms.global_policy.adversary import (
+    ScriptedEnvironment,
+    adversary,
+    worst_permitted,
+)
 from algorithms.global_policy.claim_runs import (
     chosen_sizes,
     constants,
@@ -39,6 +44,7 @@ from algorithms.global_policy.claim_runs import (
 from algorithms.global_policy.events import GlobalPolicyObserver
 from algorithms.global_policy.instances import (
     incomplete,
+    known_values,
     overpruned,
     pruned_then_learned,
     stale,
@@ -49,7 +55,7 @@ from algorithms.global_policy.search import search
 from algorithms.global_policy.worst_case import worst_loss
 from algorithms.monitors import with_monitors
 from algorithms.oracles.ledger import Ledger, guard
-from algorithms.oracles.multi import ClassificationSet, MultiStatus
+from algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from algorithms.parameters import TheoremParameters
 from algorithms.valor import valor
 from algorithms.valor.instances import Instance
@@ -217,6 +223,65 @@ def test_a_pruned_path_is_tested_again_and_learned() -> None:
     assert run.result.contradictions == []
 
 
+def test_a_path_that_a_pass_has_learned_already_is_left_alone() -> None:
+    """Both p and p' fail; learning p runs through the pruned paths, and learns p'."""
+    half = Fraction(1, 2)
+    names = ["q", "p", "p'", "s"]
+    rewards = [[half, half], [half, 0], [half, 0], [0, Fraction(9, 10)]]
+    level = [
+        (name, {f"x{name}": 1}, {f"x{name}": [*row, 0, 0]}, [])
+        for name, row in zip(names, rewards, strict=True)
+    ]
+    env = from_lists([[("root", {"x": 1}, {"x": [0] * 4}, names)], level])
+    members = [[0, 0, 0, 0], [0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
+    policies = [TabularPolicyClass(1, 4), FinitePolicyClass(members, 4)]
+    made, log = Instance(env, known_values(env), PolicyClassByLevel(policies)), Log()
+    run = monitored(made, constants(made), 0, observers=[log])
+    q, p, other, s = ((a,) for a in range(4))
+    after = log.events[log.events.index(("descend", s)) :]
+    assert after == [
+        ("descend", s),
+        ("fit", 2, (q, s)),
+        ("recheck", p, False),
+        ("enter", p),
+        ("descend", p),
+        ("fit", 2, (q, s, p)),
+        ("recheck", other, False),
+        ("enter", other),
+        ("descend", other),
+        ("fit", 2, (q, s, p, other)),
+        ("learned", s),
+        ("fit", 1, ((),)),
+        ("learned", ()),
+    ]
+    assert log.tests == 7
+    assert run.loss == 0
+    assert run.result.contradictions == []
+
+
+def test_policies_are_fitted_to_within_two_accuracies_of_the_best() -> None:
+    made, limits, fits = drawn(1, "tabular"), [], []
+
+    def spy(policy_class, /, sets, *, epsilon_feas):
+        limits.append([item.limit for item in sets])
+        return multi(policy_class, sets, epsilon_feas=epsilon_feas)
+
+    class Watch(GlobalPolicyObserver):
+        def fitted(self, fit):
+            fits.append(fit)
+
+    p = constants(made)
+    run = monitored(made, p, 0, observers=[Watch()], multi_oracle=spy)
+    assert run.result.succeeded
+    assert limits == [[2 * p.tau_pol - v for v in fit.values] for fit in fits]
+    assert max(map(len, limits)) > 1
+    for fit in fits:
+        for q, value, data in zip(fit.paths, fit.values, fit.data, strict=True):
+            assert data.draws == p.n_train
+            best = made.environment.truth.path_value(q)
+            assert abs(value - best) <= p.phi(fit.level) + p.tau_pol
+
+
 def test_tests_use_the_values_that_the_listing_says() -> None:
     made, log = drawn(0, "tabular"), Log()
     run = monitored(made, constants(made), 0, observers=[log])
@@ -280,6 +345,39 @@ def test_the_algorithm_touches_classes_through_oracles_only() -> None:
         )
     assert ledger.touches == []
     assert result.succeeded
+
+
+def test_each_oracle_is_asked_for_its_accuracy(monkeypatch) -> None:
+    asked = {"csc": set(), "multi": set(), "lp": set()}
+    own_csc, own_optimise = algorithm.csc, algorithm.ValueProgram.optimise
+
+    def spy_csc(*args, epsilon_sub):
+        asked["csc"].add((epsilon_sub, args[2].dtype))
+        return own_csc(*args, epsilon_sub=epsilon_sub)
+
+    def spy_multi(policy_class, /, sets, *, epsilon_feas):
+        asked["multi"].add(epsilon_feas)
+        return multi(policy_class, sets, epsilon_feas=epsilon_feas)
+
+    def spy_optimise(self, *args, **options):
+        asked["lp"].add((options["epsilon_sub"], options["epsilon_feas"]))
+        return own_optimise(self, *args, **options)
+
+    monkeypatch.setattr(algorithm, "csc", spy_csc)
+    monkeypatch.setattr(algorithm.ValueProgram, "optimise", spy_optimise)
+    made = drawn(0, "tabular")
+    env = made.environment
+    for small in (Fraction(1, 10**4), Fraction(1, 10**13)):
+        p = practical(env, eps_sub=small, eps_feas=small / 3)
+        rng = np.random.default_rng(0)
+        given_ = env, made.values, made.policies, p, rng
+        global_policy(*given_, multi_oracle=spy_multi)
+        exact = np.dtype(object if small < Fraction(1, 10**12) else float)
+        assert asked["csc"] == {(float(small), exact)}
+        assert asked["multi"] == {float(small / 3)}
+        assert asked["lp"] == {(float(small), float(small / 3))}
+        for found in asked.values():
+            found.clear()
 
 
 def test_runs_repeat_by_seed() -> None:
@@ -363,6 +461,56 @@ def test_too_many_calls_are_a_failure(calls) -> None:
     assert run.result.status == "failure"
     assert "more than T_max times" in run.result.reason
     assert run.result.policies is None
+    assert run.result.contradictions == []
+    monitors = run.result.monitors
+    assert False in (monitors["dfslearn-calls"].holds, monitors["test-calls"].holds)
+
+
+def test_as_many_calls_as_are_needed_are_enough() -> None:
+    """Paths (), 0, 1, 2; TestLearned once more: 1 is pruned, and tested again."""
+    quarter, most = Fraction(1, 4), Fraction(9, 10)
+    env = from_lists(
+        [
+            [("root", {"x": 1}, {"x": [0, 0, 0]}, ["q", "q", "s"])],
+            [
+                ("q", {"y": 1}, {"y": [quarter, 0, 0]}, []),
+                ("s", {"z": 1}, {"z": [0, most, 0]}, []),
+            ],
+        ]
+    )
+    policies = [TabularPolicyClass(1, 3), TabularPolicyClass(2, 3)]
+    made = Instance(env, known_values(env), PolicyClassByLevel(policies))
+    run = monitored(made, practical(env, T_max=5), 0)
+    monitors = run.result.monitors
+    assert run.result.succeeded
+    assert run.result.learned == (1, 2)
+    assert monitors["dfslearn-calls"].margin == 1
+    assert monitors["test-calls"].margin == 0
+    run = monitored(made, practical(env, T_max=4), 0)
+    monitors = run.result.monitors
+    assert "TestLearned was called more than T_max" in run.result.reason
+    assert monitors["test-calls"].margin == -1
+    assert monitors["dfslearn-calls"].margin == 0
+
+
+def test_a_bad_data_set_that_ends_the_run_is_seen_to_be_one() -> None:
+    """Roll-outs at q are far off, so g* is infeasible: outside of the event."""
+    half, one = Fraction(1, 2), Fraction(1)
+    made = two_states([Fraction(0)] * 2 + [half] * 4)
+    script = {
+        ((0,), True): [(0, a, half, half) for a in (0, 1)],
+        ((0,), False): [(0, 0, Fraction(0), one)],
+        ((1,), False): [(1, 0, half, one)],
+    }
+    env = ScriptedEnvironment(made.environment, script)
+    made = Instance(env, made.values, made.policies)
+    run = monitored(made, constants(made), 0)
+    assert "no value function of level 2" in run.result.reason
+    monitors = run.result.monitors
+    assert monitors["event"].holds is False
+    assert monitors["event"].first.startswith("return on D'")
+    assert monitors["gstar-feasible"].holds is False
+    assert monitors["feasible"].holds is False
     assert run.result.contradictions == []
 
 

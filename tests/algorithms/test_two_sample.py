@@ -30,6 +30,7 @@ from algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,
+    learner,
     two_sample,
 )
 from algorithms.two_sample.claims_constants import printed_depth
@@ -144,6 +145,23 @@ def test_every_state_is_learned_once_and_everything_is_counted() -> None:
     assert result.calls["csc"] == result.calls["ls"] == 4
     assert result.trajectories == env.trajectories == calls * p.n_train + p.n_eval
     assert result.seed.entropy == (5, 1)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_data_sets_have_the_size_asked_for_and_uniform_actions(balanced) -> None:
+    env, log = make("random-finite", 2, states=2, actions=3, horizon=2), Log()
+    values, policies = make_classes(env, "tabular", np.random.default_rng(0))
+    p = TwoSamplePracticalParameters(
+        0.3, 0.1, 2, 3, 2, n_train=3001, balanced=balanced, max_iterations=1
+    )
+    rng = np.random.default_rng(0)
+    result = two_sample(env, values, policies, p, rng, observers=[log])
+    draws = 3003 if balanced else 3001  # as many for each action
+    assert [v.data.draws for v in log.visits[:4]] == [draws] * 4
+    assert result.trajectories == len(log.visits) * draws + p.n_eval
+    for v in log.visits:
+        shares = [v.data.expectation(v.data.actions == a) for a in range(3)]
+        assert shares == pytest.approx([1 / 3] * 3, abs=1e-12 if balanced else 0.03)
 
 
 def share(kind, count):
@@ -283,6 +301,32 @@ def test_algorithm_touches_classes_through_oracles_only() -> None:
         assert reveal(policy) is policy
 
 
+@pytest.mark.parametrize("kind", ["theorem", "practical"])
+def test_each_oracle_is_asked_for_its_share_of_the_accuracy(kind, monkeypatch) -> None:
+    asked, costs = {}, set()
+    for name in ("csc", "least_squares", "mean_discrepancy"):
+        own = getattr(learner, name)
+
+        def spy(*args, _own=own, _name=name, **options):
+            asked.setdefault(_name, set()).add(options["epsilon_sub"])
+            if _name == "csc":
+                costs.add(args[2].dtype)
+            return _own(*args, **options)
+
+        monkeypatch.setattr(learner, name, spy)
+    env = make("random-finite", 1)
+    values, policies = make_classes(env, "tabular", np.random.default_rng(0))
+    p = theorem(env, values, policies)
+    if kind == "practical":
+        chosen = {"tau": 0.1, "tau_V": 0.01, "tau_L": 0.02, "oracle_share": 0.25}
+        p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, **chosen)
+    two_sample(env, values, policies, p, np.random.default_rng(0))
+    accuracies = {"csc": p.tau_V, "least_squares": p.tau_L, "mean_discrepancy": p.tau}
+    assert asked == {k: {float(p.oracle_share * v)} for k, v in accuracies.items()}
+    # Below 1e-12 costs are rationals.
+    assert costs == {np.dtype(object if kind == "theorem" else float)}
+
+
 def test_runs_repeat_by_seed() -> None:
     first, second = (at_theorem("complete", 9)[2] for _ in range(2))
     assert first.estimate == second.estimate
@@ -293,10 +337,16 @@ def test_more_calls_than_t_max_are_a_failure() -> None:
     env = make("tabular", 0)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1)
-    result = two_sample(env, values, policies, p, np.random.default_rng(0))
+    result = monitored(env, values, policies, p, np.random.default_rng(0))
     assert result.status == "failure"
     assert result.event_failed
     assert "T_max" in result.reason
+    assert result.monitors["dfslearn-calls"].holds is False
+    # As many as are needed are enough: two children of each of two states.
+    p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=4)
+    result = monitored(env, values, policies, p, np.random.default_rng(0))
+    assert result.succeeded
+    assert result.monitors["dfslearn-calls"].margin == 0
 
 
 def test_exploration_on_demand_learns_what_means_do_not_tell_apart() -> None:

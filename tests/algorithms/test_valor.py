@@ -411,9 +411,12 @@ def test_more_calls_than_t_max_end_the_run() -> None:
     env = make("tabular", 2, states=2, actions=2, horizon=3)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     parameters = PracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1)
-    result = valor(env, values, policies, parameters, np.random.default_rng(0))
+    monitors = ValorMonitors(env, values, policies, parameters)
+    rng = np.random.default_rng(0)
+    result = valor(env, values, policies, parameters, rng, observers=[monitors])
     assert result.status == "failure"
     assert "T_max = 1 times at level" in result.reason
+    assert monitors.reports(result)["dfslearn-calls"].holds is False
 
 
 def test_costs_are_rational_where_floats_are_too_coarse() -> None:
