@@ -97,6 +97,17 @@ class TwoSampleParameters:
         return self.M * self.H if self.max_iterations is None else self.max_iterations
 
     @property
+    def visits(self) -> int:
+        """Most dfslearn calls of a level in event E.
+
+        M K by recursion, which descends once below each state; on demand, in each
+        iteration, n_exp paths of the level and K children of n_exp paths. T_max is no
+        less at the theorem's constants.
+        """
+        on_demand = self.iterations * self.n_exp * (self.K + 1)
+        return self.M * self.K + on_demand
+
+    @property
     def trajectory_bound(self) -> int:
         """Return the proof's own sum, H T_max n_train + M H n_eval."""
         train = -(-self.n_train // self.K) * self.K if self.balanced else self.n_train

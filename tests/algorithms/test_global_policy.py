@@ -275,6 +275,8 @@ def test_policies_are_fitted_to_within_two_accuracies_of_the_best() -> None:
     assert run.result.succeeded
     assert limits == [[2 * p.tau_pol - v for v in fit.values] for fit in fits]
     assert max(map(len, limits)) > 1
+    assert [fit.level for fit in fits].index(1) == len(fits) - 1
+    assert run.result.estimate == fits[-1].values[0]
     for fit in fits:
         for q, value, data in zip(fit.paths, fit.values, fit.data, strict=True):
             assert data.draws == p.n_train

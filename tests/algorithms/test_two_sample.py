@@ -342,6 +342,12 @@ def test_more_calls_than_t_max_are_a_failure() -> None:
     assert result.event_failed
     assert "T_max" in result.reason
     assert result.monitors["dfslearn-calls"].holds is False
+    # Inside event E as well: nobody claims that one call is enough.
+    p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1, n_train=10**8)
+    result = monitored(env, values, policies, p, np.random.default_rng(0))
+    assert result.monitors["event"].holds is True
+    assert result.monitors["dfslearn-calls"].holds is False
+    assert result.contradictions == []
     # As many as are needed are enough: two children of each of two states.
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=4)
     result = monitored(env, values, policies, p, np.random.default_rng(0))
@@ -384,6 +390,26 @@ def test_the_identity_test_can_use_a_kernel_ball() -> None:
     assert result.learned == (1, 2, 2)
     assert result.contradictions == []
     assert all(report.holds for report in result.monitors.values())
+
+
+def test_a_test_class_that_sees_less_than_g_is_a_broken_premise() -> None:
+    """All states look alike to a constant, so values are wrong; no lemma is."""
+    env = make("random-finite", 2)
+    values, policies = make_classes(env, "tabular", np.random.default_rng(0))
+    blind = ValueClassByLevel(
+        [FiniteValueClass([[0.5] * env.space(h).n_codes]) for h in (1, 2, 3)]
+    )
+    p = theorem(env, values, policies)
+    rng = np.random.default_rng(0)
+    result = monitored(env, values, policies, p, rng, test_class=blind)
+    monitors = result.monitors
+    assert monitors["value-accuracy"].holds is False
+    assert monitors["test-class"].holds is False
+    assert monitors["test-class"].scope == "premise"
+    assert result.contradictions == []
+    assert monitors["event"].holds is True
+    own = monitored(env, values, policies, p, np.random.default_rng(0))
+    assert "test-class" not in own.monitors
 
 
 def test_linear_classes_on_a_lock_with_practical_parameters() -> None:

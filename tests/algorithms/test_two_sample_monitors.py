@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from algorithms.classes import (
+    FiniteValueClass,
     PolicyClassByLevel,
     TabularPolicyClass,
     TabularValueClass,
@@ -226,6 +227,18 @@ def parts(accuracy):
     return int(accuracy * 10**30)
 
 
+def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
+    made, p, events, _ = record()
+    blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
+    given_ = made.environment, made.values, made.policies, p
+    monitors = TwoSampleMonitors(*given_, test_class=blind)
+    for kind, what in visit(LOW, data=law(shift=parts(p.tau) * 6 // 10))(events):
+        getattr(monitors, kind)(what)
+    event = monitors.reports(record()[3])["event"]
+    assert event.holds is False
+    assert event.first.startswith("means")
+
+
 @pytest.mark.parametrize("bound", ["tau", "tau_V", "tau_L"])
 def test_each_deviation_bound_is_checked_with_its_own_accuracy(bound) -> None:
     made, p, events, result = record()
@@ -274,7 +287,7 @@ def test_what_the_result_says_is_checked() -> None:
 
 def test_a_process_that_is_no_mdp_is_a_broken_premise(monkeypatch) -> None:
     verdict = SimpleNamespace(holds=False, reason="aliased")
-    place = "algorithms.two_sample.monitors.observed_mdp"
+    place = "algorithms.two_sample.review.observed_mdp"
     monkeypatch.setattr(place, lambda environment: verdict)
     reports = replayed(*record())
     assert [n for n, r in reports.items() if r.holds is False] == ["markov"]

@@ -46,6 +46,7 @@ def test_formulas(eps, delta, m, k, h, log_g, log_pi) -> None:
         assert isinstance(p.n_train, int)
         assert p.trajectory_bound == h * p.T_max * p.n_train + m * h * p.n_eval
         assert p.iterations == m * h
+        assert p.visits == m * k + m * h * p.n_exp * (k + 1) <= p.T_max
 
 
 @settings(deadline=None, max_examples=60)
@@ -77,6 +78,44 @@ def test_erratum_15_the_corrected_constants_give_the_last_line_of_the_proof(
     # The proposition's sum over the levels.
     total = sum(p.loss_bound(level) for level in range(1, h + 1))
     assert total <= p.policy_bound
+
+
+def test_bounds_are_those_of_the_propositions_and_the_oracles() -> None:
+    """At round numbers: ε_V = 4/50, ε_L = 6/80; oracles all but exact."""
+    tau_v, tau_l, tau = Fraction(1, 50), Fraction(3, 80), Fraction(1, 100)
+    tiny = Fraction(1, 10**60)
+    p = TwoSamplePracticalParameters(
+        0.3, 0.1, 2, 2, 3, tau=tau, tau_V=tau_v, tau_L=tau_l, T_max=4, oracle_share=tiny
+    )
+    policy, level = 2 * 4 * tau_v, p.level_error  # 4·2·(4/50) + 2·2·(3/80) = 0.79
+    assert level > policy + 8 * tau
+    assert abs((level - policy - 8 * tau) ** 2 - Fraction(79, 100)) < Fraction(
+        1, 10**50
+    )
+    assert abs(p.policy_step - policy) < Fraction(1, 10**50)
+    for h in (1, 2, 3):
+        assert p.value_bound(h) == (4 - h) * level
+        assert p.loss_bound(h) == p.policy_step + 2 * (3 - h) * level
+    assert p.policy_bound == 3 * p.policy_step + 9 * level
+    assert p.estimate_bound == 3 * level + tau
+    # Each oracle's share is counted, once (CSC, LS) or twice (LP).
+    share = Fraction(1, 10)
+    q = TwoSamplePracticalParameters(
+        0.3,
+        0.1,
+        2,
+        2,
+        3,
+        tau=tau,
+        tau_V=tau_v,
+        tau_L=tau_l,
+        T_max=4,
+        oracle_share=share,
+    )
+    assert q.policy_step == policy + 4 * share * tau_v
+    rest = q.level_error - q.policy_step - (8 + 2 * share) * tau
+    square = 4 * q.policy_step + 2 * (2 + share) * tau_l
+    assert square <= rest**2 <= square + Fraction(1, 2**200)
 
 
 @settings(deadline=None, max_examples=30)
