@@ -52,7 +52,8 @@ class Claim:
     id
         Short stable identifier, kebab-case.
     source
-        Where the claim stands: "paper, thm:olive_nphard_g", "docs/reduction.md, Theorem O".
+        Where the claim stands: "paper, thm:olive_nphard_g", "docs/reduction.md,
+        Theorem O".
     statement
         The claim in our words. Assumptions cited from elsewhere are named.
     method

@@ -150,7 +150,9 @@ def _linear() -> Evidence:
         )
         worst = max(worst, abs(float(found.value or 0.0) + float(direct.fun)))
     return Evidence(
-        worst <= 1e-5, f"{_PROBLEMS} programs in R^3, optima differ by {worst:.1g}"
+        worst <= 1e-5,
+        f"{_PROBLEMS} programs in R^3, optima "
+        + ("equal within 1e-5" if worst <= 1e-5 else f"differ by {worst:.1g}"),
     )
 
 

@@ -101,6 +101,9 @@ def _monitored(names: Sequence[str], *algorithms: str) -> Evidence:
     inside = [r for r in runs if r.result.monitors["event"].holds]
     if not inside:
         return Evidence(False, "no run was inside event E")
+    for name in names:
+        if not any(run.result.monitors[name].checks for run in inside):
+            return Evidence(False, f"{name} was never checked")
     checks, margins = 0, []
     for run in inside:
         for name in names:
@@ -384,7 +387,7 @@ def _n_exp() -> Evidence:
     statement="Centred values of functions into [0, 1] have moment generating function "
     "at most exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). "
     "The printed exp(λ²/2) gives twice that.",
-    method="exact",
+    method="exhaustive on small instances",
     erratum="13",
 )
 def _hoeffding() -> Evidence:
