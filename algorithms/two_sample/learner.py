@@ -16,7 +16,8 @@ What the paper leaves open, and what is done here:
   the run is refused; see `observed_mdp`.
 - The class of the identity test is G, as printed, or any other (`test_class`):
   for the analysis it has to contain G. A kernel ball is tested in closed form.
-- Ties: the oracles', the lowest action or member.
+- Ties: the oracles', the lowest action or member. A discrepancy of 2τ is no more
+  than 2τ: near there the test compares in rationals.
 - Perfect oracles: ours are asked for a small share of the data's own accuracy
   (`TwoSampleParameters.oracle_share`). CSC works in rationals where that is below
   1e-12. Targets of the regression, r + ĝ(x'), are float64: they move losses by
@@ -62,6 +63,9 @@ from algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
 from algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
 
 _FLOAT_COSTS = Fraction(1, 10**12)
+
+_CLOSE = Fraction(1, 10**9)
+"""Discrepancies in float64 are good to much less."""
 
 
 class TwoSampleLearner:
@@ -163,14 +167,29 @@ class TwoSampleLearner:
             ]
         )
 
-    def _distances(self, path: Path, data: EmpiricalMeasure) -> tuple[float, ...]:
+    def _distances(
+        self, path: Path, data: EmpiricalMeasure
+    ) -> tuple[float | Fraction, ...]:
         """Largest over G_h of |E_D[g] - E_D̃[g]|, for each D in D^val_h."""
         tests = self._test.at_level(len(path) + 1)
-        accuracy = float(self.parameters.tau * self.parameters.oracle_share)
         return tuple(
-            mean_discrepancy(tests, known, data, epsilon_sub=accuracy).value
-            for known in self.val[len(path)]
+            self._distance(tests, known, data) for known in self.val[len(path)]
         )
+
+    def _distance(
+        self, tests: ValueClass, known: EmpiricalMeasure, data: EmpiricalMeasure
+    ) -> float | Fraction:
+        """Distance of two data sets, in rationals where a rounding might decide."""
+        p = self.parameters
+        accuracy = float(p.tau * p.oracle_share)
+        found = mean_discrepancy(tests, known, data, epsilon_sub=accuracy)
+        if abs(found.value - 2 * p.tau) > _CLOSE:
+            return found.value
+        one, other = (
+            measure.expectation_exact(evaluate(found.function, measure.observations))
+            for measure in (known, data)
+        )
+        return abs(one - other)
 
     def _tell(self, visit: Visit) -> None:
         for observer in self.observers:

@@ -38,7 +38,7 @@ class Visit:
 
     path: Path
     data: EmpiricalMeasure
-    distances: tuple[float, ...]
+    distances: tuple[float | Fraction, ...]
     recursive: bool
     new: bool
     learned: bool

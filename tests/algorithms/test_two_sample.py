@@ -21,6 +21,7 @@ from algorithms.classes import (
     ValueClassByLevel,
     identity_kernel,
 )
+from algorithms.data import EmpiricalMeasure
 from algorithms.environments import make
 from algorithms.environments.finite_lists import from_lists
 from algorithms.monitors import with_monitors
@@ -248,6 +249,33 @@ def test_a_recursive_call_returns_where_data_look_alike_and_others_do_not() -> N
     rows = {"csc": [2, 4, 2], "ls": [2, 2, 2]}
     for kind, right in rows.items():
         assert [n for k, n in calls if k == kind] == right
+
+
+@pytest.mark.parametrize("kind", ["tabular", "finite"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
+    """1/5 exactly: as a float that is 0.200000000000000011 > 2τ."""
+    env, size = chain(), 10**15
+    here = {
+        "tabular": TabularValueClass(2),
+        "finite": FiniteValueClass([[1.0, 0.0], [0.5, 0.5]]),
+    }[kind]
+    tests = [TabularValueClass(1), here, TabularValueClass(1)]
+    values, policies = make_classes(env, "tabular", np.random.default_rng(0))
+    p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, tau=0.1)
+    rng = np.random.default_rng(0)
+    run = TwoSampleLearner(
+        env, values, policies, p, rng, test_class=ValueClassByLevel(tests)
+    )
+    columns = {"actions": [0, 1], "rewards": [0, 0], "next_observations": [0, 0]}
+    weights = [[3 * size, 2 * size], [2 * size - more, 3 * size + more]]
+    first, second = (EmpiricalMeasure([0, 1], weights=w, **columns) for w in weights)
+    run.val[1].append(first)
+    own = env.sample
+    env.sample = lambda path, *a, **o: second if path == (1,) else own(path, *a, **o)
+    assert run.parameters.tau == Fraction(1, 10)
+    run.dfslearn((1,), recursive=True)
+    assert len(run.val[1]) == 1 + more
 
 
 def test_erratum_16_level_h_plus_1_returns() -> None:
