@@ -25,6 +25,7 @@ from algorithms.data import EmpiricalMeasure
 from algorithms.environments import make
 from algorithms.environments.finite_lists import from_lists
 from algorithms.monitors import with_monitors
+from algorithms.oracles.discrepancy import mean_discrepancy
 from algorithms.oracles.ledger import Ledger, guard, reveal
 from algorithms.parameters import TheoremParameters
 from algorithms.two_sample import (
@@ -254,11 +255,11 @@ def test_a_recursive_call_returns_where_data_look_alike_and_others_do_not() -> N
 @pytest.mark.parametrize("kind", ["tabular", "finite"])
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
-    """1/5 exactly: as a float that is 0.200000000000000011 > 2τ."""
+    """3/10 - 1/10 exactly: in floats that is 0.20000000000000007 > 2τ."""
     env, size = chain(), 10**15
     here = {
         "tabular": TabularValueClass(2),
-        "finite": FiniteValueClass([[1.0, 0.0], [0.5, 0.5]]),
+        "finite": FiniteValueClass([[1.0, 0.0], [0.0, 1.0]]),
     }[kind]
     tests = [TabularValueClass(1), here, TabularValueClass(1)]
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
@@ -268,12 +269,14 @@ def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
         env, values, policies, p, rng, test_class=ValueClassByLevel(tests)
     )
     columns = {"actions": [0, 1], "rewards": [0, 0], "next_observations": [0, 0]}
-    weights = [[3 * size, 2 * size], [2 * size - more, 3 * size + more]]
+    weights = [[3 * size + more, 7 * size - more], [size, 9 * size]]
     first, second = (EmpiricalMeasure([0, 1], weights=w, **columns) for w in weights)
     run.val[1].append(first)
+    if not more:  # a float would not do
+        found = mean_discrepancy(here, first, second, epsilon_sub=1e-4)
+        assert found.value > 2 * p.tau
     own = env.sample
     env.sample = lambda path, *a, **o: second if path == (1,) else own(path, *a, **o)
-    assert run.parameters.tau == Fraction(1, 10)
     run.dfslearn((1,), recursive=True)
     assert len(run.val[1]) == 1 + more
 
