@@ -63,7 +63,6 @@ class HiddenModel:
         self._truth, self._model = truth, truth.model
         self.horizon = environment.horizon
         self.n_actions = environment.n_actions
-        self.deterministic = environment.deterministic
         self._states = [
             sorted(truth.reachable(h)) for h in range(1, self.horizon + 1)
         ] + [[]]
@@ -126,6 +125,10 @@ class HiddenModel:
     def successors(self, level: int, position: int) -> list[list[tuple[int, Fraction]]]:
         """For each action the (position, probability) of the next states."""
         return self._moves[level - 1][position]
+
+    def moves_surely(self, level: int) -> bool:
+        """Whether states of a level 1..H-1 lead to one state for each action."""
+        return all(len(row) == 1 for moves in self._moves[level - 1] for row in moves)
 
     def rewards(self, level: int) -> NDArray[Any]:
         """E[r_h | x, a]: Fractions, shape (observable codes, K)."""

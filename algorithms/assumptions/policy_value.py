@@ -16,9 +16,9 @@ Tabular classes need an argument, for they are infinite:
   assumption that asks for min(1, max_a E[r + g'(x') | x, a]) holds; it is the
   one that regression over functions to [0, 1] needs.)
 - G_{h+1} tabular, G_h finite: constants g' = c ask for infinitely many functions.
-- Π_h finite: where r = 0 and dynamics are deterministic, what is best depends on
-  the order of the next states' values only, and ties leave more choice. So the
-  strict orders suffice, which are finitely many.
+- Π_h finite: where level h pays nothing and its moves are deterministic, what is
+  best depends on the order of the next states' values only, and ties leave more
+  choice. So the strict orders suffice, which are finitely many.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class _Search:
         )
         found = self._first(h, orders, values, policies)
         if found is None and (
-            self.model.rewards(h).any() or not self.model.deterministic
+            self.model.rewards(h).any() or not self.model.moves_surely(h)
         ):
             self.doubts.append(
                 f"G_{h + 1} is tabular, Π_{h} is finite and lacks nothing that was "

@@ -307,6 +307,34 @@ def test_finite_policies_before_tabular_values() -> None:
     assert "rewards" in found.reason
 
 
+def met_at_once(moves, policies):
+    """States s, r, each met at first, which lead to t, u, v; all that pays is last."""
+    last = [(s, {s: 1}, {s: [0, i * HALF]}, []) for i, s in enumerate("tuv")]
+    first = [(s, {s: 1}, {s: [0, 0]}, m) for s, m in zip("sr", moves, strict=True)]
+    env = from_lists([first, last], start={"s": HALF, "r": HALF})
+    values = ValueClassByLevel([TabularValueClass(2), TabularValueClass(3)])
+    chosen = [FinitePolicyClass(policies, 2), TabularPolicyClass(3, 2)]
+    return policy_value_completeness(env, values, PolicyClassByLevel(chosen))
+
+
+def test_all_orders_of_the_next_states_count() -> None:
+    """s compares t with u, and r compares u with v: any two answers are possible."""
+    moves = [["t", "u"], ["u", "v"]]
+    all_of_them = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    for policies in itertools.combinations(all_of_them, 3):
+        assert met_at_once(moves, policies).holds is False
+    assert met_at_once(moves, all_of_them).holds is True
+
+
+def test_orders_do_not_decide_where_moves_are_random() -> None:
+    """(0, 1) is the best answer to g' = (0, 3/5, 1), and to no order."""
+    third = Fraction(1, 3)
+    moves = [["u", {"t": HALF, "v": HALF}], ["u", {"t": third, "v": 1 - third}]]
+    found = met_at_once(moves, [[0, 0], [1, 1]])
+    assert found.holds is None
+    assert "stochastic" in found.reason
+
+
 def test_only_what_can_be_observed_counts() -> None:
     """A state that no path reaches, whose returns are even above 1."""
     env = from_lists(
@@ -403,6 +431,10 @@ def test_tabular_after_finite_policies() -> None:
             [FinitePolicyClass(actions, 2), TabularPolicyClass(2, 2)]
         )
         assert policy_completeness(env, policies).holds is holds
+        # Π_2 has 4 policies, each with values of its own.
+        assert policy_completeness(env, policies, limit=4).holds is holds
+        short = policy_completeness(env, policies, limit=3).holds
+        assert short is (None if holds else False)
 
 
 def test_words_and_json() -> None:

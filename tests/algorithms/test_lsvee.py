@@ -268,18 +268,27 @@ def test_every_step_is_as_written(seed, states, actions, horizon, size):
     for test in recorder.tests:
         spread = max(test.values) - min(test.values)
         assert test.agreed == (spread <= p.tolerance(len(test.path)))
-    compared = sum(len(t.members) for t in recorder.tests)
-    competed = sum(len(e.members) for e in recorder.eliminations)
-    assert result.enumerated == compared + competed + 1
+    assert result.enumerated == evaluations(recorder)
     assert result.learned == tuple(
         sum(len(e.path) == h for e in recorder.eliminations) for h in range(horizon)
     )
-    sampled = sum(t.sizes.n_test for t in recorder.tests)
-    sampled += sum(e.sizes.n_train for e in recorder.eliminations)
-    assert result.trajectories == sampled + p.n_eval * (1 + result.iterations)
+    assert result.trajectories == sampled(recorder, p, result.iterations)
     assert not result.calls
     if result.succeeded:
         assert abs(recorder.iterations[-1].estimate - result.estimate) == 0
+
+
+def evaluations(recorder):
+    """Functions evaluated: at every test, every elimination, and for V̂*."""
+    compared = sum(len(t.members) for t in recorder.tests)
+    return compared + sum(len(e.members) for e in recorder.eliminations) + 1
+
+
+def sampled(recorder, parameters, iterations):
+    """Trajectories: V̂* is estimated once."""
+    learned = sum(t.sizes.n_test for t in recorder.tests)
+    learned += sum(e.sizes.n_train for e in recorder.eliminations)
+    return learned + parameters.n_eval * (1 + iterations)
 
 
 def test_runs_repeat():
@@ -307,6 +316,8 @@ def test_exploration_on_demand_learns_what_consensus_pruned(horizon):
     assert [i.accepted for i in recorder.iterations] == [False] * (horizon - 1) + [True]
     first = [e for e in recorder.eliminations if e.sizes == p.first]
     assert [e.path for e in first] == [()]  # the root alone, before any demand
+    assert result.enumerated == evaluations(recorder)
+    assert result.trajectories == sampled(recorder, p, horizon)
     lazy = theorem(made.environment, made.functions, repeat_paths=False)
     short = lsvee(made.environment, made.functions, lazy, rng)
     assert short.succeeded
@@ -341,6 +352,35 @@ def test_ties_are_kept():
     assert env.truth.policy_value(result.policies) == 1
 
 
+def test_equal_values_agree_and_equal_risks_stay_whatever_is_allowed():
+    """Tolerance 0 and slack 0: comparisons are exact, and ties pass."""
+    made = misled_at(2)
+    size = len(made.functions)
+    p = LsveePractical(0.3, 0.1, 2, 2, 2, size, tolerance=0, slack=0)
+    recorder, rng = Recorder(), np.random.default_rng(0)
+    result = lsvee(made.environment, made.functions, p, rng, observers=[recorder])
+    assert result.succeeded
+    assert all(test.agreed for test in recorder.tests)
+    assert all(e.kept.any() for e in recorder.eliminations)
+    twins = FiniteQClass([made.functions.table(h)[[2, 2]] for h in (1, 2)])
+    p = LsveePractical(0.3, 0.1, 2, 2, 2, 2, tolerance=0, slack=0)
+    recorder = Recorder()
+    lsvee(made.environment, twins, p, rng, observers=[recorder])
+    assert all(e.kept.tolist() == [True, True] for e in recorder.eliminations)
+
+
+def test_slack_is_the_excess_that_stays():
+    """One observation, reward 0: the risk of f = v is v²."""
+    env = from_lists([[("s", {"x": 1}, {"x": [0]}, [])]])
+    values = [Fraction(0), Fraction(1, 8), Fraction(1, 4), Fraction(3, 8)]
+    functions = FiniteQClass([[[[v]] for v in values]])
+    for slack, left in ((0, 1), (Fraction(1, 64), 2), (Fraction(4, 64), 3)):
+        p = LsveePractical(0.3, 0.1, 1, 1, 1, 4, slack=slack)
+        recorder = Recorder()
+        lsvee(env, functions, p, np.random.default_rng(0), observers=[recorder])
+        assert recorder.eliminations[0].survivors.tolist() == list(range(left))
+
+
 def test_without_q_star_the_analysis_claims_nothing():
     env = make("random-finite", 0)
     full = make_q_class(env, np.random.default_rng(0))
@@ -356,15 +396,25 @@ def test_without_q_star_the_analysis_claims_nothing():
 def test_a_run_that_learns_too_much_fails():
     env = make("random-finite", 0, states=3, actions=3)
     functions = make_q_class(env, np.random.default_rng(0))
-    p = LsveePractical(
-        0.3, 0.1, 3, 3, 3, len(functions), tolerance=0, slack=1, max_eliminations=5
-    )
+    problem, free = (0.3, 0.1, 3, 3, 3, len(functions)), {"tolerance": 0, "slack": 1}
+    p = LsveePractical(*problem, **free, max_eliminations=5)
     result = monitored(env, functions, p, np.random.default_rng(0))
     assert result.status == "failure"
     assert result.event_failed
     assert result.policies is None
     assert "max_eliminations = 5" in result.reason
     assert result.monitors["terminates"].holds is False
+    recorder, rng = Recorder(), np.random.default_rng(0)
+    p = LsveePractical(*problem, **free, max_eliminations=10**6)
+    lsvee(env, functions, p, rng, observers=[recorder])
+    needed = 1 + [e.path for e in recorder.eliminations].index(())
+    assert needed > 1
+    for limit, failed in ((needed, False), (needed - 1, True)):
+        found, rng = Recorder(), np.random.default_rng(0)
+        p = LsveePractical(*problem, **free, max_eliminations=limit)
+        result = lsvee(env, functions, p, rng, observers=[found])
+        assert (() in [e.path for e in found.eliminations]) is not failed
+        assert result.event_failed or not failed
     few = LsveePractical(0.3, 0.1, 2, 2, 2, 3, max_iterations=1)
     made = misled_at(2)
     result = lsvee(made.environment, made.functions, few, np.random.default_rng(0))
