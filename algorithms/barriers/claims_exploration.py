@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -27,7 +26,7 @@ from algorithms.classes.tabular import TabularPolicy
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 _CONTEXTS = (2, 4, 6, 8)
-_POLICIES = tuple(itertools.product((0, 1), repeat=2))
+_POLICIES = ((0, 0), (0, 1), (1, 0), (1, 1))
 _EPSILONS = tuple(Fraction(k, 60) for k in range(1, 60))
 
 

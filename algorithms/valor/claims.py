@@ -23,6 +23,7 @@ from algorithms.classes import (
     ValueClassByLevel,
 )
 from algorithms.environments import make
+from algorithms.events import Observer, Triple
 from algorithms.monitors import with_monitors
 from algorithms.oracles.ledger import reveal
 from algorithms.parameters import (
@@ -51,8 +52,21 @@ _EPSILON, _DELTA = 0.3, 0.1
 
 @dataclass(frozen=True)
 class _Run:
+    made: Instance
     parameters: Parameters
     result: LearningResult
+    triples: tuple[Triple, ...]
+
+
+class _Triples(Observer):
+    """What was stored."""
+
+    def __init__(self) -> None:
+        self.found: list[Triple] = []
+
+    def stored(self, triple: Triple) -> None:
+        """Keep it."""
+        self.found.append(triple)
 
 
 def _run(name: str, made: Instance, seed: int) -> _Run:
@@ -68,6 +82,7 @@ def _run(name: str, made: Instance, seed: int) -> _Run:
         name,
     )
     monitors = ValorMonitors(env, made.values, made.policies, parameters)
+    stored = _Triples()
     learn = valor if name == VALOR else valor_constrained
     result = learn(
         env,
@@ -75,9 +90,10 @@ def _run(name: str, made: Instance, seed: int) -> _Run:
         made.policies,
         parameters,
         np.random.default_rng([seed, 2]),
-        observers=[monitors],
+        observers=[monitors, stored],
     )
-    return _Run(parameters, with_monitors(result, monitors.reports(result)))
+    result = with_monitors(result, monitors.reports(result))
+    return _Run(made, parameters, result, tuple(stored.found))
 
 
 @functools.cache
@@ -211,7 +227,30 @@ def _pooled() -> Evidence:
     method="monitored in runs",
 )
 def _constrained() -> Evidence:
-    return _monitored(("policy-bound", "feasible"), CONSTRAINED)
+    inside = [r for r in _runs(CONSTRAINED) if r.result.monitors["event"].holds]
+    margins = [_optimal_margin(run, t) for run in inside for t in run.triples]
+    if min(margins, default=Fraction(-1)) < 0:
+        return Evidence(False, "π* breaks a constraint in event E")
+    found = _monitored(("policy-bound", "feasible"), CONSTRAINED)
+    text = f"π* meets all {len(margins)} constraints, {found.text}"
+    return Evidence(found.holds, text if found.holds else found.text)
+
+
+def _optimal_margin(run: _Run, triple: Triple) -> Fraction:
+    """By how much π* exceeds what Algorithm 4 asks on a data set; rational.
+
+    E_D[K 1{π*(x) = a}(r + V_a)] - (V - 2φ_h + 4ε_stat + ε_sub), without ε_feas.
+    """
+    p, data = run.parameters, triple.data
+    if data.actions is None:
+        raise ValueError("data: actions are missing")
+    best = run.made.environment.truth.policy(triple.level)
+    chosen = best[data.observations] == data.actions
+    futures = np.array(triple.futures, dtype=object)
+    gains = data.exact_rewards + futures[data.actions]
+    earned = p.K * Fraction((data.weights * gains)[chosen].sum()) / data.total_weight
+    asked = triple.value - 2 * p.phi(triple.level) + 4 * p.eps_stat + p.eps_sub
+    return earned - asked
 
 
 @claim(
