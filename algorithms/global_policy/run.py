@@ -58,7 +58,7 @@ from algorithms.global_policy.events import (
 from algorithms.global_policy.parameters import GlobalPolicyParameters
 from algorithms.oracles.csc import csc, importance_costs
 from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.ledger import guard, reveal
+from algorithms.oracles.ledger import evaluate, guard, reveal
 from algorithms.oracles.lp import ValueProgram
 from algorithms.oracles.multi import ClassificationSet, MultiResult, multi
 
@@ -264,10 +264,12 @@ class GlobalPolicyRun:
             epsilon_sub=float(self.parameters.eps_sub),
             epsilon_feas=float(self.parameters.eps_feas),
         )
-        if not found.feasible or found.value is None:
+        if not found.feasible or found.function is None:
             return None
-        exact = found.exact_value
-        return Fraction(found.value) if exact is None else exact
+        if found.exact_value is not None:
+            return found.exact_value
+        values = evaluate(found.function, data.observations)
+        return data.expectation_exact(values)  # so that no rounding decides
 
     # ------------------------------------------------------------------ policy
 

@@ -259,6 +259,40 @@ def test_a_path_that_a_pass_has_learned_already_is_left_alone() -> None:
     assert run.result.contradictions == []
 
 
+@pytest.mark.parametrize(("more", "learned"), [(0, (1, 1)), (1, (1, 2))])
+def test_no_rounding_decides_a_test(more, learned) -> None:
+    """V_opt is 1/10, just what is allowed; as a float that is more than 1/10."""
+    tenth, one, zero = Fraction(1, 10), Fraction(1), Fraction(0)
+    env = from_lists(
+        [
+            [("root", {"x": 1}, {"x": [0, 0]}, ["q", "p"])],
+            [
+                ("q", {"y": 1}, {"y": [0, 0]}, []),
+                ("p", {"z1": tenth, "z2": 1 - tenth}, {"z1": [0, 0], "z2": [0, 0]}, []),
+            ],
+        ]
+    )
+    at_p = tenth + Fraction(more, 10**17)
+    either = {
+        (path, True): [(0, a, zero, one / 2) for a in (0, 1)] for path in ((), (0,))
+    }
+    other = {((1,), True): [(c, a, zero, one / 4) for c in (1, 2) for a in (0, 1)]}
+    tests = {
+        ((0,), False): [(0, 0, zero, one)],
+        ((1,), False): [(1, 0, zero, at_p), (2, 0, zero, 1 - at_p)],
+    }
+    made = Instance(
+        ScriptedEnvironment(env, either | other | tests),
+        ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.0, 1.0, 0.0]])]),
+        PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 3)]),
+    )
+    chosen = {"tau_val": Fraction(2, 100)}  # φ + 4τ_val + ε_feas = 1/10
+    chosen |= dict.fromkeys(("slack", "eps_feas"), Fraction(1, 100))
+    run = monitored(made, practical(env, **chosen), 0)
+    assert run.result.succeeded
+    assert run.result.learned == learned
+
+
 def test_policies_are_fitted_to_within_two_accuracies_of_the_best() -> None:
     made, limits, fits = drawn(1, "tabular"), [], []
 
@@ -561,6 +595,12 @@ def test_corrected_constants_guarantee_epsilon(eps, m, k, h) -> None:
     assert p.phi(h + 1) == 0
     assert p.guarantee == (eps if h > 1 else p.fit_loss)
     assert p.guarantee <= eps
+    tau, errors = p.tau_val, p.eps_sub + p.eps_feas
+    assert p.excess(1) == eps + 2 * tau
+    assert p.identity(1) == eps + 4 * tau + p.eps_feas
+    assert p.tested_loss(1) == eps + 8 * tau + errors
+    assert p.fit_loss == 4 * tau + errors
+    assert p.phi(h) == 12 * tau + 2 * errors
     assert p.tau_val == p.tau_pol == eps / (12 * h) * (1 - Fraction(1, 2**10))
     assert p.T_max == 3 * m**2 * h * k
     size = math.log(16 * p.T_max * m / 0.1) + 5
@@ -577,6 +617,8 @@ def test_printed_constants_do_not(h) -> None:
     p = GlobalPolicyTheoremParameters(0.3, 0.1, 2, 2, h, 3.0, 2.0, version="paper")
     assert p.tau_val == p.tau_pol == p.eps / (6 * h)
     assert p.phi(1) == Fraction(11, 6) * p.eps
+    assert p.excess(1) == p.phi(1) + 2 * p.tau_val
+    assert p.identity(1) == p.phi(1) + 4 * p.tau_val
     if h == 1:
         assert p.guarantee <= p.eps  # 4 τ_pol = 2ε/3
     elif h == 2:
