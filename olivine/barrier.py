@@ -21,7 +21,7 @@ from olivine.common import (
     stderr_console,
     verb,
 )
-from olivine.options import Json, Seed
+from olivine.options import Json, Seed, parse_fraction
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -35,10 +35,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 def parse_rational(text: str) -> Fraction:
     """Read a number written as an integer, a fraction or a decimal."""
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise typer.BadParameter(f"{text!r} is no number like 1/4 or 0.25") from None
+    return parse_fraction(text, "1/4 or 0.25")
 
 
 @verb
@@ -64,9 +61,9 @@ def barrier(
             "--epsilon",
             parser=parse_rational,
             metavar="E",
-            help="backup: what the wrong action loses, in (0, 1/2], 1/4 by default; "
-            "square-loss: probability of the second observation, in (0, 1), 1/16 by "
-            "default.",
+            help="backup: what the wrong action loses, in [1/4096, 1/2], 1/4 by "
+            "default; square-loss: probability of the second observation, in (0, 1), "
+            "1/16 by default.",
             show_default=False,
         ),
     ] = None,
@@ -114,7 +111,8 @@ def barrier(
         typer.Option(
             "--runs",
             metavar="R",
-            help="backup, square-loss: runs for each N; 40 and 200 by default.",
+            help="backup, square-loss: runs for each N, at most 100000; 40 and 200 by "
+            "default.",
             show_default=False,
         ),
     ] = None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from olivine.barrier_records import BEYOND_DOUBT, CONFIDENCE
+from olivine.barrier_records import BEYOND_DOUBT, CONFIDENCE, check_runs
 
 if TYPE_CHECKING:
     from algorithms.barriers.backup import BackupBarrier, Ties
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 # Numbers of samples by default, as multiples of the theorem's limit.
 MULTIPLES = (Fraction(1, 8), Fraction(1, 2), Fraction(1), Fraction(4), Fraction(16))
+
+# Below, VALOR at its theorem's constants would take minutes.
+LEAST_EPSILON = Fraction(1, 2**12)
 
 # Lengths of chains at which VALOR is run for the figure.
 HORIZONS = (1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)
@@ -46,9 +49,14 @@ def backup(
     if ties not in TIES:
         hint = suggestion(ties, TIES)
         raise ValueError(f"--ties: {ties!r} is none of {', '.join(TIES)}{hint}")
-    check_count("--runs", runs)
+    check_runs(runs)
     for n in samples:
         check_count("--samples", n)
+    if 0 < epsilon < LEAST_EPSILON:
+        raise ValueError(
+            f"epsilon: {epsilon} is not in [{LEAST_EPSILON}, 1/2]; VALOR at its "
+            "theorem's constants explores a multiple of 1/epsilon paths"
+        )
     barriers = [BackupBarrier(h, epsilon, ratio) for h in horizon]
     for barrier in barriers:
         barrier.check_floats()

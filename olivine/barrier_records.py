@@ -7,14 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 CONFIDENCE = 0.95
 # A share of simulations contradicts the exact probability only beyond this.
 BEYOND_DOUBT = 1 - 1e-9
+MOST_RUNS = 100_000
+
+
+def check_runs(runs: int) -> None:
+    """Refuse a number of runs that would take days.
+
+    Raises
+    ------
+    ValueError
+        With the range.
+    """
+    from algorithms.parameters import check_count
+
+    check_count("--runs", runs)
+    if runs > MOST_RUNS:
+        raise ValueError(f"--runs: {runs} is not in 1..{MOST_RUNS}")
 
 
 def average(*, seed: int, contexts: int = 8) -> dict[str, Any]:
@@ -70,10 +83,9 @@ def square_loss(
         For a parameter out of range.
     """
     from algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
-    from algorithms.parameters import check_count
 
     barrier = SquareLossBarrier(epsilon)
-    check_count("--runs", runs)
+    check_runs(runs)
     for n in samples:
         barrier.bad_fits_better(n)  # refuses what is out of range
     functions = {

@@ -36,14 +36,29 @@ class InputFormat(enum.StrEnum):
     WCNF = "wcnf"
 
 
+# Longer ones, and larger exponents, only cost time: Fraction("1e999999999") would
+# write out all its digits.
+MOST_CHARACTERS = 100
+MOST_EXPONENT = 100
+
+
+def parse_fraction(text: str, example: str) -> Fraction:
+    """Read a number written as an integer, a fraction or a decimal."""
+    _, _, exponent = text.lower().partition("e")
+    try:
+        if len(text) > MOST_CHARACTERS or abs(int(exponent or 0)) > MOST_EXPONENT:
+            raise typer.BadParameter(
+                f"{text[:20]!r}{'...' if len(text) > 20 else ''} has more than "
+                f"{MOST_CHARACTERS} characters or an exponent beyond {MOST_EXPONENT}"
+            )
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(f"{text!r} is no number like {example}") from None
+
+
 def parse_penalty(text: str) -> Fraction:
     """Read a penalty written as an integer, a fraction or a decimal."""
-    try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise typer.BadParameter(
-            f"{text!r} is no number like 1/8, 0.125 or 1"
-        ) from None
+    value = parse_fraction(text, "1/8, 0.125 or 1")
     if not 0 < value <= 1:
         raise typer.BadParameter(f"{text} is outside 0 < p <= 1")
     return value

@@ -144,6 +144,9 @@ def test_the_same_figure_again(tmp_path):
         (["backup", "--horizon", 99], "H: 99 is too large"),
         (["backup", "--samples", 0], "--samples: 0 is no positive integer"),
         (["backup", "--runs", -1], "--runs: -1 is no positive integer"),
+        (["backup", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+        (["square-loss", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+        (["backup", "--epsilon", "1/8192"], "1/8192 is not in [1/4096, 1/2]"),
         (["backup", "--ties", "agianst"], "did you mean 'against'?"),
         (["average", "--contexts", 5], "m: 5 is no even integer in 2..16"),
         (["average", "--contexts", 0], "m: 0 is no even integer"),
@@ -163,11 +166,23 @@ def test_bad_input_is_refused_with_the_range(arguments, words):
     assert words in told.record["error"]
 
 
-def test_text_that_is_no_number():
-    done = run_olivine("barrier", "backup", "--epsilon", "small")
-    assert done.status == 2
-    assert "no number like 1/4" in done.err
-    assert done.out == ""
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("small", "no number like 1/4"),
+        ("nan", "no number like 1/4"),
+        ("1/0", "no number like 1/4"),
+        ("1e", "no number like 1/4"),
+        ("1e-999999999", "exponent beyond 100"),
+        ("1" * 101, "more than 100 characters"),
+    ],
+)
+def test_text_that_is_no_number(text, words):
+    for option in ("--epsilon", "--ratio"):
+        done = run_olivine("barrier", "backup", option, text)
+        assert done.status == 2
+        assert words in " ".join(done.err.replace("│", " ").split())
+        assert done.out == ""
 
 
 def test_a_contradiction_is_told(monkeypatch):
