@@ -76,10 +76,11 @@ def _mmd() -> Evidence:
 @claim(
     "two-sample-variance",
     source=f"{SOURCE}, proof of the Lemma on event E",
-    statement="The squared losses have variance up to 16(K-1), not at most 4K: r + g' "
-    "reaches 2. Policy values likewise 4(K-1), not at most 2K. Bernstein's inequality "
-    "with 16K and 4K still gives τ_L and τ_V from n_train = 16K(2/τ_L² + 1/τ_V²) "
-    "ln(12 H T_max |G|²|Π|/δ) at the corrected constants.",
+    statement="For K ≥ 2 the squared losses have variance up to 16(K-1), not at most "
+    "4K: r + g' reaches 2. Policy values likewise 4(K-1), for K ≥ 3 more than 2K. "
+    "Bernstein's inequality with 16K and 4K gives τ_L and τ_V from n_train = "
+    "16K(2/τ_L² + 1/τ_V²) ln(12 H T_max |G|²|Π|/δ) at the corrected constants, but "
+    "not τ_L from 32K/τ_L² ln(...), the lemma's.",
     method="exact",
     erratum="16",
 )
@@ -89,7 +90,7 @@ def _variance() -> Evidence:
         return (k - 1) * value**2
 
     above = variance(4, 3) > 4 * 3 and variance(2, 3) > 2 * 3
-    worst = 0.0
+    worst, lemma = 0.0, Fraction(2)
     for eps, m, k, h, size in (
         (0.01, 1, 1, 1, 0.0),
         (0.3, 2, 2, 3, 8.0),
@@ -105,10 +106,14 @@ def _variance() -> Evidence:
             rate = float(inside / Fraction(p.n_train) / accuracy**2)
             off = math.sqrt(2 * spread * rate) + span * rate * float(accuracy) / 3
             worst = max(worst, off)
+        # The lemma's n = 32K ln/τ_L²: √(2·16K ln/n) + 4K ln/(3n), over τ_L.
+        draws = 32 * k / p.tau_L**2
+        root = Fraction(2 * 16 * k) / draws / p.tau_L**2  # a square, of 1
+        lemma = min(lemma, root + Fraction(4 * k, 3) / draws / p.tau_L)
     return Evidence(
-        above and worst <= 1,
+        above and worst <= 1 < lemma,
         f"K = 3: variances 32 > 12 and 8 > 6; deviations at most {worst:.3g} of τ_L "
-        "and τ_V",
+        f"and τ_V, by the lemma's draws (1 + {float(lemma - 1):.1g}) τ_L",
     )
 
 

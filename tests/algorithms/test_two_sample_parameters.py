@@ -154,6 +154,10 @@ def test_erratum_16_draws_suffice_for_the_three_deviations(
     ):
         rate = p.n_train * accuracy**2 / (2 * (variance + width * accuracy / 3))
         assert float(rate) >= (math.log(2) + functions + share) * (1 - 1e-9)
+    # The lemma's 32K/τ_L² would not do: the root alone is τ_L, and there is more.
+    lemma = 32 * k / p.tau_L**2  # draws for each unit of the logarithm
+    assert 2 * 16 * k / lemma == p.tau_L**2
+    assert p.n_train >= lemma * (math.log(2) + 2 * log_g + log_pi + share)
     # n_exp, n_eval: as for VALOR.
     assert m * h * math.exp(-eps * p.n_exp / 8) <= delta / 4 * (1 + 1e-9)
     tail = 2 * m * h * math.exp(-2 * p.n_eval * eps**2 / 64)
