@@ -123,24 +123,23 @@ def _variance() -> Evidence:
     statement="dfslearn's policy sums run over the learned sets, up to T_max, and its "
     "loss sums over the val sets, up to M. So τ_V = ε²/(2⁸3⁴ M H⁴ T_max) and τ_L = "
     "ε²/(2⁷3² H⁴ M) bring the loss below ε/8; the printed τ_V = ε²/(2⁸3⁴M²H⁴), τ_L = "
-    "ε²/(2⁷3²H⁴T_max) do not: the proof's bound can exceed ε.",
+    "ε²/(2⁷3²H⁴T_max) do not for any δ ≤ 1/2: the proof's bound can exceed ε.",
     method="exact",
     erratum="15",
 )
 def _constants() -> Evidence:
     grid = [
-        (eps, m, k, h)
+        (eps, delta, m, k, h)
         for eps in (0.01, 0.3, 0.99)
+        for delta in (_DELTA, 0.5)
         for m in (1, 3, 50)
         for k in (1, 4, 50)
         for h in (1, 3, 50)
     ]
     worst, least, most = Fraction(0), Fraction(10), Fraction(0)
-    for eps, m, k, h in grid:
-        right = TwoSampleTheoremParameters(eps, _DELTA, m, k, h, 1.0, 1.0)
-        wrong = TwoSampleTheoremParameters(
-            eps, _DELTA, m, k, h, 1.0, 1.0, version="paper"
-        )
+    for problem in grid:
+        right = TwoSampleTheoremParameters(*problem, 1.0, 1.0)
+        wrong = TwoSampleTheoremParameters(*problem, 1.0, 1.0, version="paper")
         worst = max(worst, right.policy_bound / right.eps)
         worst = max(worst, right.estimate_bound / right.eps)
         share = wrong.policy_bound / wrong.eps

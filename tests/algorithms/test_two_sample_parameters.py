@@ -118,13 +118,25 @@ def test_bounds_are_those_of_the_propositions_and_the_oracles() -> None:
     assert square <= rest**2 <= square + Fraction(1, 2**200)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=60)
 @problems
+@example(0.999, 0.5, 1, 1, 1, 0.0, 0.0)
+@example(0.999, 0.999, 1, 1, 1, 0.0, 0.0)
+@example(0.7, 0.9, 1, 1, 1, 0.0, 0.0)
 def test_erratum_15_the_printed_constants_do_not(
     eps, delta, m, k, h, log_g, log_pi
 ) -> None:
+    """From T_max = 36 M on, H²√(4M ε_V) ≥ ε/12, to which 8H²τ = ε/24 comes."""
     p = TwoSampleTheoremParameters(eps, delta, m, k, h, log_g, log_pi, version="paper")
-    assert p.policy_bound > p.eps / 8
+    assert 8 * h**2 * p.tau == p.eps / 24
+    root = 4 * m * p.T_max * p.tau_V * h**4  # a square
+    assert root == p.eps**2 * Fraction(p.T_max, m) / 72**2
+    if delta <= 0.5:
+        assert p.T_max >= 36 * m
+    if p.T_max >= 36 * m:
+        assert p.policy_bound > p.eps / 8
+    if (m, k, h) == (1, 1, 1) and eps >= 0.9 and delta >= 0.9:  # hardly a problem
+        assert p.policy_bound < p.eps / 8
 
 
 def test_erratum_15_at_a_problem_of_usual_size_the_printed_bound_exceeds_epsilon() -> (
