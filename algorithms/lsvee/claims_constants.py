@@ -12,6 +12,7 @@ from typing import Any
 
 from algorithms.claims import Evidence, claim
 from algorithms.lsvee.claims import ANALYSIS
+from algorithms.lsvee.parameters import Sizes
 from algorithms.lsvee.theorem import LsveeTheorem
 from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
 
@@ -82,20 +83,13 @@ def _slope(name: str, variable: str) -> float:
     method="exact",
 )
 def _constants() -> Evidence:
-    # In units of φ², with ln(4N/δ₂)/n_train = φ²/24; roots are rounded up.
-    rate = Fraction(1, 24)
-    excess = Fraction(1, 4)  # of Q*, from V̂ being off by φ/2
-    optimal = excess + _root_up(18 * excess * rate) + Fraction(5, 3) * rate
-    slack = 2 + 22 * rate
-    # The least an empirical excess can be: min over e of e - √(18 e rate) - 5/3 rate.
-    keeps = optimal + Fraction(9, 2) * rate + Fraction(5, 3) * rate <= slack
-    # Largest e with e - √(18 e rate) - 5/3 rate ≤ what survivors may have.
-    largest = Fraction(25, 4)
-    least = largest - _root_up(18 * largest * rate) - Fraction(5, 3) * rate
-    bounds_errors = least > optimal + slack
-    # In units of √K φ ≥ φ: 5 + 1 more must pass, where the tolerance grows by 20,
-    # by 15 at the last level. All K and H are covered.
-    passes = 5 + 1 <= 15
+    made = [
+        LsveeTheorem(eps, _DELTA, m, k, h, n)
+        for eps in (0.5, 0.05)
+        for m, k, h, n in ((1, 1, 1, 1), (2, 2, 3, 64), (1, 3, 2, 5), (9, 4, 9, 10**6))
+    ]
+    calls = [(p, sizes) for p in made for sizes in (p.first, p.on_demand)]
+    margins = [_margins(p, sizes) for p, sizes in calls]
     # In units of ε: accuracy of values at the start, of the policy, of estimates.
     checks = []
     for h in range(1, 200):
@@ -105,19 +99,37 @@ def _constants() -> Evidence:
         checks.append(start + Fraction(1, 8) + Fraction(1, 2) + Fraction(1, 8) <= 1)
         # rejected: V^π ≤ V̂ + 1/8 < V̂* - 1/2 + 1/8 ≤ V^f0 - 1/4 ≤ V^f + start - 1/4
         checks.append(Fraction(1, 4) - start - policy >= Fraction(1, 8))
-    failures = [
-        _failure(LsveeTheorem(eps, _DELTA, m, k, h, n)) / float(_DELTA)
-        for eps in (0.5, 0.05)
-        for m, k, h, n in ((1, 1, 1, 1), (2, 2, 3, 64), (1, 3, 2, 5), (9, 4, 9, 10**6))
-    ]
-    good = keeps and bounds_errors and passes and all(checks)
-    needed = float(optimal + Fraction(37, 6) * rate)
+    failures = [_failure(p) / float(_DELTA) for p in made]
+    good = min(min(m) for m in margins) > 0 and all(checks)
+    least = [float(min(m[i] for m in margins)) for i in range(3)]
     return Evidence(
         good and max(failures) <= 1 + 1e-9,
-        f"Q* needs slack {needed:.2f}φ² of {float(slack):.2f}φ²; errors of 5φ/2 show "
-        f"as {float(least):.2f}φ² > {float(optimal + slack):.2f}φ²; H up to 199; "
-        f"failure at most {max(failures):.3f} δ",
+        f"sizes of {len(calls)} calls: slack {least[0]:.2f}φ² beyond what Q* needs; "
+        f"errors of 5φ/2 show as {least[1]:.2f}φ² more than survivors may have; the "
+        f"tolerance exceeds what must pass by {least[2]:.2f}√Kφ; H up to 199; failure "
+        f"at most {max(failures):.3f} δ",
     )
+
+
+def _margins(p: LsveeTheorem, sizes: Sizes) -> tuple[Fraction, Fraction, Fraction]:
+    """Compute what the sizes of a call leave over; roots are rounded against them.
+
+    Returns
+    -------
+    In units of φ²: the slack beyond what Q* needs, and by how much an error of 5φ/2
+    shows beyond what survivors may have. In units of √K φ: the tolerance of the last
+    level, 3/4 of ε/(16H²), less the 5 + 1 that must pass.
+    """
+    phi = 2 * sizes.accuracy
+    rate, slack = sizes.rate / phi**2, sizes.slack / phi**2
+    excess = Fraction(1, 4)  # of Q*, from V̂ being off by φ/2
+    optimal = excess + _root_up(18 * excess * rate) + Fraction(5, 3) * rate
+    # The least an empirical excess can be: min over e of e - √(18 e rate) - 5/3 rate.
+    keeps = slack - (optimal + Fraction(9, 2) * rate + Fraction(5, 3) * rate)
+    largest = Fraction(25, 4)
+    shown = largest - _root_up(18 * largest * rate) - Fraction(5, 3) * rate
+    step = p.eps / (16 * p.H**2) / (_root_up(Fraction(p.K)) * phi)
+    return keeps, shown - (optimal + slack), Fraction(3, 4) * step - 6
 
 
 def _failure(p: LsveeTheorem) -> float:

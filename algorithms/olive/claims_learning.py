@@ -234,16 +234,17 @@ def _q_error(
         functions.member(number),
         data.codes("next_observations"),
     )
+    greedy = here.greedy()
     codes = data.codes() - layered.offsets[level - 1]
-    q = here.values(level, codes)
+    q, chosen = here.values(level, codes), greedy[level - 1](codes)
     for row, a in enumerate(data.actions.tolist()):
-        if a != int(q[row].argmax()):
+        if a != chosen[row]:
             continue
         later = Fraction(0)
         if after[row] != END:
             x = after[row : row + 1] - layered.offsets[level]
             following = here.values(level + 1, x)[0]
-            later = following[int(following.argmax())]
+            later = following[int(greedy[level](x)[0])]
         residual = q[row, a] - data.exact_rewards[row] - later
         total += int(data.weights[row]) * residual
     return k * total / drawn.trajectories
