@@ -137,9 +137,11 @@ def _constants() -> Evidence:
         for h in (1, 3, 50)
     ]
     worst, least, most = Fraction(0), Fraction(10), Fraction(0)
-    for problem in grid:
-        right = TwoSampleTheoremParameters(*problem, 1.0, 1.0)
-        wrong = TwoSampleTheoremParameters(*problem, 1.0, 1.0, version="paper")
+    for eps, delta, m, k, h in grid:
+        right = TwoSampleTheoremParameters(eps, delta, m, k, h, 1.0, 1.0)
+        wrong = TwoSampleTheoremParameters(
+            eps, delta, m, k, h, 1.0, 1.0, version="paper"
+        )
         worst = max(worst, right.policy_bound / right.eps)
         worst = max(worst, right.estimate_bound / right.eps)
         share = wrong.policy_bound / wrong.eps

@@ -197,6 +197,11 @@ def test_more_val_sets_than_states_are_noticed() -> None:
     report = replayed(made, fewer, events, result)["val-sets"]
     assert report.holds is False
     assert "2 > 1" in report.first
+    # With room for more a second set of the same state is still one too many.
+    more = TwoSampleParameters(**vars(p) | {"M": 5})
+    report = replayed(made, more, TAMPERED["val-sets"](events), result)["val-sets"]
+    assert report.holds is False
+    assert "again" in report.first
 
 
 def test_an_iteration_that_is_rejected_must_teach() -> None:
