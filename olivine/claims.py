@@ -92,6 +92,8 @@ def claims(
             _show_line(record)
         else:
             _show(record)
+    if not (identifiers or brief or json_lines):
+        _show_notation()
     if page is not None:
         from olivine.claims_page import claims_page
         from solvers.files import write_text
@@ -161,6 +163,19 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     if status is not ExitStatus.DONE:
         say(f"olivine: claim {entry.id}: {verdict or 'its check failed'}")
     return record, status
+
+
+def _show_notation() -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from olivine.claims_notation import NOTATION
+
+    console = stdout_console()
+    console.print(Text("Notation", "bold"))
+    for where, text in NOTATION:
+        told = Text.assemble((f"{where}. ", "italic"), text)
+        console.print(Padding(told, (0, 0, 0, 4)))
 
 
 def _show_line(record: dict[str, Any]) -> None:

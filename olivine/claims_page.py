@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from olivine.claims_notation import NOTATION
 from olivine.statements import STATEMENTS
 
 COMMAND = "olivine claims --run --page docs/claims.md"
@@ -41,6 +42,10 @@ def claims_page(records: Sequence[Mapping[str, Any]]) -> str:
         "| statement | about | entries | verdict |",
         "| --- | --- | --- | --- |",
         *_statements(records),
+        "",
+        "## Notation",
+        "",
+        *(f"- *{where}.* {text}" for where, text in NOTATION),
         "",
         "## Entries",
         "",

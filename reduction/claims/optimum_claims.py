@@ -98,9 +98,9 @@ _register_variants()
 @claim(
     "possible-optima",
     source="docs/reduction.md, consequences of Theorem O",
-    statement="The optimum is 1 − k·top/(3W) for a whole k above 1 − p, or 1 − p "
-    "itself. Two such values differ by so little that an engine's default relative "
-    "gap of 1e-4 is wrong from m > 2500 (in gap; m > 3333 in paper).",
+    statement="The optimum is 1 − p, or above it and 1 − k·top/(3W) with a whole k. "
+    "Two such values differ by so little that an engine's default relative gap of 1e-4 "
+    "is wrong from m > 2500 (in gap; m > 3333 in paper).",
     method="exact",
 )
 def _possible_optima() -> Evidence:

@@ -27,6 +27,8 @@ def test_the_ledger_for_people() -> None:
     assert done.status == 0
     for identifier in ids:
         assert identifier in done.out
+    assert "least weight that an assignment" in done.out  # what u stands for
+    assert "Notation" not in olivine("claims", ids[0]).out
 
 
 @pytest.mark.long
