@@ -7,9 +7,9 @@ The LS oracle is over value functions G. A Q-function of level h is here K funct
 G_h, one an action, so the class of Q-functions is G_h^K and a level takes K calls,
 each with importances K 1{a = b}. An action without data gets any function of G_h.
 
-Guarantee. If every backup r + max_a' Q(x', a') of a Q in the class, clipped to [0, 1],
-has its conditional mean in the class (completeness), the sizes of `parameters` give
-V* - V^π̂ ≤ ε with probability 1-δ; tabular classes are complete. Realizability, Q* in
+Guarantee. If the class holds the conditional mean of r + max_a' Q(x', a'), cut off at
+1, for each of its Q (completeness), the sizes of `parameters` give V* - V^π̂ ≤ ε with
+probability 1-δ; tabular classes are complete. Realizability, Q* in
 the class, is not enough: `algorithms.baselines.instances.biased` loses half of V*
 however much data there is. Hidden dynamics may be stochastic. The status is always
 "success": nothing tells the algorithm that it failed.
