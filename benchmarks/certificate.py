@@ -10,7 +10,7 @@ both times as a ratio to those of the line before.
 
 Target: uuf100's certificate is checked in under 30 s.
 
-    python benchmarks/certificate.py
+    python -m benchmarks.certificate
 """
 
 from __future__ import annotations

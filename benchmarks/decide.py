@@ -9,7 +9,7 @@ checked exactly.
 Targets: at most 2 times on the planted formula with 100,000 clauses, at most
 50 ms more on the small ones.
 
-    python benchmarks/decide.py
+    python -m benchmarks.decide
 """
 
 from __future__ import annotations

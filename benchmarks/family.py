@@ -12,7 +12,7 @@ denominators, 3 m^2 where the top is 1 - 1/m. At a million clauses the bound on
 intermediate results then passes 2^62, Python integers take over in `check`, and
 growth jumps to a hundredfold there.
 
-    python benchmarks/family.py [--largest 1000000]
+    python -m benchmarks.family [--largest 1000000]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast the formulations of OLIVE's program are, as ratios within one run.
 
-Run from the top folder: ``python benchmarks/formulations.py [repeats]``. All
+Run from the top folder: ``python -m benchmarks.formulations [repeats]``. All
 times are of `solve_milp` with HiGHS, one thread, its process included. Branch
 and bound is chaotic, so each formula is solved in several disguises (variables
 renamed and negated, clauses shuffled), the same for both sides; the first is

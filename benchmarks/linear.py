@@ -1,6 +1,6 @@
 """What linear programs cost beside the engine: forms, PuLP, files, exactness.
 
-Run from the top folder: ``python benchmarks/linear.py [most clauses]``. The
+Run from the top folder: ``python -m benchmarks.linear [most clauses]``. The
 models are MaxSAT of random 3-SAT with as many variables as clauses, so easy for
 HiGHS that what is around it shows; one row a clause. Every line shows the times
 of one model as ratios to the time that HiGHS itself takes on it; going down,

@@ -1,6 +1,6 @@
 """Which options of RC2 to use: seconds a configuration and formula.
 
-Usage: python benchmarks/maxsat_options.py [seconds a call]
+Usage: python -m benchmarks.maxsat_options [seconds a call]
 
 Rows: RC2 plain or stratified, its oracle and, as 0 or 1, adapt, exhaust and minz.
 "-" is a time limit reached; "*" marks what `solvers.maxsat` uses.

@@ -5,7 +5,7 @@ formulas with 4.26 clauses a variable, its ties broken by the solver or at
 random, and writes docs/olive-honest.md with a table, and docs/olive-honest.svg:
 how the optimiser's time grows with n. Whatever comes out is what is written.
 
-    python benchmarks/olive_honest.py [--largest 6] [--formulas 2]
+    python -m benchmarks.olive_honest [--largest 6] [--formulas 2]
                                       [--time-limit 20] [--seed 0]
 """
 
@@ -158,7 +158,7 @@ def page(found: Sequence[Measured], options: argparse.Namespace) -> str:
     grouped = groups(found)
     table = "\n".join([HEADER, *(row(group) for group in grouped.values())])
     command = (
-        f"python benchmarks/olive_honest.py --largest {options.largest} --formulas "
+        f"python -m benchmarks.olive_honest --largest {options.largest} --formulas "
         f"{options.formulas} --time-limit {options.time_limit:g} --seed {options.seed}"
     )
     return f"""\

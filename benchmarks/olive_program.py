@@ -6,7 +6,7 @@ least. Enumerate: settling policies by proofs carried over, against
 one exact linear program a policy (estimated from a sample of policies).
 Model: both forms, seconds a thousand clauses; should stay level.
 
-    python benchmarks/olive_program.py [--largest 100000]
+    python -m benchmarks.olive_program [--largest 100000]
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Run from the top folder:
 
-    python benchmarks/read_dimacs.py [--clauses 25000 50000 100000 200000]
+    python -m benchmarks.read_dimacs [--clauses 25000 50000 100000 200000]
 
 Every line compares within this run: the least of several repetitions of ours
 against the same of PySAT's (a C extension), which reads less and checks less.

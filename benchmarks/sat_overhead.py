@@ -1,6 +1,6 @@
 """What the child process adds to PySAT: ratios and differences within one run.
 
-Usage: python benchmarks/sat_overhead.py [repetitions]
+Usage: python -m benchmarks.sat_overhead [repetitions]
 
 Random 3-SAT at three clauses a variable (planted sizes would change nothing:
 these are satisfiable and easy) against PySAT called in this process on lists

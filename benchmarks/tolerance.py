@@ -5,7 +5,7 @@ what the closed forms say. Second table: the hard program over data sets of n
 draws each; at φ, half of the closed form for one unsatisfied clause, how often
 the decision is still right, with a 95 % Clopper–Pearson interval.
 
-    python benchmarks/tolerance.py [--trials 20] [--largest 6] [--seed 0]
+    python -m benchmarks.tolerance [--trials 20] [--largest 6] [--seed 0]
                                    [--time-limit 60] [--output FILE]
 """
 
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     command = (
-        f"python benchmarks/tolerance.py --trials {options.trials} --largest "
+        f"python -m benchmarks.tolerance --trials {options.trials} --largest "
         f"{options.largest} --seed {options.seed} --time-limit {options.time_limit:g}"
     )
     parts = [

@@ -14,7 +14,7 @@ all clauses, but few rounds do, and the whole stays linear.
 The third compares with evaluating every constraint in every round, which is
 quadratic.
 
-    python benchmarks/trace.py [--largest 6400]
+    python -m benchmarks.trace [--largest 6400]
 """
 
 from __future__ import annotations
