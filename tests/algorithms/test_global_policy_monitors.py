@@ -17,11 +17,13 @@ from algorithms.environments.finite_lists import from_lists
 from algorithms.global_policy import (
     GlobalPolicyMonitors,
     GlobalPolicyParameters,
+    GlobalPolicyPracticalParameters,
     global_policy,
 )
 from algorithms.global_policy.claim_runs import constants
 from algorithms.global_policy.events import GlobalPolicyObserver
 from algorithms.global_policy.instances import known_values
+from algorithms.global_policy.review import scopes
 from algorithms.valor.instances import Instance
 
 QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
@@ -278,6 +280,25 @@ def test_pruned_paths_are_counted() -> None:
     for paths, holds in (((P, S), True), ((Q, P, S), False)):
         returned = [("returned", replace(step, pruned=paths))]
         assert replayed(made, few, returned, result)["pruned-paths"].holds is holds
+
+
+def test_claims_bind_where_they_are_proved() -> None:
+    """By the bounds alone; by induction over levels; by chance; premises."""
+    made, p, _, _ = record()
+    free = GlobalPolicyPracticalParameters(0.3, 0.1, 2, 3, 2)
+    kinds = {"theorem": p, "paper": constants(made, "paper"), "practical": free}
+    found = {kind: scopes(q) for kind, q in kinds.items()}
+    premises = {"event", "oracles", "realizable", "complete"}
+    alone = {"gstar-feasible", "tested-policy", "fit"}
+    for kind, by_name in found.items():
+        binding = {name for name, scope in by_name.items() if scope == "event"}
+        assert {n for n, scope in by_name.items() if scope == "premise"} == premises
+        if kind == "theorem":
+            assert binding == by_name.keys() - premises - {"epsilon-optimal"}
+            assert by_name["epsilon-optimal"] == "probable"
+        else:  # printed φ is too small, free ones are anything; and falling back, fits
+            assert binding == (alone if kind == "paper" else alone - {"fit"})
+            assert by_name["epsilon-optimal"] == "fact"
 
 
 def test_what_the_result_says_is_checked() -> None:

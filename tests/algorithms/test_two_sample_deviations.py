@@ -22,7 +22,7 @@ from algorithms.two_sample.deviations import (
     policy_value_deviation,
     squared_loss_deviation,
 )
-from algorithms.two_sample.differences import differences
+from algorithms.two_sample.differences import Differences, differences
 from algorithms.valor.deviations import largest_value_deviation, value_differences
 
 seeds = st.integers(0, 2**32)
@@ -195,6 +195,26 @@ def test_no_deviation_where_the_data_are_the_truth() -> None:
     one = TabularValueClass(1)
     bracket = squared_loss_deviation(found, one, TabularPolicyClass(1, 1), zero_class())
     assert bracket.lower == bracket.upper == 0
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_losses_deviate_most_inside_the_interval(sign) -> None:
+    """N g² - 2 B g = ±(g - g²) is 0 at 0 and 1, and 1/4 in between."""
+    none = np.zeros((1, 1, 0))
+    found = Differences(
+        Fraction(1),
+        np.array([[-sign]]),
+        np.array([[-sign / 2]]),
+        np.zeros((1, 1)),
+        none,
+        none,
+    )
+    classes = TabularValueClass(1), TabularPolicyClass(1, 1), zero_class()
+    bracket = squared_loss_deviation(found, *classes)
+    assert bracket.lower <= Fraction(1, 4) <= bracket.upper
+    assert bracket.lower > Fraction(1, 4) - Fraction(1, 10**9)
+    ends = FiniteValueClass([[0.0], [1.0]])
+    assert squared_loss_deviation(found, ends, *classes[1:]).lower == 0
 
 
 unit_fractions = st.fractions(0, 1, max_denominator=50)

@@ -24,6 +24,7 @@ from algorithms.environments.finite_lists import from_lists
 from algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSampleParameters,
+    TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,
     two_sample,
 )
@@ -288,6 +289,22 @@ def test_what_the_result_says_is_checked() -> None:
     assert failing(status="failure") == ["epsilon-optimal"]
     worse = (constant(0), POLICIES[1])
     assert failing(policies=worse) == ["epsilon-optimal"]
+
+
+def test_claims_bind_where_they_are_proved() -> None:
+    made, p, _, result = record()
+    free = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 2)
+    always = {"nested", "csc-calls", "ls-calls", "trajectories"}
+    chances = {"evaluation", "progress", "epsilon-optimal"}
+    premises = {"event", "oracles", "complete", "markov"}
+    for parameters, chance in ((p, "probable"), (free, "fact")):
+        reports = replayed(made, parameters, [], result)
+        kinds = {"always": always, chance: chances, "premise": premises}
+        for kind, names in kinds.items():
+            assert {n for n, r in reports.items() if r.scope == kind} == names
+        others = reports.keys() - always - chances - premises
+        assert {reports[name].scope for name in others} == {"event"}
+        assert len(others) == 10
 
 
 def test_a_process_that_is_no_mdp_is_a_broken_premise(monkeypatch) -> None:
