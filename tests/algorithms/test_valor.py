@@ -25,9 +25,11 @@ from algorithms.events import EventFailedError, Observer
 from algorithms.metaalg import metaalg
 from algorithms.monitors import with_monitors
 from algorithms.oracles.ledger import Ledger, guard, reveal
+from algorithms.oracles.multi import multi
 from algorithms.parameters import (
     CONSTRAINED,
     VALOR,
+    Parameters,
     PracticalParameters,
     TheoremParameters,
 )
@@ -405,6 +407,40 @@ def test_an_infeasible_policy_step_is_a_failed_event() -> None:
     object.__setattr__(run.parameters, "fall_back", False)
     with pytest.raises(EventFailedError, match="policy step at level 2: infeasible"):
         constrained_step(run, 2)
+
+
+def test_the_constrained_step_asks_for_what_the_listing_says(monkeypatch) -> None:
+    """At every data set V - 2φ_h + 4ε_stat + ε_sub, within ε_feas."""
+    asked = []
+
+    def spy(policy_class, /, sets, *, epsilon_feas):
+        asked.append((policy_class, sets, epsilon_feas))
+        return multi(policy_class, sets, epsilon_feas=epsilon_feas)
+
+    monkeypatch.setattr("algorithms.valor.constrained.multi", spy)
+    env = make("tabular", 2, states=2, actions=2, horizon=3)
+    values, policies = make_classes(env, "tabular", np.random.default_rng(0))
+    parameters = theorem(env, values, policies, CONSTRAINED)
+    chosen = {"eps_stat": Fraction(1, 100), "eps_sub": Fraction(1, 2000)}
+    p = Parameters(**vars(parameters) | chosen | {"eps_feas": Fraction(1, 5000)})
+    run = LocalValues(env, values, policies, p, np.random.default_rng(0))
+    run.dfslearn(())
+    assert [len(triples) for triples in run.datasets] == [1, 2, 2]
+    for h in (1, 2, 3):
+        constrained_step(run, h)
+        policy_class, sets, accuracy = asked.pop()
+        assert reveal(policy_class) is policies.at_level(h)
+        assert accuracy == 1 / 5000
+        slack = 2 * (4 - h) * (6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas)
+        slack -= 4 * p.eps_stat + p.eps_sub
+        assert [s.limit for s in sets] == [slack - t.value for t in run.datasets[h - 1]]
+        for s, t in zip(sets, run.datasets[h - 1], strict=True):
+            assert s.data is t.data
+            rows = np.arange(len(t.data))
+            taken = s.costs[rows, t.data.actions].astype(float)
+            future = np.array(t.futures, dtype=float)[t.data.actions]
+            assert taken == pytest.approx(-2 * (t.data.rewards + future))
+            assert not s.costs[rows, 1 - t.data.actions].any()
 
 
 def test_more_calls_than_t_max_end_the_run() -> None:
