@@ -245,6 +245,21 @@ def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
     assert event.first.startswith("means")
 
 
+@pytest.mark.parametrize(
+    ("distances", "holds"), [((1.0, 0.0), True), ((0.0, 1.0), False)]
+)
+def test_g_must_find_alike_what_the_test_found_alike(distances, holds) -> None:
+    """Data from (1,) once more: like those from (1,), or taken for like (0,)."""
+    made, p, events, result = record()
+    blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
+    given_ = made.environment, made.values, made.policies, p
+    monitors = TwoSampleMonitors(*given_, test_class=blind)
+    again = {"recursive": True, "new": False, "learned": False}
+    for kind, what in another(HIGH, distances=distances, **again)(events):
+        getattr(monitors, kind)(what)
+    assert monitors.reports(result)["test-class"].holds is holds
+
+
 @pytest.mark.parametrize("bound", ["tau", "tau_V", "tau_L"])
 def test_each_deviation_bound_is_checked_with_its_own_accuracy(bound) -> None:
     made, p, events, result = record()
