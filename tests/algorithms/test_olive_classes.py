@@ -56,9 +56,16 @@ def test_a_stack_computes_what_its_pairs_do(data, mdp, seed) -> None:
     shares = {s: Fraction(1, mdp.n_states) for s in range(mdp.n_states)}
     means = [sum(pair.values(), Fraction(0)) / mdp.n_states for pair in members]
     assert stack.averages(shares) == means
-    low, high = Fraction(-1, 3), Fraction(3, 2)
-    inside = [all(low <= v <= high for v in pair.values()) for pair in members]
-    assert stack.inside(low, high).tolist() == inside
+    bounds = st.fractions(-1, 2, max_denominator=7)
+    ranges = [(data.draw(bounds), data.draw(bounds)) for _ in range(4)]
+    edge = members[0].values()
+    for low, high in [
+        (Fraction(-1, 3), Fraction(3, 2)),
+        (min(edge), max(edge)),
+        *ranges,
+    ]:
+        inside = [all(low <= v <= high for v in pair.values()) for pair in members]
+        assert stack.inside(low, high).tolist() == inside
 
 
 def test_no_data_is_no_error() -> None:
