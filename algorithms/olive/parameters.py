@@ -233,5 +233,8 @@ def tabular_log_size(n_states: int, n_actions: int) -> float:
 
 
 def _rational(value: float) -> Fraction:
-    """Round to a fraction that keeps the programs' numbers small."""
-    return Fraction(value).limit_denominator(10**6)
+    """Round to a fraction that keeps the programs' numbers small.
+
+    By a relative 2e-6 at most, and never to 0.
+    """
+    return Fraction(value).limit_denominator(10**6 * max(1, math.ceil(0.001 / value)))
