@@ -429,6 +429,17 @@ def test_recalled_constants_by_hand() -> None:
     assert found.stop > 2 * found.tolerance
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.floats(1e-12, 0.99), st.integers(1, 50), st.integers(1, 200))
+def test_the_theorems_tolerance_is_met_however_small(epsilon, horizon, rank) -> None:
+    found = theorem_parameters(
+        epsilon, 0.1, horizon=horizon, n_actions=2, rank=rank, log_size=1.0
+    )
+    tolerance = epsilon / (12 * horizon * np.sqrt(rank))
+    assert float(found.tolerance) == pytest.approx(tolerance, rel=1e-5)
+    assert float(found.stop) == pytest.approx(5 * epsilon / 8, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"epsilon": 0.0}, {"delta": 1.0}, {"horizon": 0}, {"rank": 0}, {"log_size": -1}],
