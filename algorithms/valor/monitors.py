@@ -126,18 +126,21 @@ class _Review:
         self.p = parameters
         # With φ of one's own the lemmas claim nothing.
         lemma: Scope = "event" if parameters.slack is None else "fact"
+        # Nor with a T_max of one's own that is too small for what it bounds.
+        visits = parameters.M + parameters.iterations * parameters.n_exp
+        calls: Scope = "fact" if parameters.T_max < visits else lemma
         chance: Scope = "fact" if parameters.version == "practical" else "probable"
         counts: Scope = "fact" if parameters.fall_back else "always"
         scopes: dict[str, Scope] = {
             "event": "premise",
             "oracles": "premise",
             "realizable": "premise",
-            "dfslearn-calls": lemma,
+            "dfslearn-calls": calls,
             "no-relearning": lemma,
             "value-accuracy": lemma,
             "future-accuracy": lemma,
             "gstar-feasible": lemma,
-            "feasible": lemma,
+            "feasible": calls,
             "policy-bound": lemma,
             "csc-calls": counts,
             "lp-calls": counts,

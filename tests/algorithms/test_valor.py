@@ -453,6 +453,18 @@ def test_more_calls_than_t_max_end_the_run() -> None:
     assert result.status == "failure"
     assert "T_max = 1 times at level" in result.reason
     assert monitors.reports(result)["dfslearn-calls"].holds is False
+    # Inside event E as well: nobody claims that one call is enough.
+    parameters = PracticalParameters(
+        0.3, 0.1, 2, 2, 3, T_max=1, slack=None, n_train=10**9, n_test=10**9
+    )
+    rng = np.random.default_rng(0)
+    result = monitored(VALOR, env, values, policies, parameters, rng)
+    assert result.monitors["event"].holds is True
+    assert result.monitors["dfslearn-calls"].holds is False
+    assert result.contradictions == []
+    enough = theorem(env, values, policies, VALOR)
+    scopes = ValorMonitors(env, values, policies, enough).reports(result)
+    assert scopes["dfslearn-calls"].scope == scopes["feasible"].scope == "event"
 
 
 def test_costs_are_rational_where_floats_are_too_coarse() -> None:
