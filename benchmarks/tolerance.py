@@ -56,9 +56,11 @@ def critical_table(options: argparse.Namespace) -> list[str]:
             found = critical_tolerance(family, u, time_limit=options.time_limit)
             low, high = found.lower, found.upper
             form = str(low) if low == high else f"{low} to {high}"
-            number = "–" if found.value is None else f"{float(found.value):.5f}"
+            value = number = "–"  # where time ran out
+            if found.value is not None:
+                value, number = str(found.value), f"{float(found.value):.5f}"
             lines.append(
-                f"| {name} | {variant} | {found.value} | {number} | {form} | "
+                f"| {name} | {variant} | {value} | {number} | {form} | "
                 f"{found.by if found.exact else 'nothing (numerical)'} | "
                 f"{found.seconds:.1f} |"
             )
