@@ -198,6 +198,20 @@ def test_no_deviation_where_the_data_are_the_truth() -> None:
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_bounds_from_above_look_to_both_sides(sign) -> None:
+    """Twelve next observations, each off by one: 2¹² functions are not tried."""
+    cells, wide = np.zeros((1, 1)), np.full((1, 1, 12), sign)
+    found = Differences(Fraction(1), cells, cells, cells, wide, wide * 0)
+    policies, following = TabularPolicyClass(1, 1), TabularValueClass(12)
+    bracket = policy_value_deviation(found, policies, following)
+    assert bracket.lower == 0
+    assert 12 <= bracket.upper < 12 + Fraction(1, 10**6)
+    losses = squared_loss_deviation(found, TabularValueClass(1), policies, following)
+    assert losses.lower == 0
+    assert losses.upper >= 12  # g = 0, g' = 1
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_losses_deviate_most_inside_the_interval(sign) -> None:
     """N g² - 2 B g = ±(g - g²) is 0 at 0 and 1, and 1/4 in between."""
     none = np.zeros((1, 1, 0))
