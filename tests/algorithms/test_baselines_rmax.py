@@ -13,6 +13,7 @@ from algorithms.baselines import (
     rmax_theorem,
 )
 from algorithms.baselines.decoding import Decoding
+from algorithms.baselines.rmax_model import RmaxModel
 from algorithms.environments import make
 from tests.support.baselines import Recorder
 
@@ -67,3 +68,12 @@ def test_rmax_batches_are_large_enough_for_the_test_that_ends_a_run(
     assert p.batches <= 8 * p.pairs / p.eps + 1
     assert p.n >= 16 * math.log(2 * p.batches / delta) / eps
     assert p.n == p.m
+
+
+def test_pairs_are_known_after_m_visits() -> None:
+    model = RmaxModel([np.array([0]), np.array([0, 1])], 2, 3)
+    assert model.n_known == 0
+    model.visits[0][0, 0], model.visits[0][0, 1] = 2, 3
+    assert model.known(1).tolist() == [[False, True]]
+    assert model.known(2).tolist() == [[False, False], [False, False]]
+    assert model.n_known == 1

@@ -467,6 +467,28 @@ def test_more_calls_than_t_max_end_the_run() -> None:
     assert scopes["dfslearn-calls"].scope == scopes["feasible"].scope == "event"
 
 
+class Consensus(Observer):
+    """The tests that ended by consensus."""
+
+    def __init__(self) -> None:
+        self.tests = []
+
+    def stored(self, triple) -> None:
+        self.tests += [t for t in triple.tests if t.outcome == "consensus"]
+
+
+def test_a_consensus_is_half_way_between_the_extremes() -> None:
+    """Line 7: V_a = (V_opt + V_pes)/2."""
+    env = make("random-finite", 0, states=2, actions=2, horizon=3)
+    rng, seen = np.random.default_rng(0), Consensus()
+    values, policies = make_classes(env, "tabular", rng)
+    parameters = theorem(env, values, policies, "valor")
+    valor(env, values, policies, parameters, rng, observers=[seen])
+    assert any(t.optimistic > t.pessimistic for t in seen.tests)
+    for t in seen.tests:
+        assert t.value == (t.optimistic + t.pessimistic) / 2
+
+
 def test_costs_are_rational_where_floats_are_too_coarse() -> None:
     env = make("tabular", 2, states=2, actions=2, horizon=2)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
