@@ -126,6 +126,15 @@ def test_tails_are_exact(n, k):
     assert exact_fair_tail(n, k) == Fraction(naive, 2**n)
 
 
+def test_ties_for_the_algorithm_take_a_mean_right_above_the_middle():
+    """H = 1, Δ_1 = 1/2: a mean of 3/4 is a tie; 3 or 4 of 4 rewards, or all 4."""
+    barrier = BackupBarrier(1, QUARTER, first_excess=HALF)
+    assert barrier.threshold == Fraction(3, 4)
+    assert failure_probability(barrier, 4).exact == Fraction(5, 16)
+    assert failure_probability(barrier, 4, "for").exact == Fraction(1, 16)
+    assert failure_probability(BackupBarrier(2, QUARTER), 4, "for").exact == 0
+
+
 def test_enclosures_hold_the_exact_tail():
     n = EXACT_DRAWS + 1
     for shift in (-400, 0, 1, 50, 300):

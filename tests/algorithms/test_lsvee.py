@@ -374,7 +374,12 @@ def test_slack_is_the_excess_that_stays():
     env = from_lists([[("s", {"x": 1}, {"x": [0]}, [])]])
     values = [Fraction(0), Fraction(1, 8), Fraction(1, 4), Fraction(3, 8)]
     functions = FiniteQClass([[[[v]] for v in values]])
-    for slack, left in ((0, 1), (Fraction(1, 64), 2), (Fraction(4, 64), 3)):
+    for slack, left in (
+        (0, 1),
+        (Fraction(1, 64), 2),
+        (Fraction(3, 64), 2),
+        (Fraction(4, 64), 3),
+    ):
         p = LsveePractical(0.3, 0.1, 1, 1, 1, 4, slack=slack)
         recorder = Recorder()
         lsvee(env, functions, p, np.random.default_rng(0), observers=[recorder])

@@ -88,6 +88,11 @@ def test_excess_risks(factor, good) -> None:
         )
         monitors.eliminated(dataclasses.replace(done, risks=risks))
         assert holds(monitors, "risk-deviations") is good
+        monitors = LsveeMonitors(env, functions, p)
+        right = sign * Fraction(factor) * Fraction(5, 3) * rate  # e = 0
+        risks = np.array([right, error], dtype=object)
+        monitors.eliminated(dataclasses.replace(done, risks=risks))
+        assert holds(monitors, "risk-deviations") is good
 
 
 @near
