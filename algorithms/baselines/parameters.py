@@ -235,7 +235,7 @@ def practical_parameters(
         K=K,
         H=H,
         n=400 * K if n is None else n,
-        eps_sub=rational(eps_sub),
+        eps_sub=rational(eps_sub, "eps_sub"),
         on_policy=on_policy,
         per_action=per_action,
     )

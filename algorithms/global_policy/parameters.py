@@ -35,6 +35,7 @@ from algorithms.parameters import (
     Problem,
     Version,
     check_count,
+    check_flag,
     check_unit,
     ratio_up,
     rational,
@@ -102,6 +103,7 @@ class GlobalPolicyParameters:
                 raise ValueError(f"{name}: {getattr(self, name)} is not positive")
         if self.slack is not None and self.slack < 0:
             raise ValueError(f"slack: {self.slack} is negative")
+        check_flag("fall_back", self.fall_back)
 
     def phi(self, level: int) -> Fraction:
         """φ_h: what the policy may lose at learned states of a level 1..H+1.
@@ -308,8 +310,9 @@ class GlobalPolicyPracticalParameters(GlobalPolicyParameters):
             "fall_back": True,
         }
         for name, value in chosen.items():
-            exact = name.startswith(("eps_", "tau_", "slack")) and value is not None
-            chosen[name] = rational(value) if exact else value
+            exact = name.startswith(("eps_", "tau_"))
+            exact = exact or (name == "slack" and value is not None)
+            chosen[name] = rational(value, name) if exact else value
         super().__init__(
             eps=accuracy,
             delta=rational(delta),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -100,7 +101,7 @@ def _engine(name: Any, limit: Any) -> Optimiser:
     if (
         isinstance(seconds, bool)
         or not isinstance(seconds, int | float)
-        or seconds <= 0
+        or not 0 < seconds < math.inf
     ):
         raise ValueError(f"time_limit: {limit!r} is no positive number of seconds")
     if name == "exact":

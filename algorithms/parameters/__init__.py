@@ -34,6 +34,7 @@ from algorithms.parameters.names import CONSTRAINED, VALOR
 from algorithms.parameters.numbers import (
     Number,
     check_count,
+    check_flag,
     check_unit,
     ratio_up,
     rational,
@@ -52,6 +53,7 @@ __all__ = [
     "TheoremParameters",
     "Version",
     "check_count",
+    "check_flag",
     "check_unit",
     "known",
     "ratio_up",

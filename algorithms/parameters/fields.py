@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from algorithms.parameters.names import CONSTRAINED
-from algorithms.parameters.numbers import check_count, check_unit
+from algorithms.parameters.numbers import check_count, check_flag, check_unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +96,19 @@ class Parameters:
                 f"n_eval: {self.n_eval} is below n_exp = {self.n_exp}, but the paths "
                 "explored are the first n_exp of the n_eval trajectories"
             )
+        for name in ("repeat_paths", "balanced", "clip", "fall_back"):
+            check_flag(name, getattr(self, name))
         for name in ("max_iterations", "n_fresh"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         if self.slack is not None and self.slack < 0:
             raise ValueError(f"slack: {self.slack} is negative")
+        if self.slack == 0 and self.fall_back:
+            raise ValueError(
+                "slack: 0 stays 0 however often it is doubled, which is what fall_back "
+                "does where a program is infeasible; take a positive one, or "
+                "fall_back=False"
+            )
 
     @property
     def iterations(self) -> int:

@@ -9,8 +9,15 @@ from typing import Any
 Number = int | float | Fraction
 
 
-def rational(value: Number) -> Fraction:
+def rational(value: Number, name: str | None = None) -> Fraction:
     """Rational that a number's decimal digits stand for (0.1 is 1/10).
+
+    Parameters
+    ----------
+    value
+        The number.
+    name
+        What it is, for the message.
 
     Raises
     ------
@@ -22,7 +29,8 @@ def rational(value: Number) -> Fraction:
     try:
         return Fraction(str(value))
     except ValueError:
-        raise ValueError(f"{value!r} is no finite number") from None
+        place = "" if name is None else f"{name}: "
+        raise ValueError(f"{place}{value!r} is no finite number") from None
 
 
 def ratio_up(numerator: float, denominator: Fraction) -> int:
@@ -44,6 +52,12 @@ def check_count(name: str, value: Any) -> None:
     """Refuse what is no positive integer with a ValueError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name}: {value!r} is no positive integer")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false with a ValueError."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}: {value!r} is neither true nor false")
 
 
 def log(value: Fraction) -> float:

@@ -7,7 +7,13 @@ from typing import Any
 
 from algorithms.parameters.fields import Parameters
 from algorithms.parameters.names import VALOR
-from algorithms.parameters.numbers import Number, check_unit, ratio_up, rational
+from algorithms.parameters.numbers import (
+    Number,
+    check_count,
+    check_unit,
+    ratio_up,
+    rational,
+)
 
 
 class PracticalParameters(Parameters):
@@ -46,6 +52,8 @@ class PracticalParameters(Parameters):
         accuracy = rational(eps)
         check_unit("epsilon", accuracy)
         n_exp = chosen.pop("n_exp", 10)
+        for name, value in (("M", M), ("K", K), ("H", H), ("n_exp", n_exp)):
+            check_count(name, value)
         fields: dict[str, Any] = {
             "eps_stat": accuracy / 16,
             "eps_sub": min(accuracy / 16, Fraction(1, 10**4)),
@@ -63,7 +71,7 @@ class PracticalParameters(Parameters):
         }
         for name, value in chosen.items():
             exact = name.startswith("eps_") or (name == "slack" and value is not None)
-            chosen[name] = rational(value) if exact else value
+            chosen[name] = rational(value, name) if exact else value
         super().__init__(
             algorithm=algorithm,
             eps=accuracy,

@@ -156,7 +156,7 @@ class TwoSamplePracticalParameters(TwoSampleParameters):
         check_count("n_exp", n_exp)
         for name in ("tau", "tau_V", "tau_L", "oracle_share"):
             if name in chosen:
-                chosen[name] = rational(chosen[name])
+                chosen[name] = rational(chosen[name], name)
         fields: dict[str, Any] = {
             "tau": Fraction(1, 8),
             "tau_V": accuracy / 16,

@@ -154,12 +154,32 @@ def test_bad_theorem_parameters(change, message) -> None:
         ({"eps_feas": "x"}, "number"),
         ({"slack": -1}, "slack"),
         ({"max_iterations": 0}, "max_iterations"),
+        ({"eps_stat": float("inf")}, "eps_stat: inf is no finite number"),
+        ({"slack": True}, "slack: True is no finite number"),
+        ({"slack": 0}, "slack: 0 stays 0"),
+        ({"n_exp": "abc"}, "n_exp: 'abc' is no positive integer"),
+        ({"n_exp": None}, "n_exp: None"),
+        ({"repeat_paths": "foo"}, "repeat_paths: 'foo' is neither true nor false"),
+        ({"fall_back": 3}, "fall_back: 3 is neither"),
+        ({"clip": math.inf}, "clip: inf is neither"),
+        ({"balanced": None}, "balanced: None is neither"),
     ],
 )
 def test_bad_practical_parameters(change, message) -> None:
     """Erratum 12 among them: the paths are the first n_exp of the n_eval."""
     with pytest.raises(ValueError, match=message):
         PracticalParameters(0.3, 0.1, 2, 2, 2, **change)
+
+
+def test_no_slack_goes_without_falling_back() -> None:
+    """Doubling 0 for ever is what the refusal above keeps a run from."""
+    strict = PracticalParameters(0.3, 0.1, 2, 2, 2, slack=0, fall_back=False)
+    assert strict.phi(1) == 0
+
+
+def test_practical_parameters_need_a_bound_on_states() -> None:
+    with pytest.raises(ValueError, match="M: None is no positive integer"):
+        PracticalParameters(0.3, 0.1, None, 2, 2)
 
 
 def test_practical_parameters_are_free() -> None:
