@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from algorithms.environments.emissions import BitsEmission, GaussianEmission
 from algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from algorithms.environments.latent import LatentEnvironment
-from algorithms.environments.locks import N_TYPES, share
+from algorithms.environments.locks import N_TYPES, extra_dimension, share
 
 _DEAD = 2
 
@@ -87,24 +87,27 @@ def diabolical_lock(
         share("death_reward", death_reward),
         share("cost", cost) / horizon,
     ]
-    if min(pays) < 0 or pays[0] <= 0:
-        raise ValueError("reward: rewards and costs must not be negative")
+    named = {"second_reward": second_reward, "death_reward": death_reward, "cost": cost}
+    for name, pay in named.items():
+        if pay < 0:
+            raise ValueError(f"{name}: {pay} is negative")
+    if reward <= 0:
+        raise ValueError(f"reward: {reward} is not positive")
+    if not 0 <= deviation < math.inf:
+        raise ValueError(f"deviation: {deviation} is no standard deviation")
     end, _, death, step = pays
     if death / 2 + step * (horizon - 1) >= end + step:
         raise ValueError(
-            f"death_reward: {death_reward} makes dying at once as good as the end"
+            f"death_reward: {death_reward} makes dying at once as good as the end; it "
+            f"must be below {float(2 * (end - step * (horizon - 2))):g}"
         )
     model = _model(rng, horizon, actions, pays)
     prefixes = _prefixes(model, horizon)
     if noise == "gaussian":
-        if not 0 <= deviation < math.inf:
-            raise ValueError(f"deviation: {deviation} is no standard deviation")
         rendered: BitsEmission | GaussianEmission
         rendered = GaussianEmission(prefixes, deviation)
     elif noise == "bernoulli":
-        bits = horizon if dimension is None else int(dimension)
-        if bits < 0:
-            raise ValueError(f"dimension: {dimension} is below 0")
+        bits = extra_dimension(horizon, dimension)
         rendered = BitsEmission(prefixes, bits)
     else:
         raise ValueError(f"noise: {noise!r} is not 'bernoulli' or 'gaussian'")

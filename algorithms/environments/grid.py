@@ -23,6 +23,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Up, down, left, right in rows and columns: actions 0..3."""
 
 _MAX_FLICKER = 10
+_MOST_CELLS = 10_000
 
 
 def grid(
@@ -42,7 +43,7 @@ def grid(
         Places the walls, the goal (a cell that can be reached in H steps, not
         the start) and the flickering cells.
     rows, columns
-        At least 1; at least two cells.
+        At least 1; 2 to 10,000 cells.
     horizon
         H, at least 1.
     walls
@@ -56,8 +57,14 @@ def grid(
         For a size out of range.
     """
     cells = rows * columns
-    if min(rows, columns, horizon) < 1 or cells < 2:
-        raise ValueError(f"grid: {rows} by {columns}, horizon {horizon} is too small")
+    for name, value in (("rows", rows), ("columns", columns), ("horizon", horizon)):
+        if value < 1:
+            raise ValueError(f"{name}: {value} is below 1")
+    if not 2 <= cells <= _MOST_CELLS:
+        raise ValueError(
+            f"rows: {rows} by {columns} makes {cells} cells, which are not in "
+            f"2..{_MOST_CELLS}"
+        )
     if not 0 <= walls <= cells - 2:
         raise ValueError(f"walls: {walls} is not in 0..{cells - 2}")
     if not 0 <= flicker <= min(_MAX_FLICKER, cells - walls):

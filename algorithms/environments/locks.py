@@ -64,7 +64,7 @@ def lock(
     ValueError
         For an option out of range.
     """
-    bits = _dimension(horizon, dimension)
+    bits = extra_dimension(horizon, dimension)
     model = _lock_model(rng, horizon, actions, switch)
     emission = BitsEmission(_one_hots(model, N_TYPES), bits)
     if observations == "features":
@@ -106,7 +106,7 @@ def lock_gaussian(
     ValueError
         For an option out of range.
     """
-    width = N_TYPES + _dimension(horizon, dimension)
+    width = N_TYPES + extra_dimension(horizon, dimension)
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise: {noise} is no standard deviation")
     model = _lock_model(rng, horizon, actions, switch)
@@ -161,14 +161,22 @@ def share(name: str, value: float) -> Fraction:
         raise ValueError(f"{name}: {value!r} is no number") from None
 
 
-def _dimension(horizon: int, dimension: int | None) -> int:
+def extra_dimension(horizon: int, dimension: int | None) -> int:
+    """Coordinates beside those that tell the state: H where nobody chooses.
+
+    Raises
+    ------
+    ValueError
+        For a horizon below 1, or no integer from 0.
+    """
     if horizon < 1:
         raise ValueError(f"horizon: {horizon} is below 1")
     if dimension is None:
         return horizon
-    if dimension != int(dimension) or dimension < 0:
-        raise ValueError(f"dimension: {dimension} is no integer from 0")
-    return int(dimension)
+    whole = isinstance(dimension, int) and not isinstance(dimension, bool)
+    if not whole or dimension < 0:
+        raise ValueError(f"dimension: {dimension!r} is no integer from 0")
+    return dimension
 
 
 def _one_hots(model: FiniteModel, width: int) -> tuple[NDArray[np.float64], ...]:

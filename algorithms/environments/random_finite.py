@@ -18,6 +18,8 @@ from algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from algorithms.environments.finite_truth import FiniteTruth
 
 _ATTEMPTS = 1000
+_FINEST = 10**9
+_MOST_REWARDS = 10**7
 
 
 def random_finite(
@@ -53,7 +55,7 @@ def random_finite(
     support
         Number of reward values of (x, a), at least 1.
     denominator
-        At least 1; how fine rewards are.
+        1 to 10^9; how fine rewards are.
     distinct
         Whether the states of a level must have distinct optimal values; drawn
         again until they have.
@@ -61,8 +63,9 @@ def random_finite(
     Raises
     ------
     ValueError
-        For a parameter out of range, or if no instance with distinct values is
-        found in 1000 attempts (too coarse a denominator).
+        For a parameter out of range, tables of more than 10^7 rewards, or if no
+        instance with distinct values is found in 1000 attempts (too coarse a
+        denominator).
     """
     sizes = {
         "states": states,
@@ -75,9 +78,23 @@ def random_finite(
     for name, value in sizes.items():
         if value < 1:
             raise ValueError(f"{name}: {value} is below 1")
+    if denominator > _FINEST:
+        raise ValueError(f"denominator: {denominator} is above {_FINEST}")
+    each = actions * observations * support
+    if each * horizon > _MOST_REWARDS:
+        raise ValueError(
+            f"horizon: {horizon} levels with {actions} actions, {observations} "
+            f"observations a state and {support} rewards each make more than "
+            f"{_MOST_REWARDS} rewards"
+        )
     counts = [1]
     for _ in range(horizon - 1):
         counts.append(min(states, counts[-1] * actions))
+    if each * sum(counts) > _MOST_REWARDS:
+        raise ValueError(
+            f"states: {max(counts)} a level make {each * sum(counts)} rewards, more "
+            f"than {_MOST_REWARDS}"
+        )
     for _ in range(_ATTEMPTS):
         model = _draw(rng, counts, sizes)
         if not distinct or _has_distinct_values(model):

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from algorithms.columns import INT64_MAX
 from algorithms.environments.diabolical import diabolical_lock
 from algorithms.environments.grid import grid
 from algorithms.environments.locks import lock, lock_gaussian
@@ -112,11 +114,19 @@ def _suggestion(word: str, known: Any) -> str:
 
 
 def _converted(name: str, option: str, value: Any, default: Any) -> Any:
-    """Give the value the default's type: a count stays a count."""
-    if isinstance(default, bool) or not isinstance(default, (int, float)):
+    """Give the value the default's type: a count stays a count, a flag a flag."""
+    given = f"environment {name!r}: {option}={value!r}"
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{given} is neither true nor false")
         return value
+    if not isinstance(default, (int, float)):
+        return value  # none or a word: its factory knows what goes
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"environment {name!r}: {option}={value!r} is no number")
-    if isinstance(default, int) and value != int(value):
-        raise ValueError(f"environment {name!r}: {option}={value!r} is no integer")
+        raise ValueError(f"{given} is no number")
+    if isinstance(default, int):
+        if not math.isfinite(value) or value != int(value):
+            raise ValueError(f"{given} is no integer")
+        if abs(value) > INT64_MAX:
+            raise ValueError(f"{given} is beyond 64 bits")
     return type(default)(value)
