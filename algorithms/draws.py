@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.columns import INT64_MAX, check_counts
 
+_MOST_DRAWS = 10**300
 _NUMPY_LIMIT = 2**32
 _NORMAL_VARIANCE = 2**14
 _WIDE_VARIANCE = 2.0**80
@@ -66,11 +67,20 @@ def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     ValueError
         If an argument is out of range.
     """
-    if n < 0 or n > 10**300:
-        raise ValueError(f"n: {n} draws are not in 0..10^300")
+    _check_draws("n", n)
     if total < 1 or not 0 <= weight <= total:
         raise ValueError(f"weight: {weight} of {total} is no probability")
     return _binomial(n, weight, total, rng)
+
+
+def _check_draws(name: str, n: int) -> None:
+    if n < 0:
+        raise ValueError(f"{name}: {n} is negative")
+    if n > _MOST_DRAWS:
+        raise ValueError(
+            f"{name}: more than 10^300 draws, which floats cannot count; take a larger "
+            "epsilon, or smaller samples"
+        )
 
 
 def _binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
@@ -165,7 +175,7 @@ def multinomial_rows(
     Parameters
     ----------
     counts
-        Number of draws of each row, shape (rows,), non-negative integers.
+        Number of draws of each row, shape (rows,), integers from 0 to 10^300.
     weights
         Non-negative integers, shape (rows, cells); a row with a positive count
         has a positive weight.
@@ -186,6 +196,7 @@ def multinomial_rows(
     if empty.any():
         raise ValueError(f"weights, row {int(np.argmax(empty))}: none is positive")
     most = max(draws.tolist(), default=0)
+    _check_draws("counts", most)
     if most <= _NUMPY_LIMIT:
         return _numpy_rows(draws, weights, totals, rng)
     drawn: NDArray[Any] = np.zeros(weights.shape, dtype=object)

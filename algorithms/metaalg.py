@@ -7,6 +7,7 @@ explores with and where policies come from is handed in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,9 @@ from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment, require_deterministic
 from algorithms.events import EventFailedError, Iteration, Observer, Path
 from algorithms.oracles.ledger import reveal
+
+_MOST_LISTED = 20_000_000
+"""Actions of explored paths that are listed at a time."""
 
 Explore = Callable[[Path], object]
 """dfslearn at a path."""
@@ -133,6 +137,28 @@ def check_fit(
             )
 
 
+def _check_memory(environment: Environment, parameters: Deployment) -> None:
+    """Refuse before the run what the environment could not list in its midst."""
+    if parameters.n_exp * environment.horizon > _MOST_LISTED:
+        raise ValueError(
+            f"n_exp: {_short(parameters.n_exp)} paths of {environment.horizon} actions "
+            "are explored one by one, but at most "
+            f"{_MOST_LISTED // environment.horizon} of them fit into memory; take a "
+            "larger epsilon, or practical parameters"
+        )
+
+
+def _short(number: int) -> str:
+    """Write an integer of any size briefly.
+
+    >>> _short(123), _short(45 * 10**400)
+    ('123', 'about 10^401')
+    """
+    if number < 10**9:
+        return str(number)
+    return f"about 10^{int(number.bit_length() * math.log10(2))}"
+
+
 def metaalg(
     environment: Environment,
     parameters: Deployment,
@@ -157,7 +183,13 @@ def metaalg(
         with a failure.
     observers
         Told of every iteration.
+
+    Raises
+    ------
+    ValueError
+        If the n_exp paths, which are listed, do not fit into memory.
     """
+    _check_memory(environment, parameters)
     policies: tuple[Any, ...] | None = None
     estimate: Fraction | None = None
     k = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,6 +20,14 @@ kept their accuracy, realizability). ``always``: in every run. ``event``: where
 every premise holds. ``probable``: with probability 1-δ. ``fact``: noted only,
 because parameters are not those of the analysis.
 """
+
+
+def _float(margin: Fraction) -> float:
+    """Nearest float; the largest one where a bound is larger still."""
+    try:
+        return float(margin)
+    except OverflowError:
+        return sys.float_info.max if margin > 0 else -sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,7 @@ class MonitorReport:
         """Plain values; the margin as a float."""
         return {
             "holds": self.holds,
-            "margin": None if self.margin is None else float(self.margin),
+            "margin": None if self.margin is None else _float(self.margin),
             "checks": self.checks,
             "scope": self.scope,
         } | ({"first": self.first} if self.first else {})

@@ -24,6 +24,9 @@ from typing import Any
 
 from algorithms.parameters import rational
 
+_LARGEST = 1e60
+"""Of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats."""
+
 
 @dataclass(frozen=True)
 class OliveParameters:
@@ -121,6 +124,11 @@ def theorem_parameters(
     """
     if not 0 < epsilon < 1 or not 0 < delta < 1:
         raise ValueError(f"epsilon {epsilon} and delta {delta} must lie in (0, 1)")
+    if epsilon < 1 / _LARGEST or rank > _LARGEST:
+        raise ValueError(
+            f"epsilon, M: not in {1 / _LARGEST:g}..1 and 1..{_LARGEST:g}, where floats "
+            "count trajectories"
+        )
     if min(horizon, n_actions, rank) < 1 or log_size < 0:
         raise ValueError("horizon, n_actions, rank must be positive, log_size >= 0")
     h, k, m = horizon, n_actions, rank
@@ -184,7 +192,7 @@ def practical_parameters(
     chosen = dict(chosen)
     for name in ("tolerance", "stop"):
         if name in chosen:
-            chosen[name] = rational(chosen[name])
+            chosen[name] = rational(chosen[name], name)
     tolerance = chosen.setdefault("tolerance", accuracy / (6 * horizon))
     rounds = rounds_of_a_level(epsilon, horizon=horizon, rank=rank)
     noise = tolerance or accuracy / (6 * horizon)
