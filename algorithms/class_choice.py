@@ -35,6 +35,9 @@ from algorithms.parameters import check_count
 Kind = Literal["tabular", "finite", "linear"]
 KINDS: tuple[Kind, ...] = ("tabular", "finite", "linear")
 
+MOST_MEMBERS = 1_000_000
+"""Most members of a finite class: they are listed."""
+
 Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
 
 
@@ -58,8 +61,8 @@ def make_classes(
     rng
         Draws the other members of finite classes.
     size
-        Most members of a finite class of a level (at least 2 local functions a
-        state are taken nevertheless).
+        Most members of a finite class of a level, up to 10^6 (at least 2 local
+        functions a state are taken nevertheless).
     bound
         Largest |θ_i| of linear value functions. None: 4 where codes have features; 1
         where observations are features, which is enough for the locks, whose
@@ -79,7 +82,7 @@ def make_classes(
         return _linear(environment, bound)
     if kind != "finite":
         raise ValueError(f"classes: {kind!r} is none of {', '.join(KINDS)}")
-    check_count("size", size)
+    check_size(size)
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
         if not environment.space(h).is_finite:
@@ -90,6 +93,13 @@ def make_classes(
         values.append(_product_values(environment, h, groups, size, rng))
         policies.append(_product_policies(environment, h, groups, size, rng))
     return ValueClassByLevel(values), PolicyClassByLevel(policies)
+
+
+def check_size(size: Any) -> None:
+    """Refuse what is no size of a class that is listed with a ValueError."""
+    check_count("size", size)
+    if size > MOST_MEMBERS:
+        raise ValueError(f"size: {size} is not in 1..{MOST_MEMBERS}")
 
 
 def state_groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from algorithms.assumptions.closure import COMPLETENESS, complete_classes
 from algorithms.assumptions.violating import violating_classes
-from algorithms.class_choice import make_classes
+from algorithms.class_choice import check_size, make_classes
 from algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -125,6 +125,7 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     chosen: dict[str, Any] = {
         name: task.settings[name] for name in CLASS_SETTINGS if name in task.settings
     }
+    _refuse_idle(task.classes, chosen)
     complete = chosen.pop("complete", None)
     violate = chosen.pop("violate", None)
     if complete is None and violate is None:
@@ -135,6 +136,13 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     if not task.insist:
         refuse_unrealizable(task.environment, *classes)
     return classes
+
+
+def _refuse_idle(kind: str, chosen: Mapping[str, Any]) -> None:
+    """Refuse settings that classes of this kind would not heed."""
+    for name, heeded in (("size", "finite"), ("bound", "linear")):
+        if name in chosen and kind != heeded:
+            raise ValueError(f"{name}: {kind} classes have none; take {heeded}")
 
 
 def _made_on_purpose(
@@ -148,6 +156,7 @@ def _made_on_purpose(
         raise ValueError(
             f"{setting}: {task.classes} classes are what they are; take finite"
         )
+    check_size(size)
     if violate is not None:
         return violating_classes(task.environment, task.rng, violate, size=size)
     if complete not in COMPLETENESS:

@@ -17,7 +17,7 @@ from olivine.common import (
     stdout_console,
     verb,
 )
-from olivine.options import Json, Seed, TimeLimit
+from olivine.options import Json, Seed, parse_seconds
 
 SEEDS = 50
 RUN_LIMIT = 10.0
@@ -91,10 +91,25 @@ def learn(
             show_default=False,
         ),
     ] = None,
-    time_limit: TimeLimit = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            parser=parse_seconds,
+            metavar="SECONDS",
+            help="For all: seconds of a run (10).",
+            show_default=False,
+        ),
+    ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", min=1, help="For all: how many at a time.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--jobs",
+            min=1,
+            help="For all: how many at a time (1).",
+            show_default=False,
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option(
@@ -128,9 +143,9 @@ def learn(
     violated where it must hold is a contradiction. An algorithm that finds no
     policy ends with status "failure", which is a result.
 
-    ALGORITHM all runs every algorithm on every environment, 50 seeds each: how many
-    runs end ε-optimal, trajectories, oracle calls, seconds. A run may take 10
-    seconds (--time-limit), and the runs of a pair six times that.
+    ALGORITHM all runs every algorithm on every environment, 50 seeds each. It
+    tells how many runs end ε-optimal, trajectories, oracle calls and seconds. A run
+    may take 10 seconds (--time-limit), and the runs of a pair six times that.
 
     Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
 
@@ -153,13 +168,18 @@ def learn(
                 raise ValueError("all: --classes and --set are for one algorithm")
             if examination is not None:
                 raise ValueError("all: assumptions are checked for one algorithm")
-            names = tuple(name for name in (env or "").split(",") if name)
+            names = () if env is None else tuple(env.split(","))
             limit = RUN_LIMIT if time_limit is None else time_limit
             plan = Plan(
                 names, params, epsilon, delta, seeds or SEEDS, seed, limit, 6 * limit
             )
-            return learn_all(plan, output, jobs, json_lines=json_lines)
-        only = {"--seeds": seeds, "--time-limit": time_limit, "--output": output}
+            return learn_all(plan, output, jobs or 1, json_lines=json_lines)
+        only = {
+            "--seeds": seeds,
+            "--time-limit": time_limit,
+            "--jobs": jobs,
+            "--output": output,
+        }
         for option, value in only.items():
             if value is not None:
                 raise ValueError(f"{option}: only for olivine learn all")
@@ -216,12 +236,15 @@ def _list(json_lines: bool) -> None:
             }
         )
         return
+    from rich.padding import Padding
     from rich.text import Text
 
     console = stdout_console()
-    console.print(Text("Algorithms"))
+    console.print(Text("Algorithms, with their settings (--set)"))
     for entry in entries:
         console.print(Text(f"  {entry.name:18} {entry.summary}"))
+        console.print(Padding(Text(", ".join(entry.settings)), (0, 0, 0, 21)))
+    console.print(Text("What a setting means: --list --json"))
     console.print(Text("Environments, with their options (--set)"))
     for name in names:
         options = environments.options(name).items()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -168,10 +171,13 @@ def _split(
         key, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"--set: {text!r} is not KEY=VALUE")
+        read = _value(value)
+        if isinstance(read, float) and not math.isfinite(read):
+            raise ValueError(f"--set: {text} is no finite number")
         if key in known:
-            for_env[key] = _value(value)
+            for_env[key] = read
         elif key in algorithm.settings:
-            for_algorithm[key] = _value(value)
+            for_algorithm[key] = read
         else:
             every = [*known, *algorithm.settings]
             raise ValueError(
@@ -183,10 +189,18 @@ def _split(
 
 
 def _value(text: str) -> Any:
-    """Read a value: an integer, a number, true, false, none, or a word."""
+    """Read a value: an integer, a number, true, false, none, or a word.
+
+    An integer may be written with an exponent.
+
+    >>> _value("1e3"), _value("1e-3"), _value("1000.0")
+    (1000, 0.001, 1000.0)
+    """
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
+    if re.fullmatch(r"[+-]?\d{1,9}[eE]\+?\d{1,2}", text):
+        return int(Fraction(text))
     for kind in (int, float):
         try:
             return kind(text)

@@ -1,5 +1,6 @@
 """olivine learn: its record, its lists, its refusals."""
 
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from algorithms import registry
 from algorithms.result import MonitorReport
 from olivine import learn_progress
+from olivine.learn_run import prepare
 from tests.support.commands import olivine, run_olivine
 
 KEYS = {
@@ -22,6 +24,8 @@ KEYS = {
     "seed",
     "seconds",
 }
+
+_PSDP = ("psdp", "--env", "tabular", "--classes", "finite")
 
 
 def test_the_lists() -> None:
@@ -114,6 +118,33 @@ def test_for_people() -> None:
             ("valor", "--env", "tabular", "--classes", "finite", "--set", "size=x"),
             "size",
         ),
+        (
+            ("valor", "--env", "tabular", "--classes", "finite", "--set", "size=1e30"),
+            "not in 1..1000000",
+        ),
+        (
+            (*_PSDP, "--set", "size=1e30", "--set", "complete=both"),
+            "not in 1..1000000",
+        ),
+        (("valor", "--env", "tabular", "--set", "size=9"), "tabular classes have none"),
+        (("psdp", "--env", "tabular", "--set", "bound=9"), "take linear"),
+        (("valor", "--env", "tabular", "--set", "states=inf"), "states=inf is no"),
+        (("valor", "--env", "tabular", "--set", "states=nan"), "states=nan is no"),
+        (("valor", "--env", "tabular", "--set", "states=1e30"), "beyond 64 bits"),
+        (("valor", "--env", "tabular", "--set", "support=1e9"), "1000000000 rewards"),
+        (("valor", "--env", "tabular", "--set", "denominator=1e12"), "denominator"),
+        (("valor", "--env", "tabular", "--set", "distinct=foo"), "nor false"),
+        (("valor", "--env", "tabular", "--epsilon", "1e-300"), "n_exp"),
+        (("two-sample", "--env", "tabular", "--epsilon", "1e-9"), "n_exp"),
+        (("lsvee", "--env", "tabular", "--epsilon", "1e-9"), "n_exp"),
+        (("global-policy", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
+        (("olive", "--env", "tabular", "--epsilon", "1e-300"), "epsilon"),
+        (("psdp", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
+        (("fqi", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
+        (("backup", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
+        (("rmax", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
+        (("valor", "--env", "tabular", "--jobs", "2"), "--jobs: only for"),
+        (("all", "--env", ""), "unknown environment ''"),
     ],
 )
 def test_refusals(arguments, message) -> None:
@@ -125,6 +156,53 @@ def test_refusals(arguments, message) -> None:
     done = olivine("learn", *arguments, "--json")
     assert done.status == 2
     assert message in done.record["error"]
+
+
+_ODD = ("inf", "abc", "-1", "none")
+# What stands for "by default", which None means for these.
+_OPTIONAL = {
+    "M": (), "bound": ("none",), "slack": ("none",), "tolerance": ("none",),
+    "n_train": ("none",), "n_eval": ("none",), "n": ("none",), "n_fresh": ("none",),
+    "max_iterations": ("none",), "max_eliminations": ("none",), "eps_sub": ("none",),
+    "max_batches": ("none",), "max_rounds": ("none",), "time_limit": ("none",),
+    "engine": ("none",), "complete": ("none",), "violate": ("none",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.algorithms()])
+def test_no_setting_takes_nonsense(name) -> None:
+    """A ValueError that names it, whatever the setting; a run only for a default."""
+    for key in registry.get(name).settings:
+        classes = {"engine": "tabular", "time_limit": "tabular"}.get(key, "finite")
+        for value in _ODD:
+            with (
+                pytest.raises(ValueError, match=key)
+                if value not in _OPTIONAL.get(key, ())
+                else suppress(ValueError)
+            ):
+                prepare(
+                    name, "tabular", "practical", classes, 0.3, 0.1, [f"{key}={value}"]
+                ).with_seed(0)
+
+
+def test_integers_with_an_exponent() -> None:
+    arguments = ("learn", "rmax", "--env", "tabular", "--params", "practical")
+    record = olivine(*arguments, "--set", "m=2e1", "--json").record
+    assert record["settings"] == {"m": 20}
+
+
+def test_margins_beyond_floats() -> None:
+    """A bound may be larger than any float; JSON has no infinity."""
+    huge = str(10**60)
+    arguments = ("learn", "two-sample", "--env", "tabular", "--set", f"M={huge}")
+    done = olivine(*arguments, "--json")
+    assert done.status == 0
+    assert done.record["monitors"]["trajectories"]["margin"] > 1e308
+
+
+def test_the_list_names_the_settings() -> None:
+    done = olivine("learn", "--list")
+    assert "max_batches" in done.out
 
 
 def test_a_failure_is_a_result() -> None:
