@@ -72,6 +72,22 @@ def test_the_trajectories_are_within_the_bound() -> None:
     assert result.trajectories <= trajectory_bound(0.3, 0.1, 2, 2, 3, log_size)
 
 
+def test_constraints_at_all_levels_count_at_all_levels() -> None:
+    """One round, which is not the last: H constraints, and no contradiction."""
+    environment = make("random-finite", 0)
+    for all_levels, constraints in ((False, 1), (True, 3)):
+        result = run(
+            environment, params="practical", max_rounds=1, all_levels=all_levels
+        )
+        p = result.parameters
+        assert result.status == "failure"
+        assert sum(result.learned) == constraints
+        drawn = p["n_est"] + p["n_eval"] + constraints * p["n_train"]
+        assert result.trajectories == drawn
+        assert result.monitors["trajectories"].holds
+        assert not result.contradictions
+
+
 @pytest.mark.parametrize("classes", ["finite", "tabular"])
 @pytest.mark.parametrize("seed", range(2))
 def test_stochastic_dynamics(classes, seed) -> None:
