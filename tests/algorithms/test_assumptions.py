@@ -383,6 +383,23 @@ def test_stochastic_dynamics() -> None:
     )
 
 
+def test_numbers_beyond_64_bits() -> None:
+    """Weights times gains exceed 2^64: values of policies stay exact."""
+    tiny, odd = Fraction(1, 10**12 + 39), Fraction(1, 10**9 + 7)
+    rewards = {"y": [tiny, 0], "z": [0, HALF]}
+    env = from_lists(
+        [
+            [("s", {"x": 1}, {"x": [0, 0]}, ["t", "t"])],
+            [("t", {"y": odd, "z": 1 - odd}, rewards, [])],
+        ]
+    )
+    model = HiddenModel(env)
+    gains = model.gains(2, ())
+    found = model.followed(2, gains, np.array([[0, 0], [0, 1], [1, 0]]))
+    values = [odd * tiny, odd * tiny + (1 - odd) * HALF, Fraction(0)]
+    assert found == {(v,): i for i, v in enumerate(values)}
+
+
 def test_floats_stand_for_what_rounds_to_them() -> None:
     third = Fraction(1, 3)
     env = from_lists([[("s", {"x": 1}, {"x": [third, 0]}, [])]])

@@ -184,6 +184,17 @@ def test_no_parameters_contradict_the_lemmas(seed, sizes, tolerance, more, limit
     assert contradictions(judged.reports()) == []
 
 
+@pytest.mark.parametrize(("times", "scope"), [("1.9", "fact"), ("2.1", "event")])
+def test_progress_is_promised_where_errors_exceed_twice_the_tolerance(
+    times, scope
+) -> None:
+    """A true error of stop/H - ε/(8H) is seen again, off by the tolerance."""
+    tolerance, epsilon = Fraction(1, 50), Fraction(str(EPSILON))
+    stop = 3 * Fraction(times) * tolerance + epsilon / 8
+    parameters = OliveParameters(tolerance, stop, 100, 100, 100, 4)
+    assert Judged(parameters=parameters).reports()["progress"].scope == scope
+
+
 def test_a_missed_maximiser_is_a_contradiction() -> None:
     judged = Judged()
     played = judged.result.rounds[0]
