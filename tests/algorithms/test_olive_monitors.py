@@ -195,6 +195,17 @@ def test_progress_is_promised_where_errors_exceed_twice_the_tolerance(
     assert Judged(parameters=parameters).reports()["progress"].scope == scope
 
 
+@pytest.mark.parametrize(("factor", "good"), [(0.99, True), (1.01, False)])
+def test_errors_of_a_round_are_meant_within_epsilon_over_8h(factor, good) -> None:
+    judged = Judged()
+    first, *others = judged.result.rounds
+    off = Fraction(factor) * Fraction(str(EPSILON)) / 24
+    exact = tuple(judged.truth.error(first.pair, first.pair, h) for h in (1, 2, 3))
+    moved = replace(first, errors=(exact[0], exact[1] - off, exact[2]))
+    result = replace(judged.result, rounds=(moved, *others))
+    assert judged.reports(result)["evaluation"].holds is good
+
+
 def test_a_missed_maximiser_is_a_contradiction() -> None:
     judged = Judged()
     played = judged.result.rounds[0]
