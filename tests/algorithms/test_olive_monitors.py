@@ -254,6 +254,14 @@ def test_too_many_rounds_trajectories_and_too_much_loss_are_seen() -> None:
     bad = replace(judged.result, rounds=(first, replace(last, pair=worst)))
     reports = judged.reports(bad, epsilon=0.01)
     assert reports["epsilon-optimal"].holds is False
+    loss = truth.optimal_value - truth.policy_value(
+        judged.layered.policies(worst.policy)
+    )
+    for factor, good in ((Fraction(101, 100), True), (Fraction(99, 100), False)):
+        stop = factor * loss - Fraction(3, 8) * Fraction(1, 100)
+        allowed = replace(judged.parameters, stop=stop)
+        reports = judged.reports(bad, epsilon=0.01, parameters=allowed)
+        assert reports["policy-bound"].holds is good
     limited = replace(judged.result, status="round limit")
     assert judged.reports(limited)["epsilon-optimal"].first.startswith("round limit")
 
