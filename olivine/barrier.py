@@ -23,8 +23,6 @@ from olivine.common import (
 )
 from olivine.options import Json, Seed, parse_fraction
 
-FORMATS = (".svg", ".png", ".pdf")
-
 # What each barrier takes; the same names as the options.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "backup": ("horizon", "epsilon", "ratio", "ties", "samples", "runs"),
@@ -194,10 +192,9 @@ def _run(
     with _status(f"running barrier {name}"):
         record |= makers[str(name)](seed=seed, **chosen)
     if output is not None:
-        from olivine.barrier_figure import figure_bytes
-        from solvers.files import write_bytes
+        from olivine.barrier_figure import save_figure
 
-        write_bytes(output, figure_bytes(record, output.suffix.lower()))
+        save_figure(output, record)
     record["figure"] = None if output is None else str(output)
     record["seed"] = seed
     record["seconds"] = round(time.perf_counter() - start, 3)
@@ -236,11 +233,8 @@ def _chosen(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_figure(output: Path) -> None:
     """Refuse, before any work, a figure that cannot be written."""
+    from olivine.figures import check_suffix
     from olivine.outputs import check_output
 
-    if output.suffix.lower() not in FORMATS:
-        raise ValueError(
-            f"{output}: a figure's name ends in {', '.join(FORMATS[:-1])} or "
-            f"{FORMATS[-1]}"
-        )
+    check_suffix(output)
     check_output(output, os.devnull)

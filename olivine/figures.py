@@ -30,8 +30,9 @@ def style() -> AbstractContextManager[None]:
 def check_suffix(path: Path) -> None:
     """Refuse, with a ValueError, a file that is no picture by its name."""
     if path.suffix.lower() not in _METADATA:
-        known = ", ".join(_METADATA)
-        raise ValueError(f"{path}: a figure's name ends with one of {known}")
+        *others, last = _METADATA
+        known = f"{', '.join(others)} or {last}"
+        raise ValueError(f"{path}: a figure's name ends in {known}")
 
 
 def write_figure(path: Path, figure: Figure) -> None:

@@ -25,7 +25,6 @@ Fraction(11, 6)
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -234,29 +233,19 @@ class GlobalPolicyTheoremParameters(GlobalPolicyParameters):
         algorithm: str = GLOBAL_POLICY,
         version: Version = "theorem",
     ) -> None:
-        accuracy, chance = rational(eps), rational(delta)
-        check_unit("epsilon", accuracy)
-        check_unit("delta", chance)
-        for name, value in (("M", M), ("K", K), ("H", H)):
-            check_count(name, value)
-        for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
-            if not 0 <= size < math.inf:
-                raise ValueError(f"{name}: {size} is not finite and at least 0")
+        problem = Problem.checked(eps, delta, M, K, H, log_G, log_Pi, version)
         if algorithm != GLOBAL_POLICY:
             raise ValueError(f"algorithm: {algorithm!r} is not {GLOBAL_POLICY!r}")
-        if version not in ("theorem", "paper"):
-            raise ValueError(f"version: {version!r} is not 'theorem' or 'paper'")
-        oracles = accuracy / (2**12 * H)
+        oracles = problem.eps / (2**12 * H)
         if version == "paper":
-            tau = accuracy / (6 * H)
+            tau = problem.eps / (6 * H)
         else:
-            tau = (accuracy / H - 4 * oracles) / 12
+            tau = (problem.eps / H - 4 * oracles) / 12
         calls = 3 * M**2 * H * K
-        problem = Problem(accuracy, chance, M, K, H, log_G, log_Pi, version)
         logarithm = problem.log(16 * calls * M, log_Pi, log_G)
         super().__init__(
-            eps=accuracy,
-            delta=chance,
+            eps=problem.eps,
+            delta=problem.delta,
             M=M,
             K=K,
             H=H,

@@ -13,7 +13,14 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from algorithms.parameters.names import CONSTRAINED, VALOR
-from algorithms.parameters.numbers import Number, log, ratio_up
+from algorithms.parameters.numbers import (
+    Number,
+    check_count,
+    check_unit,
+    log,
+    ratio_up,
+    rational,
+)
 
 Version = Literal["theorem", "paper"]
 
@@ -30,6 +37,31 @@ class Problem:
     log_values: float
     log_policies: float
     version: Version
+
+    @classmethod
+    def checked(
+        cls,
+        eps: Number,
+        delta: Number,
+        M: int,
+        K: int,
+        H: int,
+        log_G: float,
+        log_Pi: float,
+        version: Version,
+    ) -> Problem:
+        """Make one of a theorem's arguments; ValueError names one out of range."""
+        accuracy, chance = rational(eps), rational(delta)
+        check_unit("epsilon", accuracy)
+        check_unit("delta", chance)
+        for name, value in (("M", M), ("K", K), ("H", H)):
+            check_count(name, value)
+        for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
+            if not 0 <= size < math.inf:
+                raise ValueError(f"{name}: {size} is not finite and at least 0")
+        if version not in ("theorem", "paper"):
+            raise ValueError(f"version: {version!r} is not 'theorem' or 'paper'")
+        return cls(accuracy, chance, M, K, H, log_G, log_Pi, version)
 
     def log(self, product: Number, *more: float) -> float:
         """ln(product / δ) plus further logarithms."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from algorithms.parameters.fields import Parameters
 from algorithms.parameters.formulas import Problem, Version, formula_of
 from algorithms.parameters.names import VALOR
-from algorithms.parameters.numbers import Number, check_count, check_unit, rational
+from algorithms.parameters.numbers import Number
 
 
 class TheoremParameters(Parameters):
@@ -47,22 +45,12 @@ class TheoremParameters(Parameters):
         algorithm: str = VALOR,
         version: Version = "theorem",
     ) -> None:
-        accuracy, chance = rational(eps), rational(delta)
-        check_unit("epsilon", accuracy)
-        check_unit("delta", chance)
-        for name, value in (("M", M), ("K", K), ("H", H)):
-            check_count(name, value)
-        for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
-            if not 0 <= size < math.inf:
-                raise ValueError(f"{name}: {size} is not finite and at least 0")
+        problem = Problem.checked(eps, delta, M, K, H, log_G, log_Pi, version)
         formula = formula_of(algorithm)
-        if version not in ("theorem", "paper"):
-            raise ValueError(f"version: {version!r} is not 'theorem' or 'paper'")
-        problem = Problem(accuracy, chance, M, K, H, log_G, log_Pi, version)
         super().__init__(
             algorithm=algorithm,
-            eps=accuracy,
-            delta=chance,
+            eps=problem.eps,
+            delta=problem.delta,
             M=M,
             K=K,
             H=H,

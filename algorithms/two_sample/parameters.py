@@ -31,7 +31,6 @@ True
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -90,31 +89,21 @@ class TwoSampleTheoremParameters(TwoSampleParameters):
         algorithm: str = TWO_SAMPLE,
         version: Version = "theorem",
     ) -> None:
-        accuracy, chance = rational(eps), rational(delta)
-        check_unit("epsilon", accuracy)
-        check_unit("delta", chance)
-        for name, value in (("M", M), ("K", K), ("H", H)):
-            check_count(name, value)
-        for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
-            if not 0 <= size < math.inf:
-                raise ValueError(f"{name}: {size} is not finite and at least 0")
+        problem = Problem.checked(eps, delta, M, K, H, log_G, log_Pi, version)
         if algorithm != TWO_SAMPLE:
             raise ValueError(f"algorithm: {algorithm!r} is not {TWO_SAMPLE!r}")
-        if version not in ("theorem", "paper"):
-            raise ValueError(f"version: {version!r} is not 'theorem' or 'paper'")
-        problem = Problem(accuracy, chance, M, K, H, log_G, log_Pi, version)
         calls = M * (K + 1) * (1 + H * problem.n_exp)
         policies, losses = (M, calls) if version == "paper" else (calls, M)
-        tau_v = accuracy**2 / (2**8 * 3**4 * M * policies * H**4)
-        tau_l = accuracy**2 / (2**7 * 3**2 * H**4 * losses)
+        tau_v = problem.eps**2 / (2**8 * 3**4 * M * policies * H**4)
+        tau_l = problem.eps**2 / (2**7 * 3**2 * H**4 * losses)
         inside = problem.log(12 * H * calls, 2 * log_G, log_Pi)
         super().__init__(
-            eps=accuracy,
-            delta=chance,
+            eps=problem.eps,
+            delta=problem.delta,
             M=M,
             K=K,
             H=H,
-            tau=accuracy / (2**6 * 3 * H**2),
+            tau=problem.eps / (2**6 * 3 * H**2),
             tau_V=tau_v,
             tau_L=tau_l,
             n_train=ratio_up(16 * K * inside, 1 / (2 / tau_l**2 + 1 / tau_v**2)),
