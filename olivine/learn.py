@@ -145,7 +145,7 @@ def learn(
 
     ALGORITHM all runs every algorithm on every environment, 50 seeds each. It
     tells how many runs end ε-optimal, trajectories, oracle calls and seconds. A run
-    may take 10 seconds (--time-limit), and the runs of a pair six times that.
+    may take 10 seconds (--time-limit), and the runs of a pair thirty times that.
 
     Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
 
@@ -171,7 +171,7 @@ def learn(
             names = () if env is None else tuple(env.split(","))
             limit = RUN_LIMIT if time_limit is None else time_limit
             plan = Plan(
-                names, params, epsilon, delta, seeds or SEEDS, seed, limit, 6 * limit
+                names, params, epsilon, delta, seeds or SEEDS, seed, limit, 30 * limit
             )
             return learn_all(plan, output, jobs or 1, json_lines=json_lines)
         only = {

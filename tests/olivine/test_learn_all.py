@@ -152,3 +152,12 @@ def test_every_algorithm_takes_feature_observations(name, env):
     # V* is 1/2 or 1: to be within ε is more than to try at random.
     assert record["status"] == "success"
     assert Fraction(record["suboptimality"]) < Fraction(3, 10)
+
+
+def test_no_run_begins_when_a_pair_has_had_its_time(made):
+    plan = Plan(("tabular",), None, 0.9, seeds=50, cell_limit=1e-9)
+    (cell,) = [c for c in plan.cells() if c.algorithm == "wins"]
+    record, status = run_cell(cell, plan)
+    assert (record["runs"], record["timeouts"]) == (0, 0)
+    assert "are over" in record["left"]
+    assert status == 3
