@@ -30,6 +30,13 @@ algorithm enumerates; mean and worst suboptimality (on `lock-gaussian` estimated
 20,000 episodes); mean seconds of a run, its monitors not included.
 
 ![Trajectories of each algorithm on each environment](comparison.svg)
+
+How to read it: at theorems' constants the trajectories are the price of a proof, not
+of the problem; they order the analyses. PSDP and fitted Q iteration explore by uniform
+actions, which is enough for three levels and two actions and not for the diabolical
+lock's five levels of ten. R-max is told the hidden states, so it is a mark to compare
+with, not a competitor. On `threesat` dynamics are stochastic, and of the paper's
+algorithms only OLIVE applies.
 """
 
 COLUMNS = (
