@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -120,7 +121,8 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
     for module in MODULES:
         import_module(module)
-    entries = registered()
+    # Whoever imported one of the modules before has not changed the order.
+    entries = sorted(registered(), key=_module_number)
     known = {entry.id for entry in entries}
     for identifier in identifiers:
         if identifier not in known:
@@ -129,6 +131,14 @@ def _select(identifiers: list[str]) -> list[Claim]:
                 "olivine claims lists them"
             )
     return [e for e in entries if not identifiers or e.id in identifiers]
+
+
+def _module_number(entry: Claim) -> int:
+    """Place in `MODULES` of the module, or of the package, that has the check."""
+    check = entry.check.func if isinstance(entry.check, partial) else entry.check
+    home = "" if check is None else f"{check.__module__}."
+    own = (i for i, module in enumerate(MODULES) if home.startswith(f"{module}."))
+    return next(own, len(MODULES))
 
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:

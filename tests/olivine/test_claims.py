@@ -29,7 +29,20 @@ def test_the_ledger_for_people() -> None:
         assert identifier in done.out
     said = " ".join(done.out.split())
     assert "u is the least weight that an assignment leaves unsatisfied" in said
-    assert "Notation" not in olivine("claims", ids[0]).out
+    assert "Notation" in done.out.splitlines()
+    assert "Notation" not in olivine("claims", ids[0]).out.splitlines()
+
+
+def test_the_order_is_that_of_the_modules(monkeypatch) -> None:
+    """Whichever was imported first: here, the registry turned round."""
+    ids = [record["id"] for record in olivine("claims", "--json").records]
+    entries = ledger.registered()
+    turned = [e for e in entries if e.id.startswith("valor-")]
+    turned += [e for e in entries if e not in turned]
+    monkeypatch.setattr(ledger, "_REGISTRY", {e.id: e for e in turned})
+    again = [record["id"] for record in olivine("claims", "--json").records]
+    assert again == ids
+    assert [e.id for e in turned] != ids
 
 
 @pytest.mark.long
