@@ -26,7 +26,7 @@ def claims_page(records: Sequence[Mapping[str, Any]]) -> str:
         What ``olivine claims --run --json`` prints, one for each entry.
     """
     verdicts = Counter(record["verdict"] or FAILED for record in records)
-    counted = ", ".join(f"{n} {verdict}" for verdict, n in sorted(verdicts.items()))
+    counted = ", ".join(f"{verdict} {n}" for verdict, n in sorted(verdicts.items()))
     lines = [
         "# Claims",
         "",

@@ -118,7 +118,7 @@ def test_page(entries, tmp_path) -> None:
     assert done.status == 1
     text = page.read_text()
     assert (
-        "5 entries: 1 check failed, 1 holds, 1 holds as corrected, 1 open, 1 refuted"
+        "5 entries: check failed 1, holds 1, holds as corrected 1, open 1, refuted 1"
         in text
     )
     assert "- Verdict: holds as corrected (erratum 7)" in text
