@@ -8,7 +8,8 @@ explores with and where policies come from is handed in.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -18,7 +19,9 @@ import numpy as np
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment, require_deterministic
 from algorithms.events import EventFailedError, Iteration, Observer, Path
-from algorithms.oracles.ledger import reveal
+from algorithms.oracles.ledger import Ledger, reveal
+from algorithms.result import LearningResult
+from algorithms.seeds import RecordedSeed
 
 _MOST_LISTED = 20_000_000
 """Actions of explored paths that are listed at a time."""
@@ -52,6 +55,13 @@ class Deployment(Protocol):
     @property
     def repeat_paths(self) -> bool:
         """Whether paths explored on demand before are explored again."""
+
+
+class Constants(Deployment, Protocol):
+    """Parameters that can be told of in a result."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """All of them, as plain values."""
 
 
 class Sizes(Protocol):
@@ -157,6 +167,59 @@ def _short(number: int) -> str:
     if number < 10**9:
         return str(number)
     return f"about 10^{int(number.bit_length() * math.log10(2))}"
+
+
+def learn(
+    name: str,
+    environment: Environment,
+    parameters: Constants,
+    rng: np.random.Generator,
+    *,
+    explore: Explore,
+    optimise: Optimise,
+    learned: Callable[[], Iterable[int]],
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run Algorithm 1 and give what came out, counted.
+
+    Parameters
+    ----------
+    name
+        Of the algorithm that explores and optimises.
+    environment, parameters, rng, explore, optimise, observers
+        As for `metaalg`.
+    learned
+        Tells the data sets stored at each level, once the run has ended.
+    """
+    start, before = time.perf_counter(), environment.trajectories
+    seed = RecordedSeed.of(rng)
+    with Ledger() as ledger:
+        outcome = metaalg(
+            environment,
+            parameters,
+            rng,
+            explore=explore,
+            optimise=optimise,
+            observers=observers,
+        )
+    policies = outcome.policies
+    return LearningResult(
+        algorithm=name,
+        environment=environment.name,
+        status="success" if outcome.succeeded else "failure",
+        policies=None if policies is None else tuple(reveal(p) for p in policies),
+        estimate=outcome.estimate,
+        trajectories=environment.trajectories - before,
+        calls=dict(ledger.calls),
+        reason=outcome.reason,
+        iterations=outcome.iterations,
+        learned=tuple(learned()),
+        parameters=parameters.to_json(),
+        seconds=time.perf_counter() - start,
+        event_failed=outcome.event_failed,
+        unhonoured=sum(not call.honoured for call in ledger.entries),
+        seed=seed,
+    )
 
 
 def metaalg(

@@ -6,9 +6,10 @@ where what it is told is: margins are Fractions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any, Protocol
 
 from algorithms.result import LearningResult, MonitorReport, Scope
 
@@ -55,6 +56,25 @@ class Tally:
         return MonitorReport(
             holds, self.margin, self.checks, self.scope, self.first or self.unknown
         )
+
+
+class Review(Protocol):
+    """One pass through the events of a run: a method for each kind of event."""
+
+    tallies: dict[str, Tally]
+
+    def ended(self, result: LearningResult) -> None:
+        """Check what is known at the end."""
+
+
+def review_run(
+    review: Review, events: Iterable[tuple[str, Any]], result: LearningResult
+) -> dict[str, MonitorReport]:
+    """Tell a review the events of a run, by the names of its methods, and its end."""
+    for kind, what in events:
+        getattr(review, kind)(what)
+    review.ended(result)
+    return {name: tally.report() for name, tally in review.tallies.items()}
 
 
 def with_monitors(

@@ -7,9 +7,8 @@ read the task's settings, draw its classes and check that they are realizable.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from algorithms.assumptions.closure import COMPLETENESS, complete_classes
 from algorithms.assumptions.violating import violating_classes
@@ -22,10 +21,11 @@ from algorithms.classes import (
 )
 from algorithms.classes.q_functions import FiniteQClass
 from algorithms.environments.protocol import Environment
+from algorithms.monitors import with_monitors
 from algorithms.parameters import Parameters, PracticalParameters, TheoremParameters
 from algorithms.realizability import realizability
 from algorithms.registry import Task
-from algorithms.result import LearningResult
+from algorithms.result import LearningResult, MonitorReport
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",
@@ -56,6 +56,13 @@ SETTINGS = (
 )
 
 
+class Monitors(Protocol):
+    """Observers of a run that know the truth."""
+
+    def reports(self, result: LearningResult) -> Mapping[str, MonitorReport]:
+        """Check the run that ended with this result."""
+
+
 def choose_parameters(
     task: Task,
     algorithm: str,
@@ -80,37 +87,61 @@ def choose_parameters(
     ValueError
         If a setting does not go with the kind of parameters, or is out of range.
     """
-    environment, chosen = task.environment, dict(task.settings)
-    for name in CLASS_SETTINGS:
-        chosen.pop(name, None)
-    m = chosen.pop("M", environment.max_states)
-    k, h = environment.n_actions, environment.horizon
+    problem, chosen = problem_of(task)
     if task.parameters == "practical":
         return PracticalParameters(
-            task.epsilon,
-            task.delta,
-            m,
-            k,
-            h,
-            algorithm=algorithm,
-            **{**defaults, **chosen},
+            *problem, algorithm=algorithm, **{**defaults, **chosen}
         )
-    if chosen:
+    return TheoremParameters(
+        *problem, *log_sizes(), algorithm=algorithm, version=task.parameters
+    )
+
+
+def problem_of(
+    task: Task,
+) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
+    """(ε, δ, M, K, H) of a task, and the settings beside M and those of classes.
+
+    Raises
+    ------
+    ValueError
+        If there are such settings and a theorem sets them.
+    """
+    environment = task.environment
+    chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
+    m = chosen.pop("M", environment.max_states)
+    refuse_fixed(task, chosen)
+    sizes = m, environment.n_actions, environment.horizon
+    return (task.epsilon, task.delta, *sizes), chosen
+
+
+def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
+    """Refuse settings that the theorem makes, with a ValueError."""
+    if chosen and task.parameters != "practical":
         raise ValueError(
             f"{next(iter(chosen))}: set by the theorem; take practical parameters"
         )
-    log_values, log_policies = log_sizes()
-    return TheoremParameters(
-        task.epsilon,
-        task.delta,
-        m,
-        k,
-        h,
-        log_values,
-        log_policies,
-        algorithm=algorithm,
-        version=task.parameters,
-    )
+
+
+def monitored(
+    task: Task, learn: Callable[..., LearningResult], monitors: Monitors, *given: Any
+) -> LearningResult:
+    """Run an algorithm on a task and add what its monitors report.
+
+    Parameters
+    ----------
+    task
+        Gives the environment, the generator and further observers.
+    learn
+        Called with the environment, what is given, and the generator.
+    monitors
+        Watch the run.
+    given
+        Classes and parameters.
+    """
+    observers = (monitors, *task.observers)
+    result = learn(task.environment, *given, task.rng, observers=observers)
+    return with_monitors(result, monitors.reports(result))
 
 
 def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
@@ -199,20 +230,25 @@ def refuse_unrealizable(
 
 
 def log_sizes(
-    values: ValueClassByLevel, policies: PolicyClassByLevel
+    values: ValueClassByLevel | None,
+    policies: PolicyClassByLevel | None,
+    *,
+    squared: bool = False,
 ) -> tuple[float, float]:
-    """Logarithms of |G| and |Π|; ValueError where a class is not finite."""
+    """Logarithms of |G|, for squared losses if wanted, and of |Π|; 0 for None.
+
+    Raises
+    ------
+    ValueError
+        Where a class is not finite.
+    """
     try:
-        return values.log_size(), policies.log_size()
+        return (
+            0.0 if values is None else values.log_size(squared=squared),
+            0.0 if policies is None else policies.log_size(),
+        )
     except ValueError as error:
         raise ValueError(
             f"theorem parameters need classes of finite size ({error}); take "
             "practical parameters, or tabular or finite classes"
         ) from None
-
-
-def true_value(environment: Environment, result: LearningResult) -> Fraction | None:
-    """V^π of the policies returned, where it is known exactly."""
-    if result.policies is None or not environment.truth.exact:
-        return None
-    return environment.truth.policy_value(list(result.policies))

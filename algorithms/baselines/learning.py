@@ -22,10 +22,15 @@ from algorithms.baselines.rmax import rmax
 from algorithms.baselines.rmax_parameters import RMAX, rmax_practical, rmax_theorem
 from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from algorithms.environments.protocol import Environment, require_deterministic
-from algorithms.monitors import with_monitors
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
-from algorithms.tasks import CLASS_SETTINGS, classes_of
+from algorithms.tasks import (
+    CLASS_SETTINGS,
+    classes_of,
+    log_sizes,
+    monitored,
+    refuse_fixed,
+)
 
 _ACCURACY = {"eps_sub": "optimality asked of the oracles"}
 _SETTINGS: dict[str, Mapping[str, str]] = {
@@ -69,15 +74,7 @@ def _runner(name: str, learn: _Learn) -> Callable[[Task], LearningResult]:
         monitors = BaselineMonitors(
             task.environment, parameters, complete=_complete(task, name)
         )
-        result = learn(
-            task.environment,
-            values,
-            policies,
-            parameters,
-            task.rng,
-            observers=(monitors, *task.observers),
-        )
-        return with_monitors(result, monitors.reports(result))
+        return monitored(task, learn, monitors, values, policies, parameters)
 
     return run
 
@@ -96,9 +93,7 @@ def _run_rmax(task: Task) -> LearningResult:
     else:
         parameters = rmax_theorem(task.epsilon, task.delta, **sizes)
     monitors = BaselineMonitors(environment, parameters, complete=True)
-    observers = (monitors, *task.observers)
-    result = rmax(environment, parameters, task.rng, observers=observers)
-    return with_monitors(result, monitors.reports(result))
+    return monitored(task, rmax, monitors, parameters)
 
 
 def _refuse_paper(task: Task, name: str) -> None:
@@ -121,10 +116,7 @@ def _complete(task: Task, name: str) -> bool:
 def _chosen(task: Task) -> dict[str, Any]:
     """Give the settings beside those of classes; a theorem sets them itself."""
     chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
-    if chosen and task.parameters != "practical":
-        raise ValueError(
-            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
-        )
+    refuse_fixed(task, chosen)
     return chosen
 
 
@@ -140,14 +132,11 @@ def _parameters(
     if task.parameters == "practical":
         chosen |= sizes
         return practical_parameters(name, task.epsilon, task.delta, **chosen)
-    try:
-        log_values = values.log_size(squared=True) if name != PSDP else 0.0
-        log_policies = policies.log_size() if name != FQI else 0.0
-    except ValueError as error:
-        raise ValueError(
-            f"theorem parameters need classes of finite size ({error}); take "
-            "practical parameters, or tabular or finite classes"
-        ) from None
+    log_values, log_policies = log_sizes(
+        None if name == PSDP else values,
+        None if name == FQI else policies,
+        squared=True,
+    )
     return theorem_parameters(
         name, task.epsilon, task.delta, **sizes, log_G=log_values, log_Pi=log_policies
     )

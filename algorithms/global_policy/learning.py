@@ -14,10 +14,15 @@ from algorithms.global_policy.parameters import (
     GlobalPolicyPracticalParameters,
     GlobalPolicyTheoremParameters,
 )
-from algorithms.monitors import with_monitors
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
-from algorithms.tasks import CLASS_SETTINGS, classes_of, log_sizes
+from algorithms.tasks import (
+    CLASS_SETTINGS,
+    classes_of,
+    log_sizes,
+    monitored,
+    problem_of,
+)
 
 SETTINGS = (
     {"M": "bound on the hidden states of a level"}
@@ -47,22 +52,11 @@ def choose_parameters(
         If a setting does not go with the kind of parameters, or is out of range; if
         a theorem's parameters are wanted for classes that are not finite.
     """
-    environment = task.environment
-    chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
-    m = chosen.pop("M", environment.max_states)
-    k, h = environment.n_actions, environment.horizon
+    problem, chosen = problem_of(task)
     if task.parameters == "practical":
-        return GlobalPolicyPracticalParameters(
-            task.epsilon, task.delta, m, k, h, **chosen
-        )
-    if chosen:
-        raise ValueError(
-            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
-        )
+        return GlobalPolicyPracticalParameters(*problem, **chosen)
     sizes = log_sizes(values, policies)
-    return GlobalPolicyTheoremParameters(
-        task.epsilon, task.delta, m, k, h, *sizes, version=task.parameters
-    )
+    return GlobalPolicyTheoremParameters(*problem, *sizes, version=task.parameters)
 
 
 def complete(task: Task) -> Task:
@@ -83,15 +77,7 @@ def _run(task: Task) -> LearningResult:
     values, policies = classes_of(complete(task))
     parameters = choose_parameters(task, values, policies)
     monitors = GlobalPolicyMonitors(task.environment, values, policies, parameters)
-    result = global_policy(
-        task.environment,
-        values,
-        policies,
-        parameters,
-        task.rng,
-        observers=(monitors, *task.observers),
-    )
-    return with_monitors(result, monitors.reports(result))
+    return monitored(task, global_policy, monitors, values, policies, parameters)
 
 
 register(

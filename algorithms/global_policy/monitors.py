@@ -46,6 +46,7 @@ from algorithms.global_policy.events import (
 )
 from algorithms.global_policy.parameters import GlobalPolicyParameters
 from algorithms.global_policy.review import Review
+from algorithms.monitors import review_run
 from algorithms.result import LearningResult, MonitorReport
 
 
@@ -102,8 +103,4 @@ class GlobalPolicyMonitors(GlobalPolicyObserver):
 
     def reports(self, result: LearningResult) -> dict[str, MonitorReport]:
         """Check the run that ended with this result."""
-        review = Review(*self._arguments)
-        for kind, what in self._events:
-            getattr(review, kind)(what)
-        review.ended(result)
-        return {name: tally.report() for name, tally in review.tallies.items()}
+        return review_run(Review(*self._arguments), self._events, result)

@@ -11,10 +11,9 @@ from algorithms.lsvee.monitors import LsveeMonitors
 from algorithms.lsvee.parameters import LsveeParameters
 from algorithms.lsvee.practical import LsveePractical
 from algorithms.lsvee.theorem import LsveeTheorem
-from algorithms.monitors import with_monitors
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
-from algorithms.tasks import show_q_functions
+from algorithms.tasks import monitored, refuse_fixed, show_q_functions
 
 SETTINGS = {
     "M": "bound on the hidden states of a level",
@@ -52,9 +51,7 @@ def run(task: Task) -> LearningResult:
     show_q_functions(task, functions)
     parameters = _parameters(task, chosen, len(functions))
     monitors = LsveeMonitors(environment, functions, parameters)
-    observers = (monitors, *task.observers)
-    result = lsvee(environment, functions, parameters, task.rng, observers=observers)
-    return with_monitors(result, monitors.reports(result))
+    return monitored(task, lsvee, monitors, functions, parameters)
 
 
 def _parameters(task: Task, chosen: dict[str, Any], size: int) -> LsveeParameters:
@@ -70,10 +67,7 @@ def _parameters(task: Task, chosen: dict[str, Any], size: int) -> LsveeParameter
     )
     if task.parameters == "practical":
         return LsveePractical(*problem, **chosen)
-    if chosen:
-        raise ValueError(
-            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
-        )
+    refuse_fixed(task, chosen)
     return LsveeTheorem(*problem, version=task.parameters)
 
 

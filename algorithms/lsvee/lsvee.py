@@ -33,8 +33,8 @@ the good event.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -47,9 +47,8 @@ from algorithms.lsvee.averages import state_value_averages
 from algorithms.lsvee.dfs_learn import Survivors
 from algorithms.lsvee.events import LsveeObserver
 from algorithms.lsvee.parameters import LsveeParameters
-from algorithms.metaalg import metaalg
+from algorithms.metaalg import learn
 from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
 
 NAME = "lsvee"
 
@@ -90,34 +89,18 @@ def lsvee(
         If environment, parameters and class do not fit.
     """
     check_fit(environment, functions, parameters)
-    start, before = time.perf_counter(), environment.trajectories
-    seed = RecordedSeed.of(rng)
     run = _Run(environment, functions.as_exact(), parameters, rng, observers)
-    outcome = metaalg(
+    result = learn(
+        NAME,
         environment,
         parameters,
         rng,
         explore=run.explore,
         optimise=run.choose,
+        learned=lambda: run.survivors.learned,
         observers=observers,
     )
-    return LearningResult(
-        algorithm=NAME,
-        environment=environment.name,
-        status="success" if outcome.succeeded else "failure",
-        policies=outcome.policies,
-        estimate=outcome.estimate,
-        trajectories=environment.trajectories - before,
-        calls={},
-        reason=outcome.reason,
-        iterations=outcome.iterations,
-        learned=tuple(run.survivors.learned),
-        parameters=parameters.to_json(),
-        seconds=time.perf_counter() - start,
-        event_failed=outcome.event_failed,
-        enumerated=run.survivors.enumerated,
-        seed=seed,
-    )
+    return replace(result, enumerated=run.survivors.enumerated)
 
 
 class _Run:

@@ -26,7 +26,7 @@ from algorithms.olive.parameters import (
 )
 from algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
 from algorithms.registry import Task
-from algorithms.tasks import show_classes, show_q_functions
+from algorithms.tasks import refuse_fixed, show_classes, show_q_functions
 from solvers.milp import available_engines
 
 SECONDS = 60.0
@@ -133,13 +133,10 @@ def olive_parameters(
         sets of features would not fit into memory.
     """
     h, k = task.environment.horizon, task.environment.n_actions
+    refuse_fixed(task, chosen)
     if task.parameters == "practical":
         found = practical_parameters(
             task.epsilon, horizon=h, n_actions=k, rank=rank, **chosen
-        )
-    elif chosen:
-        raise ValueError(
-            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
         )
     else:
         found = theorem_parameters(

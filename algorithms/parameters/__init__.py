@@ -27,7 +27,6 @@ from algorithms.parameters.formulas import (
     Formula,
     Problem,
     Version,
-    known,
     register_formula,
 )
 from algorithms.parameters.names import CONSTRAINED, VALOR
@@ -55,7 +54,6 @@ __all__ = [
     "check_count",
     "check_flag",
     "check_unit",
-    "known",
     "ratio_up",
     "rational",
     "register_formula",

@@ -128,11 +128,6 @@ def register_formula(algorithm: str, formula: Formula) -> None:
         raise ValueError(f"algorithm: {algorithm!r} has a formula already")
 
 
-def known() -> tuple[str, ...]:
-    """Names of the algorithms that have constants."""
-    return tuple(_FORMULAS)
-
-
 def formula_of(algorithm: str) -> Formula:
     """Return the formula of an algorithm.
 

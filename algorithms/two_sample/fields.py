@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import check_count, check_unit
+from algorithms.parameters import check_count, check_flag, check_unit
 
 TWO_SAMPLE = "two-sample"
 
@@ -81,8 +81,7 @@ class TwoSampleParameters:
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}: {getattr(self, name)} is not positive")
         for name in ("repeat_paths", "balanced"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}: {getattr(self, name)!r} is no truth value")
+            check_flag(name, getattr(self, name))
         if self.n_eval < self.n_exp:
             raise ValueError(
                 f"n_eval: {self.n_eval} is below n_exp = {self.n_exp}, but the paths "

@@ -38,7 +38,6 @@ What the paper leaves open, and what is done here:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -50,14 +49,14 @@ from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.columns import END, object_array
 from algorithms.data import EmpiricalMeasure, pool
 from algorithms.environments.protocol import Environment
-from algorithms.events import EventFailedError, Observer, Path, Triple
-from algorithms.metaalg import check_fit, metaalg
+from algorithms.events import Observer, Path, Triple
+from algorithms.exploration import enter, training_set
+from algorithms.metaalg import check_fit, learn
 from algorithms.oracles.csc import csc, importance_costs
 from algorithms.oracles.discrepancy import mean_discrepancy
 from algorithms.oracles.least_squares import least_squares
-from algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from algorithms.oracles.ledger import evaluate, guard
 from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
 from algorithms.two_sample.observed_mdp import observed_mdp
 from algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
 from algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
@@ -120,9 +119,16 @@ class TwoSampleLearner:
         """
         if len(path) == self.horizon:
             return  # level H+1 (erratum 16)
-        self._enter(path)
+        enter(path, self.calls, self.parameters.T_max, self.observers)
         h = len(path)  # index of the level
-        data = self._sample(path)
+        # D̃: sample x_h at the end of the path, a_h uniform, r_h, x_{h+1}.
+        data = training_set(
+            self.environment,
+            path,
+            self.parameters,
+            self.rng,
+            successors=h + 1 < self.horizon,
+        )
         distances = self._distances(path, data)  # whose minimum is d_MMD
         alike = min(distances, default=np.inf) <= 2 * self.parameters.tau
         visit = Visit(
@@ -142,30 +148,6 @@ class TwoSampleLearner:
             return  # if d_MMD ≤ 2τ and is_recursive_call
         for a in range(self.parameters.K):  # for a in A
             self.dfslearn((*path, a), recursive=True)
-
-    def _enter(self, path: Path) -> None:
-        self.calls[len(path)] += 1
-        for observer in self.observers:
-            observer.entered(path)
-        if self.calls[len(path)] > self.parameters.T_max:
-            raise EventFailedError(
-                f"dfslearn was called more than T_max = {self.parameters.T_max} times "
-                f"at level {len(path) + 1}, impossible in event E"
-            )
-
-    def _sample(self, path: Path) -> EmpiricalMeasure:
-        """D̃: sample x_h at the end of the path, a_h uniform, r_h, x_{h+1}."""
-        p, sample = self.parameters, self.environment.sample
-        successors = len(path) + 1 < self.horizon
-        if not p.balanced:
-            return sample(path, p.n_train, self.rng, successors=successors)
-        each = -(-p.n_train // p.K)
-        return pool(
-            [
-                sample(path, each, self.rng, action=a, successors=successors)
-                for a in range(p.K)
-            ]
-        )
 
     def _distances(
         self, path: Path, data: EmpiricalMeasure
@@ -338,35 +320,16 @@ def two_sample(
     markov = observed_mdp(environment)
     if markov.holds is False:
         raise ValueError(f"{TWO_SAMPLE}: no MDP over observations: {markov.reason}")
-    start, before = time.perf_counter(), environment.trajectories
-    seed = RecordedSeed.of(rng)
     run = TwoSampleLearner(
         environment, value_class, policy_class, parameters, rng, observers, test_class
     )
-    with Ledger() as ledger:
-        outcome = metaalg(
-            environment,
-            parameters,
-            rng,
-            explore=run.dfslearn,
-            optimise=run.polvalfun,
-            observers=observers,
-        )
-    policies = outcome.policies
-    return LearningResult(
-        algorithm=TWO_SAMPLE,
-        environment=environment.name,
-        status="success" if outcome.succeeded else "failure",
-        policies=None if policies is None else tuple(reveal(p) for p in policies),
-        estimate=outcome.estimate,
-        trajectories=environment.trajectories - before,
-        calls=dict(ledger.calls),
-        reason=outcome.reason,
-        iterations=outcome.iterations,
-        learned=tuple(len(sets) for sets in run.learned),
-        parameters=parameters.to_json(),
-        seconds=time.perf_counter() - start,
-        event_failed=outcome.event_failed,
-        unhonoured=sum(not call.honoured for call in ledger.entries),
-        seed=seed,
+    return learn(
+        TWO_SAMPLE,
+        environment,
+        parameters,
+        rng,
+        explore=run.dfslearn,
+        optimise=run.polvalfun,
+        learned=lambda: map(len, run.learned),
+        observers=observers,
     )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from algorithms.environments.protocol import require_deterministic
-from algorithms.monitors import with_monitors
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
-from algorithms.tasks import CLASS_SETTINGS, classes_of
+from algorithms.tasks import (
+    CLASS_SETTINGS,
+    classes_of,
+    log_sizes,
+    monitored,
+    problem_of,
+)
 from algorithms.two_sample.learner import two_sample
 from algorithms.two_sample.monitors import TwoSampleMonitors
 from algorithms.two_sample.parameters import (
@@ -39,27 +44,11 @@ SETTINGS = (
 def _parameters(
     task: Task, values: ValueClassByLevel, policies: PolicyClassByLevel
 ) -> TwoSampleParameters:
-    environment, chosen = task.environment, dict(task.settings)
-    for name in CLASS_SETTINGS:
-        chosen.pop(name, None)
-    m = chosen.pop("M", environment.max_states)
-    k, h = environment.n_actions, environment.horizon
+    problem, chosen = problem_of(task)
     if task.parameters == "practical":
-        return TwoSamplePracticalParameters(task.epsilon, task.delta, m, k, h, **chosen)
-    if chosen:
-        raise ValueError(
-            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
-        )
-    try:
-        sizes = values.log_size(squared=True), policies.log_size()
-    except ValueError as error:
-        raise ValueError(
-            f"theorem parameters need classes of finite size ({error}); take "
-            "practical parameters, or tabular or finite classes"
-        ) from None
-    return TwoSampleTheoremParameters(
-        task.epsilon, task.delta, m, k, h, *sizes, version=task.parameters
-    )
+        return TwoSamplePracticalParameters(*problem, **chosen)
+    sizes = log_sizes(values, policies, squared=True)
+    return TwoSampleTheoremParameters(*problem, *sizes, version=task.parameters)
 
 
 def _run(task: Task) -> LearningResult:
@@ -67,15 +56,7 @@ def _run(task: Task) -> LearningResult:
     values, policies = classes_of(task)
     parameters = _parameters(task, values, policies)
     monitors = TwoSampleMonitors(task.environment, values, policies, parameters)
-    result = two_sample(
-        task.environment,
-        values,
-        policies,
-        parameters,
-        task.rng,
-        observers=(monitors, *task.observers),
-    )
-    return with_monitors(result, monitors.reports(result))
+    return monitored(task, two_sample, monitors, values, policies, parameters)
 
 
 register(

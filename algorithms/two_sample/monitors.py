@@ -50,6 +50,7 @@ from typing import Any
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.environments.protocol import Environment
 from algorithms.events import Iteration, Path
+from algorithms.monitors import review_run
 from algorithms.result import LearningResult, MonitorReport
 from algorithms.two_sample.parameters import TwoSampleParameters
 from algorithms.two_sample.review import Review
@@ -101,8 +102,4 @@ class TwoSampleMonitors(TwoSampleObserver):
 
     def reports(self, result: LearningResult) -> dict[str, MonitorReport]:
         """Check the run that ended with this result."""
-        review = Review(*self._given)
-        for kind, what in self._events:
-            getattr(review, kind)(what)
-        review.ended(result)
-        return {name: tally.report() for name, tally in review.tallies.items()}
+        return review_run(Review(*self._given), self._events, result)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from algorithms.environments.protocol import require_deterministic
-from algorithms.monitors import with_monitors
 from algorithms.parameters import CONSTRAINED, VALOR
 from algorithms.registry import Algorithm, Task, register
 from algorithms.result import LearningResult
-from algorithms.tasks import SETTINGS, choose_parameters, classes_of, log_sizes
+from algorithms.tasks import (
+    SETTINGS,
+    choose_parameters,
+    classes_of,
+    log_sizes,
+    monitored,
+)
 from algorithms.valor.constrained import valor_constrained
 from algorithms.valor.linear_defaults import linear_defaults
 from algorithms.valor.monitors import ValorMonitors
@@ -33,15 +38,7 @@ def _runner(
             linear_defaults(task.environment, task.epsilon) if linear else {},
         )
         monitors = ValorMonitors(task.environment, values, policies, parameters)
-        result = learn(
-            task.environment,
-            values,
-            policies,
-            parameters,
-            task.rng,
-            observers=(monitors, *task.observers),
-        )
-        return with_monitors(result, monitors.reports(result))
+        return monitored(task, learn, monitors, values, policies, parameters)
 
     return run
 

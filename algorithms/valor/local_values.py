@@ -31,32 +31,15 @@ from numpy.typing import NDArray
 
 from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.columns import group_sums
-from algorithms.data import EmpiricalMeasure, pool
+from algorithms.data import EmpiricalMeasure
 from algorithms.environments.protocol import Environment
-from algorithms.events import (
-    ConsensusTest,
-    EventFailedError,
-    Iteration,
-    Observer,
-    Path,
-    Triple,
-)
+from algorithms.events import ConsensusTest, Observer, Path, Triple
+from algorithms.exploration import enter, training_set
 from algorithms.oracles.csc import csc, importance_costs
 from algorithms.oracles.ledger import guard, reveal
 from algorithms.oracles.results import CscResult
 from algorithms.parameters import Parameters
 from algorithms.valor.consensus import ConsensusPrograms
-
-__all__ = [
-    "ConsensusTest",
-    "EventFailedError",
-    "Iteration",
-    "LocalValues",
-    "Observer",
-    "Path",
-    "PolicyStep",
-    "Triple",
-]
 
 PolicyStep = Callable[["LocalValues", int], Any]
 """Line 4 of polvalfun: π̂_h from the data sets of level h."""
@@ -110,40 +93,19 @@ class LocalValues:
         EventFailedError
             If something happens that cannot happen in event E.
         """
-        self._enter(path)
+        enter(path, self.calls, self.parameters.T_max, self.observers)
         tests = [  # line 3: for a in A
             self._consensus(path, a) for a in range(self.parameters.K)
         ]
         futures = tuple(test.value for test in tests)
         # Line 11: D̃, n_train trajectories with p and a_h uniform.
-        data = self._sample(path)
+        data = training_set(
+            self.environment, path, self.parameters, self.rng, successors=False
+        )
         value = self._value(path, data, futures)  # line 12
         triple = Triple(path, data, value, futures, tuple(tests))
         self._store(triple)  # line 13
         return triple.value  # line 14
-
-    def _enter(self, path: Path) -> None:
-        self.calls[len(path)] += 1
-        for observer in self.observers:
-            observer.entered(path)
-        if self.calls[len(path)] > self.parameters.T_max:
-            raise EventFailedError(
-                f"dfslearn was called more than T_max = {self.parameters.T_max} times "
-                f"at level {len(path) + 1}, impossible in event E"
-            )
-
-    def _sample(self, path: Path) -> EmpiricalMeasure:
-        """Draw (x_h, a_h, r_h), n_train of them."""
-        parameters, sample = self.parameters, self.environment.sample
-        if not parameters.balanced:
-            return sample(path, parameters.n_train, self.rng, successors=False)
-        each = -(-parameters.n_train // parameters.K)
-        return pool(
-            [
-                sample(path, each, self.rng, action=a, successors=False)
-                for a in range(parameters.K)
-            ]
-        )
 
     def _value(
         self, path: Path, data: EmpiricalMeasure, futures: Sequence[Fraction]

@@ -36,7 +36,7 @@ from algorithms.columns import object_array
 from algorithms.data import EmpiricalMeasure
 from algorithms.environments.protocol import Environment
 from algorithms.events import Iteration, Observer, Path, Triple
-from algorithms.monitors import Tally
+from algorithms.monitors import Tally, review_run
 from algorithms.oracles.ledger import reveal
 from algorithms.parameters import CONSTRAINED, Parameters
 from algorithms.realizability import realizability
@@ -105,10 +105,7 @@ class ValorMonitors(Observer):
         review = _Review(
             self._environment, self._values, self._policies, self._parameters
         )
-        for kind, what in self._events:
-            getattr(review, kind)(what)
-        review.ended(result)
-        return {name: tally.report() for name, tally in review.tallies.items()}
+        return review_run(review, self._events, result)
 
 
 class _Review:

@@ -21,7 +21,6 @@ trajectories are explored.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,12 +30,10 @@ from algorithms.classes.protocols import PolicyClass, ValueClass
 from algorithms.data import pool
 from algorithms.environments.protocol import Environment
 from algorithms.events import Observer
-from algorithms.metaalg import check_fit, metaalg
+from algorithms.metaalg import check_fit, learn
 from algorithms.oracles.csc import csc
-from algorithms.oracles.ledger import Ledger, reveal
 from algorithms.parameters import Parameters
 from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
 from algorithms.valor.local_values import LocalValues, PolicyStep
 
 __all__ = ["LocalValues", "learn_local_values", "pooled_step", "valor"]
@@ -122,35 +119,16 @@ def learn_local_values(
 ) -> LearningResult:
     """Run MetaAlg with dfslearn and any policy step; arguments as for `valor`."""
     check_fit(environment, parameters, value_class, policy_class, name)
-    start, before = time.perf_counter(), environment.trajectories
-    seed = RecordedSeed.of(rng)
     run = LocalValues(
         environment, value_class, policy_class, parameters, rng, observers
     )
-    with Ledger() as ledger:
-        outcome = metaalg(
-            environment,
-            parameters,
-            rng,
-            explore=run.dfslearn,
-            optimise=lambda: run.polvalfun(step),
-            observers=observers,
-        )
-    policies = outcome.policies
-    return LearningResult(
-        algorithm=name,
-        environment=environment.name,
-        status="success" if outcome.succeeded else "failure",
-        policies=None if policies is None else tuple(reveal(p) for p in policies),
-        estimate=outcome.estimate,
-        trajectories=environment.trajectories - before,
-        calls=dict(ledger.calls),
-        reason=outcome.reason,
-        iterations=outcome.iterations,
-        learned=tuple(len(triples) for triples in run.datasets),
-        parameters=parameters.to_json(),
-        seconds=time.perf_counter() - start,
-        event_failed=outcome.event_failed,
-        unhonoured=sum(not call.honoured for call in ledger.entries),
-        seed=seed,
+    return learn(
+        name,
+        environment,
+        parameters,
+        rng,
+        explore=run.dfslearn,
+        optimise=lambda: run.polvalfun(step),
+        learned=lambda: map(len, run.datasets),
+        observers=observers,
     )

@@ -1,8 +1,6 @@
 """The claims about the barriers hold, each within seconds."""
 
-import runpy
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -10,12 +8,12 @@ import algorithms.barriers.claims
 import algorithms.barriers.claims_exploration
 from algorithms.barriers.backup_probability import exact_fair_tail
 from algorithms.claims import registered
+from tests.support.pages import run_page
 
 MODULES = (
     algorithms.barriers.claims.__name__,
     algorithms.barriers.claims_exploration.__name__,
 )
-PAGE = Path(__file__).parents[2] / "docs" / "barriers.md"
 CLAIMS = [c for c in registered() if c.check and c.check.__module__ in MODULES]
 
 
@@ -34,11 +32,7 @@ def test_every_erratum_of_the_barriers_has_a_claim():
 
 
 def test_the_page_about_barriers_runs(tmp_path):
-    text = PAGE.read_text("utf-8")
-    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    script = tmp_path / "barriers_page.py"
-    script.write_text("\n".join(blocks), "utf-8")
-    assert runpy.run_path(str(script))["runs"].runs == 20
+    assert run_page("barriers.md", tmp_path)["runs"].runs == 20
 
 
 def test_strict_failures_need_no_tie():

@@ -1,15 +1,12 @@
 """The ledger's entries about the global policy algorithm, and the page about it."""
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 from algorithms.claims import registered
 from algorithms.global_policy import claim_runs, claims, claims_constants
 from olivine.claims import MODULES
+from tests.support.pages import run_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "global-policy.md"
 ENTRIES = [c for c in registered() if c.id.startswith("global-policy-")]
 
 
@@ -38,9 +35,5 @@ def test_errata_17_and_18_have_an_entry() -> None:
 
 
 def test_the_page_runs(tmp_path) -> None:
-    text = PAGE.read_text("utf-8")
-    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    script = tmp_path / "global_policy_page.py"
-    script.write_text("\n".join(blocks), "utf-8")
-    names = runpy.run_path(str(script))
+    names = run_page("global-policy.md", tmp_path)
     assert names["result"].succeeded

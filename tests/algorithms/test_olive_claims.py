@@ -1,14 +1,11 @@
 """The ledger's entries about OLIVE as a learning algorithm, and the page about it."""
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 from algorithms.claims import registered
 from algorithms.olive import claims_learning
+from tests.support.pages import run_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "olive.md"
 NAMES = {
     "olive-bellman-rank",
     "olive-constants",
@@ -32,9 +29,5 @@ def test_claims_hold(entry) -> None:
 
 
 def test_the_page_about_olive_runs(tmp_path) -> None:
-    text = PAGE.read_text("utf-8")
-    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    script = tmp_path / "olive_page.py"
-    script.write_text("\n".join(blocks), "utf-8")
-    names = runpy.run_path(str(script))
+    names = run_page("olive.md", tmp_path)
     assert names["result"].status == names["exact"].status == "finished"

@@ -1,14 +1,11 @@
 """The ledger's entries about the two-sample algorithm, and the page about it."""
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 from algorithms.claims import registered
 from algorithms.two_sample import claims, claims_constants
+from tests.support.pages import run_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "two-sample.md"
 ENTRIES = [c for c in registered() if c.id.startswith("two-sample-")]
 
 
@@ -37,10 +34,5 @@ def test_errata_14_to_16_have_an_entry() -> None:
 
 
 def test_the_page_about_the_two_sample_algorithm_runs(tmp_path) -> None:
-    text = PAGE.read_text("utf-8")
-    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    assert blocks
-    script = tmp_path / "two_sample_page.py"
-    script.write_text("\n".join(blocks), "utf-8")
-    names = runpy.run_path(str(script))
+    names = run_page("two-sample.md", tmp_path)
     assert names["result"].succeeded

@@ -1,14 +1,11 @@
 """The ledger's entries about VALOR, and the page about it."""
 
-import runpy
-from pathlib import Path
-
 import pytest
 
 from algorithms.claims import registered
 from algorithms.valor import claims as claims_valor
+from tests.support.pages import run_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "valor.md"
 ENTRIES = [c for c in registered() if c.id.startswith("valor-")]
 
 
@@ -36,9 +33,5 @@ def test_errata_9_to_13_have_an_entry() -> None:
 
 
 def test_the_page_about_valor_runs(tmp_path) -> None:
-    text = PAGE.read_text("utf-8")
-    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
-    script = tmp_path / "valor_page.py"
-    script.write_text("\n".join(blocks), "utf-8")
-    names = runpy.run_path(str(script))
+    names = run_page("valor.md", tmp_path)
     assert names["result"].succeeded

@@ -1,0 +1,26 @@
+"""Running the Python that a page of the documentation shows."""
+
+import runpy
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def python_blocks(page: str) -> list[str]:
+    """The Python blocks of a page of docs/, at least one, in order."""
+    text = (DOCS / page).read_text("utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert blocks
+    return blocks
+
+
+def run_script(text: str, folder: Path) -> dict:
+    """Run a text as a file of its own; the names that it leaves."""
+    script = folder / "page.py"
+    script.write_text(text, "utf-8")
+    return runpy.run_path(str(script))
+
+
+def run_page(page: str, folder: Path) -> dict:
+    """Run all Python blocks of a page as one script; the names that they leave."""
+    return run_script("\n".join(python_blocks(page)), folder)
