@@ -14,6 +14,7 @@ import stat
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from rich.console import Console
+    from rich.progress import Progress
 
     from reduction.dimacs import DimacsFile
     from reduction.instance import Instance
@@ -205,6 +207,27 @@ def printable(text: str) -> str:
 def say(message: str) -> None:
     """Print one message on standard error, on one line."""
     print(printable(message), file=sys.stderr)
+
+
+def bar_hidden(json_lines: bool) -> bool:
+    """Whether nobody would see a progress bar, or JSON would be drawn over."""
+    return not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
+
+
+@contextmanager
+def progress_bar(description: str, total: int, json_lines: bool) -> Iterator[Progress]:
+    """Show a bar on standard error, where somebody is there to see it."""
+    from rich.progress import Progress
+
+    progress = Progress(
+        console=stderr_console(),
+        redirect_stdout=False,
+        transient=True,
+        disable=bar_hidden(json_lines) or total < 2,
+    )
+    with progress:
+        progress.add_task(description, total=total)
+        yield progress
 
 
 def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:

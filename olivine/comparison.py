@@ -65,31 +65,26 @@ class Plan:
         register_environments()
         names = self.environments or tuple(environments.names())
         return [
-            self._cell(entry.name, environment)
+            self.cell(entry.name, environment)
             for environment in dict.fromkeys(names)
             for entry in registry.algorithms()
         ]
 
-    def _cell(self, algorithm: str, environment: str) -> LearningRun:
+    def cell(self, algorithm: str, environment: str) -> LearningRun:
+        """One of the cells; errors as for `cells`."""
+        from algorithms import registry
         from algorithms.environments import make
 
-        params, classes = self.params, None
-        run = prepare(
-            algorithm, environment, params or "theorem", None, self.epsilon, self.delta
-        )
+        register_environments()
+        params, classes = self.params or "theorem", None
         world = make(environment, self.first)
-        finite = all(world.space(h).is_finite for h in range(1, world.horizon + 1))
-        if not finite:
+        if not all(world.space(h).is_finite for h in range(1, world.horizon + 1)):
             # Nothing tabular there, and no theorem's sample fits into memory.
-            params = params or "practical"
-            classes = "finite" if run.classes == "tabular" else None
+            params = self.params or "practical"
+            default = registry.get(algorithm).default_classes
+            classes = "finite" if default == "tabular" else None
         return prepare(
-            algorithm,
-            environment,
-            params or "theorem",
-            classes,
-            self.epsilon,
-            self.delta,
+            algorithm, environment, params, classes, self.epsilon, self.delta
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import statistics
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import typer
 from olivine import __version__
 from olivine.common import (
     ExitStatus,
+    bar_hidden,
     describe,
     print_json,
     say,
@@ -149,7 +149,6 @@ def _progress(plan: Plan, json_lines: bool) -> Iterator[Progress]:
         TimeRemainingColumn,
     )
 
-    hidden = not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -159,7 +158,7 @@ def _progress(plan: Plan, json_lines: bool) -> Iterator[Progress]:
         console=stderr_console(),
         redirect_stdout=False,
         transient=True,
-        disable=hidden,
+        disable=bar_hidden(json_lines),
     )
     with progress:
         progress.add_task("n = 3", total=plan.instances * sum(plan.sizes))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +12,18 @@ from olivine.common import (
     ExitStatus,
     describe,
     print_json,
+    progress_bar,
     say,
-    stderr_console,
     stdout_console,
     worst,
 )
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from olivine.comparison import Plan
 
 Record = dict[str, Any]
+
+_ON = " on "
 
 
 def learn_all(
@@ -60,12 +58,11 @@ def learn_all(
             check_output(output, os.devnull)
         except OSError as error:
             raise ValueError(describe(error)) from None
-    cells = {f"{cell.algorithm} on {cell.env}": cell for cell in plan.cells()}
+    keys = [f"{cell.algorithm}{_ON}{cell.env}" for cell in plan.cells()]
     job = partial(_job, plan)
-    keys = list(cells)
     results = in_parallel(job, keys, jobs) if jobs > 1 else map(job, keys)
     records, statuses = [], []
-    with _progress(len(keys), json_lines) as progress:
+    with progress_bar("algorithms on environments", len(keys), json_lines) as progress:
         for record, status in results:
             progress.update(progress.task_ids[0], advance=1)
             records.append(record)
@@ -85,27 +82,11 @@ def learn_all(
 
 
 def _job(plan: Plan, key: str) -> tuple[Record, ExitStatus]:
-    """Run the cell of a name: cells are few, and names are picklable."""
+    """Run the cell of a name: names are what workers are sent."""
     from olivine.comparison import run_cell
 
-    algorithm, _, environment = key.partition(" on ")
-    for cell in plan.cells():
-        if (cell.algorithm, cell.env) == (algorithm, environment):
-            return run_cell(cell, plan)
-    raise ValueError(f"no cell {key!r}")
-
-
-@contextmanager
-def _progress(total: int, json_lines: bool) -> Iterator[Progress]:
-    """Show a bar on standard error, where somebody is there to see it."""
-    from rich.progress import Progress
-
-    hidden = not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
-    with Progress(
-        console=stderr_console(), transient=True, redirect_stdout=False, disable=hidden
-    ) as progress:
-        progress.add_task("algorithms on environments", total=total)
-        yield progress
+    algorithm, _, environment = key.partition(_ON)
+    return run_cell(plan.cell(algorithm, environment), plan)
 
 
 def show(records: Sequence[Mapping[str, Any]]) -> None:

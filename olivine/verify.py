@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import enum
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -22,9 +20,9 @@ from olivine.common import (
     expand,
     internal_error,
     print_json,
+    progress_bar,
     report_error,
     say,
-    stderr_console,
     verb,
     worst,
 )
@@ -46,7 +44,7 @@ from olivine.parallel import in_parallel
 from olivine.summary import show
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    pass
 
 Record = dict[str, Any]
 
@@ -195,7 +193,7 @@ def verify(
             )
     statuses: list[ExitStatus] = []
     records: list[Record] = []
-    with _progress(len(inputs), json_lines) as progress:
+    with progress_bar("verifying", len(inputs), json_lines) as progress:
         for record, status in _results(job, inputs, jobs):
             statuses.append(status)
             _announce(record, json_lines)
@@ -220,24 +218,6 @@ def _results(
             yield next(results)
         else:
             yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
-
-
-@contextmanager
-def _progress(total: int, json_lines: bool) -> Iterator[Progress]:
-    """Show a bar on standard error, where somebody is there to see it."""
-    from rich.progress import Progress
-
-    # JSON on the same terminal would be drawn over.
-    hidden = not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
-    progress = Progress(
-        console=stderr_console(),
-        redirect_stdout=False,
-        transient=True,
-        disable=hidden or total < 2,
-    )
-    with progress:
-        progress.add_task("verifying", total=total)
-        yield progress
 
 
 def _announce(record: Record, json_lines: bool) -> None:
