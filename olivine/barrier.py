@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -174,9 +173,11 @@ def _run(
     name: str | None, given: Mapping[str, Any], output: Path | None, seed: int
 ) -> dict[str, Any]:
     """Check what can be checked beforehand, run, draw; return the record."""
+    from olivine.figures import check_figure
+
     chosen = _chosen(name, given)
     if output is not None:
-        _check_figure(output)
+        check_figure(output)
     from olivine.barrier_record_backup import backup
     from olivine.barrier_records import average, square_loss
 
@@ -229,12 +230,3 @@ def _chosen(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
                 f"--{option}: not an option of barrier {name}; it has {own}"
             )
     return chosen
-
-
-def _check_figure(output: Path) -> None:
-    """Refuse, before any work, a figure that cannot be written."""
-    from olivine.figures import check_suffix
-    from olivine.outputs import check_output
-
-    check_suffix(output)
-    check_output(output, os.devnull)

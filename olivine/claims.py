@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
 from importlib import import_module
@@ -108,7 +107,7 @@ def _no_place(page: Path) -> str:
     from olivine.outputs import check_output
 
     try:
-        check_output(page, os.devnull)
+        check_output(page)
     except (OSError, ValueError) as error:
         return describe(error)
     return ""

@@ -35,6 +35,20 @@ def check_suffix(path: Path) -> None:
         raise ValueError(f"{path}: a figure's name ends in {known}")
 
 
+def check_figure(path: Path) -> None:
+    """Refuse, before any work, a figure that cannot be written.
+
+    Raises
+    ------
+    ValueError, OSError
+        As `check_suffix` and `olivine.outputs.check_output`.
+    """
+    from olivine.outputs import check_output
+
+    check_suffix(path)
+    check_output(path)
+
+
 def write_figure(path: Path, figure: Figure) -> None:
     """Write a figure.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -48,14 +47,12 @@ def learn_all(
         If the plan or the figure's name is no good.
     """
     from olivine.comparison_figure import save_figure
-    from olivine.figures import check_suffix
-    from olivine.outputs import check_output
+    from olivine.figures import check_figure
     from olivine.parallel import in_parallel
 
     if output is not None:
-        check_suffix(output)
         try:
-            check_output(output, os.devnull)
+            check_figure(output)
         except OSError as error:
             raise ValueError(describe(error)) from None
     keys = [f"{cell.algorithm}{_ON}{cell.env}" for cell in plan.cells()]

@@ -10,7 +10,7 @@ from pathlib import Path
 from olivine.common import STANDARD_INPUT
 
 
-def check_output(output: Path, source: str) -> None:
+def check_output(output: Path, source: str | None = None) -> None:
     """Refuse a file that cannot or must not be written.
 
     Parameters
@@ -18,7 +18,8 @@ def check_output(output: Path, source: str) -> None:
     output
         The file to write.
     source
-        The input, which it must not be, by whatever name; - for standard input.
+        The input, which it must not be, by whatever name; - for standard input;
+        None where nothing is read.
 
     Raises
     ------
@@ -33,7 +34,8 @@ def check_output(output: Path, source: str) -> None:
     if not target.parent.is_dir():
         missing = errno.ENOTDIR if target.parent.exists() else errno.ENOENT
         raise OSError(missing, os.strerror(missing), str(output))
-    check_not_input([target], source)
+    if source is not None:
+        check_not_input([target], source)
 
 
 def check_not_input(outputs: Iterable[Path], source: str) -> None:
