@@ -22,17 +22,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-
-from reduction import checker
-from reduction.certificate import make_certificate
-from reduction.dimacs import read_dimacs
-from reduction.dimacs_write import write_dimacs
-from reduction.formula import Formula
-from reduction.instance import Instance
-from reduction.optimum import optimum
-from reduction.random_formula import random_ksat
-from solvers.maxsat import solve_maxsat
-from solvers.sat import solve_sat
+from olivine.reduction.certificate import checker
+from olivine.reduction.certificate.certificate import make_certificate
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.program.optimum import optimum
+from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.sat import solve_sat
 
 CASES = Path(__file__).parent.parent / "tests" / "cases"
 HEADER = f"{'formula':<34}{'k':>4}{'steps':>8}{'make ms':>11}{'check ms':>11}  growth"

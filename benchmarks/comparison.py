@@ -9,7 +9,7 @@ Run from the project's folder::
 import json
 import sys
 
-from olivine.learn_all import remarks, row
+from olivine.cli.learn_all import remarks, row
 
 HEAD = """# The algorithms compared
 

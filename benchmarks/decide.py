@@ -21,15 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.verify.decision import decide
 from pysat.formula import CNF
 from pysat.solvers import Cadical153
-
-from reduction.decision import decide
-from reduction.dimacs import read_dimacs
-from reduction.dimacs_write import write_dimacs
-from reduction.formula import Formula
-from reduction.instance import Instance
-from reduction.random_formula import random_ksat
 
 CASES = Path(__file__).parent.parent / "tests" / "cases"
 
@@ -47,8 +46,8 @@ def by_olivine(path: str) -> bool:
 
 def steps(path: str) -> dict[str, float]:
     """Milliseconds of each step of our side, once."""
-    from reduction.witness import back, check, forward
-    from solvers.sat import Clauses, solve_sat
+    from olivine.reduction.program.witness import back, check, forward
+    from olivine.solvers.sat import Clauses, solve_sat
 
     marks = [time.perf_counter()]
 

@@ -10,8 +10,7 @@ import argparse
 import time
 
 import numpy as np
-
-from algorithms.environments import make
+from olivine.algorithms.environments import make
 
 
 def best(run, repeats):

@@ -25,11 +25,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from reduction.family import Family, Variant
-from reduction.formula import Formula, ThreeSat
-from reduction.random_formula import random_ksat
-from reduction.witness import back, check, forward
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula, ThreeSat
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.program.witness import back, check, forward
 
 STEPS = ("build", "forward", "first check", "check", "back")
 

@@ -21,15 +21,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
-from reduction.dimacs import read_dimacs
-from reduction.family import Family
-from reduction.formula import Formula
-from reduction.program import FORMS, build
-from reduction.random_formula import random_ksat
-from solvers.milp import solve_milp
-from solvers.model import LinearModel
-from solvers.outcome import Status
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.program.program import FORMS, build
+from olivine.solvers.milp import solve_milp
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
 
 SATLIB = Path(__file__).parent.parent / "tests" / "cases" / "satlib"
 UNSATISFIABLE = ("uuf50-01", "uuf50-02", "uuf50-03", "uuf75-01")

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 import pulp
-
-from solvers import highs, pulp_adapter
-from solvers.integer_form import integer_form
-from solvers.lp import LpSession, solve_lp
-from solvers.milp import confirm, solve_milp, write_lp, write_mps
-from solvers.model import LinearModel
-from solvers.objective import scaled_objective
+from olivine.solvers import highs, pulp_adapter
+from olivine.solvers.integer_form import integer_form
+from olivine.solvers.lp import LpSession, solve_lp
+from olivine.solvers.milp import confirm, solve_milp, write_lp, write_mps
+from olivine.solvers.model import LinearModel
+from olivine.solvers.objective import scaled_objective
 
 
 def max_sat(clauses: int, seed: int) -> LinearModel:

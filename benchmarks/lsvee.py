@@ -14,14 +14,13 @@ import math
 import time
 
 import numpy as np
-
-from algorithms.class_choice import make_classes
-from algorithms.classes.q_choice import make_q_class
-from algorithms.environments import make
-from algorithms.lsvee import LsveePractical, LsveeTheorem, lsvee
-from algorithms.lsvee.comparison import decoupled
-from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
-from algorithms.valor.pooled import valor
+from olivine.algorithms.environments import make
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
+from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem, lsvee
+from olivine.algorithms.valor.pooled import valor
+from olivine.cli.ledger.support.lsvee_comparison import decoupled
 
 EPSILON, DELTA = 0.3, 0.1
 

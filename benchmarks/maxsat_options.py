@@ -3,16 +3,15 @@
 Usage: python -m benchmarks.maxsat_options [seconds a call]
 
 Rows: RC2 plain or stratified, its oracle and, as 0 or 1, adapt, exhaust and minz.
-"-" is a time limit reached; "*" marks what `solvers.maxsat` uses.
+"-" is a time limit reached; "*" marks what `olivine.solvers.maxsat` uses.
 """
 
 import sys
 
 import numpy as np
+from olivine.solvers.child import run_in_child
 from pysat.examples.rc2 import RC2, RC2Stratified
 from pysat.formula import WCNF
-
-from solvers.child import run_in_child
 
 FLAGS = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 1), (1, 1, 1)]
 

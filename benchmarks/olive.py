@@ -15,14 +15,13 @@ from fractions import Fraction
 from statistics import median
 
 import numpy as np
-
-from algorithms import registry
-from algorithms.class_choice import Kind
-from algorithms.environments import make, register
-from algorithms.olive.parameters import trajectory_bound
-from algorithms.registry import Task
-from algorithms.result import LearningResult
-from reduction.environment import threesat
+from olivine.algorithms.environments import make, register
+from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.draw_classes import Kind
+from olivine.algorithms.learning.registry import Task
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.olive.parameters import trajectory_bound
+from olivine.reduction.family.environment import threesat
 
 EPSILON, DELTA = 0.3, 0.1
 ROWS: tuple[tuple[str, Kind, dict[str, int]], ...] = (

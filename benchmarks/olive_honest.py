@@ -20,13 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from algorithms.olive import Milp, RandomTiebreak, SolverTiebreak, Tiebreak
-from olivine.figures import style, write_figure
-from reduction.family import Family
-from reduction.honest_run import HonestRun, adversarial_tiebreak, honest_run
-from reduction.random_formula import random_ksat
-from reduction.run_schedule import n_rounds
+from olivine.algorithms.olive import Milp, RandomTiebreak, SolverTiebreak, Tiebreak
+from olivine.cli.figures.files import style, write_figure
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.run.honest import HonestRun, adversarial_tiebreak, honest_run
+from olivine.reduction.run.schedule import n_rounds
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 VARIANTS = ("paper", "normalized")
@@ -170,7 +169,7 @@ Here OLIVE runs with exact expectations and φ = 0 on members M_y of the family
 formulas a size. Ties are
 broken by the solver (its own maximiser; the level with the largest error), at
 random (a maximiser of a random objective; a uniform level among those with
-positive error), or by the adversary of `reduction/run_schedule.py`, who stops
+positive error), or by the adversary of `reduction/run/schedule.py`, who stops
 one round after the hard program is complete.
 
 {summary(found)}

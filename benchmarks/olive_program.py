@@ -20,15 +20,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.olive.enumeration import (
+from olivine.algorithms.olive.enumeration import (
     enumerate_policies,
     policy_choices,
     policy_optimum,
 )
-from algorithms.olive.program import OliveProgram, Pair
-from reduction.family import Family
-from reduction.random_formula import random_ksat
+from olivine.algorithms.olive.program import OliveProgram, Pair
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.random_formula import random_ksat
 
 
 def timed(function: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:

@@ -12,13 +12,12 @@ import time
 
 import highspy
 import numpy as np
-
-from algorithms.classes import TabularPolicyClass, TabularValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc import csc
-from algorithms.oracles.least_squares import least_squares
-from algorithms.oracles.lp import ValueProgram, lp
-from algorithms.oracles.problems import random_lp
+from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.oracles.lp import ValueProgram, lp
+from olivine.algorithms.oracles.problems import random_lp
 
 
 def best(run, repeats=15):

@@ -10,19 +10,15 @@ The ratios should not grow with the number of clauses.
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.random_formula import random_ksat
 from pysat.formula import CNF, WCNF
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from reduction.dimacs import read_dimacs, write_dimacs
-from reduction.formula import Formula
-from reduction.random_formula import random_ksat
 
 
 def least_seconds(function, repetitions):

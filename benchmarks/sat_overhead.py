@@ -12,11 +12,10 @@ import sys
 import time
 
 import numpy as np
+from olivine.solvers.child import run_in_child
+from olivine.solvers.clauses import Clauses, clause_lists, satisfied
+from olivine.solvers.sat import solve_sat
 from pysat.solvers import Solver
-
-from solvers.child import run_in_child
-from solvers.clauses import Clauses, clause_lists, satisfied
-from solvers.sat import solve_sat
 
 
 def random_clauses(n, m, rng):

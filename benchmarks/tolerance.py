@@ -17,11 +17,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
-from reduction.family import Family
-from reduction.formula import Formula
-from reduction.sampled_decision import survival
-from reduction.tolerance import critical_tolerance, tolerance_bounds
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.program.tolerance import critical_tolerance, tolerance_bounds
+from olivine.reduction.verify.sampled_decision import survival
 
 TWO = [[a, 2 * b] for a, b in itertools.product((1, -1), repeat=2)]
 EIGHT = [[a, 2 * b, 3 * c] for a, b, c in itertools.product((1, -1), repeat=3)]
@@ -38,7 +37,8 @@ VARIANTS = ("paper", "normalized")
 INTRODUCTION = """\
 The least φ at which an unsatisfiable formula's optimum reaches 1; below it the
 optimum decides the formula. The value is attained by an exact pair; that nothing
-smaller does is proved where the closed form of `reduction/tolerance.py` meets it."""
+smaller does is proved where the closed form of
+`reduction/program/tolerance.py` meets it."""
 DATA = """\
 With data sets of n draws (all-zero member, uniform actions) in place of exact
 expectations, at half of the closed form for one unsatisfied clause:"""

@@ -23,13 +23,12 @@ import argparse
 import time
 
 import numpy as np
-
-from algorithms.olive.program import OliveProgram
-from reduction.family import Family, Variant
-from reduction.formula import Formula, ThreeSat
-from reduction.random_formula import random_ksat
-from reduction.run import Run, adversarial_run
-from reduction.run_functions import q_functions
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula, ThreeSat
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.run.functions import q_functions
+from olivine.reduction.run.run import Run, adversarial_run
 
 RATIO = 4.26
 

@@ -15,14 +15,13 @@ import math
 from pathlib import Path
 
 import numpy as np
-
-from algorithms.baselines.parameters import theorem_parameters as baseline
-from algorithms.global_policy import GlobalPolicyTheoremParameters
-from algorithms.lsvee import LsveeTheorem
-from algorithms.olive.parameters import trajectory_bound as olive_bound
-from algorithms.parameters import CONSTRAINED, VALOR, TheoremParameters
-from algorithms.two_sample import TwoSampleTheoremParameters
-from olivine.figures import style, write_figure
+from olivine.algorithms.baselines.parameters import theorem_parameters as baseline
+from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
+from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
+from olivine.algorithms.lsvee import LsveeTheorem
+from olivine.algorithms.olive.parameters import trajectory_bound as olive_bound
+from olivine.algorithms.two_sample import TwoSampleTheoremParameters
+from olivine.cli.figures.files import style, write_figure
 
 BITS = 20
 DELTA = 0.1

@@ -8,11 +8,10 @@ import argparse
 import time
 
 import numpy as np
-
-from algorithms.assumptions import complete_classes
-from algorithms.class_choice import make_classes
-from algorithms.environments import make
-from algorithms.two_sample import (
+from olivine.algorithms.assumptions import complete_classes
+from olivine.algorithms.environments import make
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSampleTheoremParameters,
     two_sample,

@@ -13,27 +13,26 @@ import math
 import time
 
 import numpy as np
-
-from algorithms.class_choice import (
-    DecodedPolicyClass,
-    DecodedValueClass,
-    make_classes,
-)
-from algorithms.classes import (
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from algorithms.environments import make
-from algorithms.parameters import (
+from olivine.algorithms.environments import make
+from olivine.algorithms.learning.draw_classes import (
+    DecodedPolicyClass,
+    DecodedValueClass,
+    make_classes,
+)
+from olivine.algorithms.learning.parameters import (
     CONSTRAINED,
     VALOR,
     PracticalParameters,
     TheoremParameters,
 )
-from algorithms.valor.constrained import valor_constrained
-from algorithms.valor.pooled import valor
+from olivine.algorithms.valor.constrained import valor_constrained
+from olivine.algorithms.valor.pooled import valor
 
 LEARN = {VALOR: valor, CONSTRAINED: valor_constrained}
 

@@ -10,16 +10,16 @@ Times are CPU seconds of this process: others on the machine do not count.
 import argparse
 
 import numpy as np
+from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
+from olivine.algorithms.environments import make
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.parameters import PracticalParameters
+from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.valor import valor
+from olivine.algorithms.valor.linear_defaults import linear_defaults
 
-from algorithms.class_choice import make_classes
-from algorithms.classes import LinearPolicyClass, LinearValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments import make
-from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.least_squares import least_squares
-from algorithms.parameters import PracticalParameters
-from algorithms.valor import valor
-from algorithms.valor.linear_defaults import linear_defaults
 from benchmarks.valor import cpu
 
 

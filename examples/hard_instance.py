@@ -6,14 +6,13 @@ Run from the project's folder: ``python -m examples.hard_instance [FILE]``.
 import sys
 
 import networkx as nx
-
-from reduction.dimacs import read_dimacs
-from reduction.family import Family
-from reduction.graph import graph
-from reduction.optimum import unsatisfied_from_optimum
-from reduction.program import build
-from reduction.witness import back, check
-from solvers.milp import solve_milp
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.graph import graph
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.program.optimum import unsatisfied_from_optimum
+from olivine.reduction.program.program import build
+from olivine.reduction.program.witness import back, check
+from olivine.solvers.milp import solve_milp
 
 
 def main(path: str) -> None:

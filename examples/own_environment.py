@@ -7,14 +7,13 @@ Run from the project's folder: ``python -m examples.own_environment``.
 from fractions import Fraction
 
 import numpy as np
-
-from algorithms.assumptions import check_assumptions
-from algorithms.class_choice import make_classes
-from algorithms.environments import from_lists
-from algorithms.monitors import with_monitors
-from algorithms.parameters import TheoremParameters
-from algorithms.valor import valor
-from algorithms.valor.monitors import ValorMonitors
+from olivine.algorithms.assumptions import check_assumptions
+from olivine.algorithms.environments import from_lists
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.parameters import TheoremParameters
+from olivine.algorithms.valor import valor
+from olivine.algorithms.valor.monitors import ValorMonitors
 
 HALF = Fraction(1, 2)
 

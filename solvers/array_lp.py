@@ -1,9 +1,9 @@
 """Linear programs from arrays: HiGHS kept between solves, answers in floats.
 
-The companion of `solvers.lp` for large float matrices, where a rational a
+The companion of `olivine.solvers.lp` for large float matrices, where a rational a
 coefficient would cost more than the solve. Nothing here is proved; what comes
 back with the values are multipliers, from which the caller can compute bounds
-of its own (`solvers.duality` says how).
+of its own (`olivine.solvers.duality` says how).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from olivine.solvers import highs as engine
+from olivine.solvers.outcome import Status
 from scipy.sparse import csr_matrix
-
-from solvers import highs as engine
-from solvers.outcome import Status
 
 
 @dataclass(frozen=True)

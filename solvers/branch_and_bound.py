@@ -1,10 +1,10 @@
 """Small mixed-integer linear programs solved exactly, with a proof in arithmetic.
 
 Branch and bound in one process. Floating point only suggests: a node is dropped
-because exact multipliers bound it by weak duality (`solvers.duality`), because
+because exact multipliers bound it by weak duality (`olivine.solvers.duality`), because
 an exact refutation says that it is empty, or because its linear program, solved
 exactly, has an optimum with whole integer variables. So the optimum is proved,
-which no MILP engine's word is (`solvers.milp`). The price is speed: this is for
+which no MILP engine's word is (`olivine.solvers.milp`). The price is speed: this is for
 models of some dozens of integer variables whose relaxation says something.
 """
 
@@ -15,9 +15,9 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 
-from solvers.lp import LpSession, dual_bound
-from solvers.model import LinearModel
-from solvers.outcome import LinearOutcome, Status
+from olivine.solvers.lp import LpSession, dual_bound
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import LinearOutcome, Status
 
 _SMALL_DENOMINATOR = 10**6
 _NEAR_INTEGER = 1e-6

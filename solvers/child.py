@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
-from solvers import process
+from olivine.solvers import process
 
 Args = TypeVarTuple("Args")
 Value = TypeVar("Value")

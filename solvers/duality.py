@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from solvers.model import LinearModel, Row
+from olivine.solvers.model import LinearModel, Row
 
 
 def dual_bound(

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from solvers.target import write_target
+from olivine.solvers.target import write_target
 
 
 def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:

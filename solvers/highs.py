@@ -16,10 +16,9 @@ from collections.abc import Iterator
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-
-from solvers.model import LinearModel, Row, integer_row
-from solvers.outcome import Status
-from solvers.simplex import Basis
+from olivine.solvers.model import LinearModel, Row, integer_row
+from olivine.solvers.outcome import Status
+from olivine.solvers.simplex import Basis
 
 TOLERANCE = 1e-9
 """Feasibility, optimality and integrality tolerance asked of engines."""

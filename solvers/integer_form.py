@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NoReturn
 
-from solvers.model import LinearModel, Row, Sense, integer_row
+from olivine.solvers.model import LinearModel, Row, Sense, integer_row
 
 LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a

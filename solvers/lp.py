@@ -2,9 +2,9 @@
 
 HiGHS proposes: it works in floating point with tolerances of 1e-9. With
 ``exact=True`` its last basis is solved again in fractions, pivoted on where it
-is not optimal after all (`solvers.simplex`), and the outcome is believed only
+is not optimal after all (`olivine.solvers.simplex`), and the outcome is believed only
 because a certificate says so that has nothing to do with how it was found
-(`solvers.duality`): a feasible point and multipliers whose bound equals its
+(`olivine.solvers.duality`): a feasible point and multipliers whose bound equals its
 value, or multipliers that refute the program.
 
 For many related programs keep an `LpSession`: it starts from the last basis.
@@ -18,12 +18,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-
-from solvers import highs as engine
-from solvers import simplex
-from solvers.duality import dual_bound, refutes
-from solvers.model import LinearModel, Number, Sense, Variable
-from solvers.outcome import LinearOutcome, Status
+from olivine.solvers import highs as engine
+from olivine.solvers import simplex
+from olivine.solvers.duality import dual_bound, refutes
+from olivine.solvers.model import LinearModel, Number, Sense, Variable
+from olivine.solvers.outcome import LinearOutcome, Status
 
 __all__ = ["LpSession", "dual_bound", "refutes", "solve_lp"]
 

@@ -26,20 +26,19 @@ from operator import index
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pysat.examples.rc2 import RC2Stratified
-from pysat.formula import WCNF
-from pysat.solvers import Solver
-
-from solvers.child import run_in_child
-from solvers.clauses import (
+from olivine.solvers.child import run_in_child
+from olivine.solvers.clauses import (
     ClauseArrays,
     Clauses,
     check_clauses,
     clause_lists,
     satisfied,
 )
-from solvers.outcome import MaxSatOutcome, SatStatus
-from solvers.sat import pack_model, unpack_model
+from olivine.solvers.outcome import MaxSatOutcome, SatStatus
+from olivine.solvers.sat import pack_model, unpack_model
+from pysat.examples.rc2 import RC2Stratified
+from pysat.formula import WCNF
+from pysat.solvers import Solver
 
 _ENGINE = "rc2"
 _ADAPT_UP_TO = 5_000
@@ -73,7 +72,7 @@ def solve_maxsat(
         Booleans, shape (m,): clauses that must hold; None for none.
     time_limit, memory_limit
         Wall seconds, and bytes beyond what the caller holds; see
-        `solvers.child.run_in_child`.
+        `olivine.solvers.child.run_in_child`.
 
     Returns
     -------

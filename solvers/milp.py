@@ -1,8 +1,8 @@
 """Mixed-integer linear programs: solve, confirm exactly, write, read back.
 
-Engines are run through PuLP (`solvers.pulp_adapter`) on the integer form of the
-model (`solvers.integer_form`), its objective scaled to integers too
-(`solvers.objective`), in a child process that the limits can kill, with
+Engines are run through PuLP (`olivine.solvers.pulp_adapter`) on the integer form of the
+model (`olivine.solvers.integer_form`), its objective scaled to integers too
+(`olivine.solvers.objective`), in a child process that the limits can kill, with
 relative and absolute gap 0 and tolerances of 1e-9.
 
 None of their answers is a proof. They compute in floating point, and CBC has
@@ -21,16 +21,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from solvers import pulp_adapter
-from solvers.child import run_in_child
-from solvers.integer_form import IntegerForm, integer_form
-from solvers.lp import solve_lp
-from solvers.model import LinearModel, Variable
-from solvers.objective import scaled_objective
-from solvers.outcome import LinearOutcome, Status
-from solvers.program_files import write_lp, write_mps
-from solvers.pulp_adapter import Answer, PulpModel, available_engines, to_pulp
-from solvers.read_back import read_optimum
+from olivine.solvers import pulp_adapter
+from olivine.solvers.child import run_in_child
+from olivine.solvers.integer_form import IntegerForm, integer_form
+from olivine.solvers.lp import solve_lp
+from olivine.solvers.model import LinearModel, Variable
+from olivine.solvers.objective import scaled_objective
+from olivine.solvers.outcome import LinearOutcome, Status
+from olivine.solvers.program_files import write_lp, write_mps
+from olivine.solvers.pulp_adapter import Answer, PulpModel, available_engines, to_pulp
+from olivine.solvers.read_back import read_optimum
 
 __all__ = [
     "PulpModel",
@@ -67,7 +67,7 @@ def solve_milp(
         what it has; one that does not is killed a second (and a tenth of the
         limit) later.
     memory_limit
-        Bytes; see `solvers.child.run_in_child`.
+        Bytes; see `olivine.solvers.child.run_in_child`.
     threads
         At least 1. SCIP uses one whatever is said.
 
@@ -122,7 +122,7 @@ def confirm(
     """Make an outcome exact, as far as arithmetic can.
 
     The integer variables are fixed at their rounded values and the linear
-    program that remains is solved exactly (`solvers.lp`). What comes back has
+    program that remains is solved exactly (`olivine.solvers.lp`). What comes back has
     ``exact=True`` if it proves something:
 
     - FEASIBLE: `values` meets every bound, row and integrality, and `objective`

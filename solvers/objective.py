@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from solvers.model import LinearModel, Row
+from olivine.solvers.model import LinearModel, Row
 
 
 @dataclass(frozen=True)

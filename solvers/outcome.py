@@ -73,7 +73,7 @@ class LinearOutcome:
         and integrality, OPTIMAL that no point is better, INFEASIBLE that there
         is none.
     multipliers
-        For linear programs, one multiplier a row (see `solvers.duality`):
+        For linear programs, one multiplier a row (see `olivine.solvers.duality`):
         they prove optimality or infeasibility when `exact` is true; floats
         that an engine proposes otherwise; None where there are none.
     reason
@@ -106,7 +106,7 @@ class SatOutcome:
         else None. It has been checked against the clauses.
     proof
         Lines of a DRAT proof when one was asked for and the answer is
-        UNSATISFIABLE, else None. Not checked here; see `solvers.proof`.
+        UNSATISFIABLE, else None. Not checked here; see `olivine.solvers.proof`.
     seconds
         Wall time, process start included.
     engine

@@ -1,6 +1,6 @@
 """A child process that sends one message back: forked, or else spawned.
 
-The machinery under `solvers.child`. A forked child sees its parent's memory,
+The machinery under `olivine.solvers.child`. A forked child sees its parent's memory,
 so nothing is pickled on the way in. It never returns into the caller's code: it
 leaves through `os._exit`, so exit handlers and half-full output buffers of the
 parent run once, in the parent. It leads a process group of its own, so that

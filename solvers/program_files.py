@@ -1,9 +1,9 @@
 r"""Write models as LP and MPS files that mean exactly what the model means.
 
-PuLP has writers too; `solvers.milp.to_pulp` gives the problem to use them on.
+PuLP has writers too; `olivine.solvers.milp.to_pulp` gives the problem to use them on.
 They round to 12 (LP) and 13 (MPS) digits, leave out the objective's constant,
 and differ between PuLP 3 and 4. These write the integer form
-(`solvers.integer_form`), so every number is a whole one of at most 15 digits,
+(`olivine.solvers.integer_form`), so every number is a whole one of at most 15 digits,
 printed in full; the same bytes on every version. A maximisation is written as
 the minimisation of the negative, since readers disagree on how MPS says it.
 
@@ -37,9 +37,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from solvers.files import write_text
-from solvers.integer_form import IntegerForm, integer_form
-from solvers.model import LinearModel
+from olivine.solvers.files import write_text
+from olivine.solvers.integer_form import IntegerForm, integer_form
+from olivine.solvers.model import LinearModel
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulp
-
-from solvers import highs
-from solvers.integer_form import IntegerForm, integer_form
-from solvers.model import LinearModel
-from solvers.outcome import Status
+from olivine.solvers import highs
+from olivine.solvers.integer_form import IntegerForm, integer_form
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
 
 _CBC_TOLERANCES = ("primalTolerance", "dualTolerance", "integerTolerance")
 _MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-attr]
@@ -37,7 +36,7 @@ class PulpModel:
     ----------
     problem
         The `pulp.LpProblem`, a minimisation in integers; see
-        `solvers.integer_form`. In PuLP 4 variables live as long as it does.
+        `olivine.solvers.integer_form`. In PuLP 4 variables live as long as it does.
     names
         The model's names of variables and rows by the problem's short names;
         for what the problem has beyond the model, a description.

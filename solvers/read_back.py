@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import highspy
-
-from solvers import highs, pulp_adapter
-from solvers.child import run_in_child
-from solvers.outcome import LinearOutcome, Status
+from olivine.solvers import highs, pulp_adapter
+from olivine.solvers.child import run_in_child
+from olivine.solvers.outcome import LinearOutcome, Status
 
 _UNREADABLE = "unreadable"
 
@@ -40,12 +39,12 @@ def read_optimum(
     engine
         ``"highs"`` or ``"cbc"``, if it is available here.
     time_limit, memory_limit
-        As in `solvers.milp.solve_milp`.
+        As in `olivine.solvers.milp.solve_milp`.
 
     Returns
     -------
     LinearOutcome
-        Of the file's program in its own sense: where `solvers.program_files`
+        Of the file's program in its own sense: where `olivine.solvers.program_files`
         wrote a maximisation, the objective is the negative of the model's.
         Values are in the order in which the engine met the columns. Never
         ``exact``; gaps are 0.

@@ -1,10 +1,10 @@
 """Decide satisfiability with the solvers that PySAT bundles, in a child process.
 
-An engine is believed as far as it can be checked: literals are checked before it
-sees them (PySAT passes them on as C integers, where 2^32 + 1 is variable 1 and
--2^31 aborts the process), a model is checked against every clause, and for
-"unsatisfiable" a DRAT proof can be asked for (`solvers.proof` checks it). A time
-limit kills the child; `interrupt` does nothing or raises in half of the engines.
+An engine is believed as far as it can be checked: literals are checked before it sees
+them (PySAT passes them on as C integers, where 2^32 + 1 is variable 1 and -2^31 aborts
+the process), a model is checked against every clause, and for "unsatisfiable" a DRAT
+proof can be asked for (`olivine.solvers.proof` checks it). A time limit kills the
+child; `interrupt` does nothing or raises in half of the engines.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from pysat.solvers import Solver, SolverNames
-
-from solvers.child import ChildResult, run_in_child
-from solvers.clauses import (
+from olivine.solvers.child import ChildResult, run_in_child
+from olivine.solvers.clauses import (
     ClauseArrays,
     Clauses,
     check_clauses,
     clause_lists,
     satisfied,
 )
-from solvers.outcome import SatOutcome, SatStatus
+from olivine.solvers.outcome import SatOutcome, SatStatus
+from pysat.solvers import Solver, SolverNames
 
 __all__ = ["Clauses", "engines", "satisfied", "solve_sat"]
 
@@ -88,7 +87,7 @@ def solve_sat(
         One of `engines()`, or another of PySAT's names for it ("g4").
     time_limit, memory_limit
         Wall seconds, and bytes beyond what the caller holds; see
-        `solvers.child.run_in_child`.
+        `olivine.solvers.child.run_in_child`.
     proof
         Ask for a DRAT proof of unsatisfiability, unchecked.
 

@@ -1,11 +1,11 @@
 """HiGHS on rows that no scaling to integers suits, asked directly.
 
-`solvers.milp` hands engines coprime integers, which keeps short rationals exact.
-Rows made of empirical frequencies have integers of eight digits, and a
-feasibility tolerance of 1e-9 on those is beyond floating point: HiGHS has then
-answered "Solve error", or called points optimal that are not. Here every row is
-divided by its largest coefficient instead, and the tolerances are 1e-8. The
-answer is to be made exact by `solvers.milp.confirm`, like any engine's.
+`olivine.solvers.milp` hands engines coprime integers, which keeps short rationals
+exact. Rows made of empirical frequencies have integers of eight digits, and a
+feasibility tolerance of 1e-9 on those is beyond floating point: HiGHS has then answered
+"Solve error", or called points optimal that are not. Here every row is divided by its
+largest coefficient instead, and the tolerances are 1e-8. The answer is to be made exact
+by `olivine.solvers.milp.confirm`, like any engine's.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
-
-from solvers import highs as engine
-from solvers.child import run_in_child
-from solvers.milp import solve_milp
-from solvers.model import LinearModel, integer_row
-from solvers.outcome import LinearOutcome, Status
+from olivine.solvers import highs as engine
+from olivine.solvers.child import run_in_child
+from olivine.solvers.milp import solve_milp
+from olivine.solvers.model import LinearModel, integer_row
+from olivine.solvers.outcome import LinearOutcome, Status
 
 TOLERANCE = 1e-8
 LONG = 2**14
@@ -51,7 +50,7 @@ def has_long_rows(model: LinearModel) -> bool:
 def propose(
     model: LinearModel, engine_name: str = "highs", time_limit: float | None = None
 ) -> LinearOutcome:
-    """Solve by `solvers.milp.solve_milp`, or scaled where HiGHS meets long rows."""
+    """Solve by `milp.solve_milp`, or scaled where HiGHS meets long rows."""
     if engine_name == "highs" and has_long_rows(model):
         return solve_scaled_milp(model, time_limit=time_limit)
     return solve_milp(model, engine=engine_name, time_limit=time_limit)

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from solvers.boxed_program import BoxedProgram, Plain, plain
-from solvers.model import LinearModel
-from solvers.rational import Factorisation, factorise
+from olivine.solvers.boxed_program import BoxedProgram, Plain, plain
+from olivine.solvers.model import LinearModel
+from olivine.solvers.sparse_systems import Factorisation, factorise
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class SimplexResult:
         A vertex that is optimal when `status` is ``"optimal"``, else ().
     multipliers
         One a row in the row's own scale. When optimal, shadow prices that
-        prove it (`solvers.duality.dual_bound`); when infeasible, a refutation
-        (`solvers.duality.refutes`); else ().
+        prove it (`olivine.solvers.duality.dual_bound`); when infeasible, a refutation
+        (`olivine.solvers.duality.refutes`); else ().
     basis
         The last one, fit to start from again.
     pivots
@@ -96,7 +96,7 @@ def solve(
     Returns
     -------
     SimplexResult
-        Not checked here: `solvers.lp.solve_lp` with ``exact=True`` confirms it.
+        Not checked here: `olivine.solvers.lp.solve_lp` with ``exact=True`` confirms it.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     return _DualSimplex(BoxedProgram(model), start or Basis()).run(deadline)

@@ -9,8 +9,8 @@ import pytest
 from tests.support.commands import ROOT, olivine
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FOLDERS = ("algorithms", "benchmarks", "docs", "examples", "olivine", "reduction")
-FOLDERS += ("solvers", "tests", ".ci")
+FOLDERS = ("algorithms", "api", "benchmarks", "cli", "docs", "examples")
+FOLDERS += ("reduction", "solvers", "tests", ".ci")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 TEST = re.compile(r"^ *def (test_\w+)\(", re.MULTILINE)

@@ -3,12 +3,15 @@
 `check_assumptions` asks by name. `hidden` says on which observations.
 """
 
-from algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
-from algorithms.assumptions.closure import complete_classes
-from algorithms.assumptions.policy import policy_completeness
-from algorithms.assumptions.policy_value import policy_value_completeness
-from algorithms.assumptions.realizable import policy_realizability, value_realizability
-from algorithms.assumptions.result import Assumption, Counterexample
+from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
+from olivine.algorithms.assumptions.closure import complete_classes
+from olivine.algorithms.assumptions.policy import policy_completeness
+from olivine.algorithms.assumptions.policy_value import policy_value_completeness
+from olivine.algorithms.assumptions.realizable import (
+    policy_realizability,
+    value_realizability,
+)
+from olivine.algorithms.assumptions.result import Assumption, Counterexample
 
 __all__ = [
     "CLIPPED",

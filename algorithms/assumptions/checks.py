@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from algorithms.assumptions import policy, policy_value, realizable
-from algorithms.assumptions.policy import policy_completeness
-from algorithms.assumptions.policy_value import policy_value_completeness
-from algorithms.assumptions.realizable import policy_realizability, value_realizability
-from algorithms.assumptions.result import Assumption
-from algorithms.classes import PolicyClass, ValueClass
-from algorithms.environments.protocol import Environment
+from olivine.algorithms.assumptions import policy, policy_value, realizable
+from olivine.algorithms.assumptions.policy import policy_completeness
+from olivine.algorithms.assumptions.policy_value import policy_value_completeness
+from olivine.algorithms.assumptions.realizable import (
+    policy_realizability,
+    value_realizability,
+)
+from olivine.algorithms.assumptions.result import Assumption
+from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
 
 Checker = Callable[[Environment, ValueClass, PolicyClass], Assumption]
 
@@ -56,8 +59,8 @@ def check_assumptions(
     Examples
     --------
     >>> import numpy as np
-    >>> from algorithms.class_choice import make_classes
-    >>> from algorithms.environments import make
+    >>> from olivine.algorithms.learning.draw_classes import make_classes
+    >>> from olivine.algorithms.environments import make
     >>> env = make("random-finite", 0)
     >>> found = check_assumptions(
     ...     env, *make_classes(env, "tabular", np.random.default_rng(0)))

@@ -19,17 +19,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.assumptions.drawn import Row, random_policies, random_values
-from algorithms.assumptions.hidden import HiddenModel, Vector, best
-from algorithms.classes import (
+from olivine.algorithms.assumptions.drawn import Row, random_policies, random_values
+from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from algorithms.environments.protocol import Environment
-from algorithms.parameters import check_count
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.parameters import check_count
 
 Completeness = Literal["policy-value", "policy", "both"]
 COMPLETENESS: tuple[Completeness, ...] = ("policy-value", "policy", "both")
@@ -71,7 +70,7 @@ def complete_classes(
 
     Examples
     --------
-    >>> from algorithms.environments import make
+    >>> from olivine.algorithms.environments import make
     >>> env = make("random-finite", 0)
     >>> values, policies = complete_classes(env, np.random.default_rng(0), size=12)
     >>> [len(values.at_level(h)) for h in (1, 2, 3)]

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.assumptions.hidden import HiddenModel
-from algorithms.columns import object_array
+from olivine.algorithms.assumptions.hidden import HiddenModel
+from olivine.algorithms.exact.columns import object_array
 
 Row = tuple[Any, ...]
 """A function as a table over the observable codes."""

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.assumptions.closure import policy_class, value_class
-from algorithms.assumptions.drawn import Row
-from algorithms.assumptions.hidden import HiddenModel
-from algorithms.assumptions.members import Given, Policies, Values
-from algorithms.assumptions.result import Assumption
-from algorithms.classes import (
+from olivine.algorithms.assumptions.closure import policy_class, value_class
+from olivine.algorithms.assumptions.drawn import Row
+from olivine.algorithms.assumptions.hidden import HiddenModel
+from olivine.algorithms.assumptions.members import Given, Policies, Values
+from olivine.algorithms.assumptions.result import Assumption
+from olivine.algorithms.classes import (
     PolicyClass,
     PolicyClassByLevel,
     ValueClass,
     ValueClassByLevel,
 )
-from algorithms.environments.protocol import Environment
-from algorithms.parameters import check_count
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.parameters import check_count
 
 NAME = "closed-under-evaluation"
 

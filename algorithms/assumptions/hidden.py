@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.environments.finite_truth import FiniteTruth
-from algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.protocol import Environment
 
 Vector = tuple[Fraction, ...]
 """One number for each reachable hidden state of a level, in their order."""
@@ -45,7 +44,7 @@ class HiddenModel:
 
     Examples
     --------
-    >>> from algorithms.environments import make
+    >>> from olivine.algorithms.environments import make
     >>> model = HiddenModel(make("tabular", 0, horizon=1))
     >>> bool(model.gains(1, ()).max() == make("tabular", 0, horizon=1)
     ...      .truth.optimal_value)

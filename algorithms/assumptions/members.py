@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.assumptions.hidden import HiddenModel
-from algorithms.assumptions.result import Counterexample
-from algorithms.classes import (
+from olivine.algorithms.assumptions.hidden import HiddenModel
+from olivine.algorithms.assumptions.result import Counterexample
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClass,

@@ -21,13 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.assumptions.hidden import HiddenModel, Vector, best
-from algorithms.assumptions.members import Given, Policies
-from algorithms.assumptions.result import Assumption
-from algorithms.classes import PolicyClass
-from algorithms.environments.protocol import Environment
-from algorithms.parameters import check_count
+from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
+from olivine.algorithms.assumptions.members import Given, Policies
+from olivine.algorithms.assumptions.result import Assumption
+from olivine.algorithms.classes import PolicyClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.parameters import check_count
 
 NAME = "policy-completeness"
 

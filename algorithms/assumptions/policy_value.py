@@ -28,11 +28,11 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from algorithms.assumptions.hidden import HiddenModel, Vector, best
-from algorithms.assumptions.members import Given, Policies, Values
-from algorithms.assumptions.result import Assumption, Counterexample
-from algorithms.classes import PolicyClass, ValueClass
-from algorithms.environments.protocol import Environment
+from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
+from olivine.algorithms.assumptions.members import Given, Policies, Values
+from olivine.algorithms.assumptions.result import Assumption, Counterexample
+from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
 
 NAME = "policy-value-completeness"
 CLIPPED = "clipped-policy-value-completeness"

@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.assumptions import policy, policy_value, realizable
-from algorithms.assumptions.checks import check_assumptions
-from algorithms.assumptions.closure import (
+from olivine.algorithms.assumptions import policy, policy_value, realizable
+from olivine.algorithms.assumptions.checks import check_assumptions
+from olivine.algorithms.assumptions.closure import (
     complete_classes,
     policy_class,
     value_class,
 )
-from algorithms.assumptions.hidden import HiddenModel, Vector, best
-from algorithms.assumptions.members import Policies, Values
-from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from algorithms.environments.protocol import Environment
+from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
+from olivine.algorithms.assumptions.members import Policies, Values
+from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.environments.protocol import Environment
 
 Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
 

@@ -10,9 +10,9 @@
 ======================  =====================================================
 """
 
-from algorithms.barriers.average import AverageBarrier
-from algorithms.barriers.backup import BackupBarrier
-from algorithms.barriers.square_loss import SquareLossBarrier
+from olivine.algorithms.barriers.average import AverageBarrier
+from olivine.algorithms.barriers.backup import BackupBarrier
+from olivine.algorithms.barriers.square_loss import SquareLossBarrier
 
 NAMES = ("backup", "average", "square-loss")
 """Names on the command line."""

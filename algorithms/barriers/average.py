@@ -9,8 +9,8 @@ right *on average* there,
     ĝ(s_1)/2 + ĝ(s_2)/2 = 1/2,
 
 keeps (1/2, 1/2), by which all policies are worth the same, and (0, 1), by which π* is
-the worst (`algorithms.barriers.average_exploration` runs such an algorithm). Paper,
-appendix "Additional Barriers", the proposition on expectation constraints.
+the worst (`olivine.algorithms.barriers.average_exploration` runs such an algorithm).
+Paper, appendix "Additional Barriers", the proposition on expectation constraints.
 
 The paper speaks of Ω(2^m) bad policies; there are C(m, m/2) ~ 2^m √(2/(πm)), and m
 must be even.
@@ -31,17 +31,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes import (
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_lists import from_lists
-from algorithms.pair import Pair
-from algorithms.valor.instances import Instance
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.mdp.pair import Pair
 
 A, B = 0, 1
 HALF = Fraction(1, 2)

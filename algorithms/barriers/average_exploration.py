@@ -17,7 +17,7 @@ the level unless given; ties are the oracles' (lowest member, lowest action).
 On a problem without the barrier (one that a policy of Π cannot hide in an average)
 it works:
 
->>> from algorithms.barriers.average import AverageBarrier, BEST
+>>> from olivine.algorithms.barriers.average import AverageBarrier, BEST
 >>> made = AverageBarrier(4).instance([BEST])
 >>> explore_by_averages(made.environment, made.values, made.policies).value
 Fraction(1, 1)
@@ -32,8 +32,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.barriers.expectations import (
+from olivine.algorithms.barriers.expectations import (
     Distribution,
     chosen_actions,
     expected_gains,
@@ -42,13 +41,13 @@ from algorithms.barriers.expectations import (
     roll_in,
     uniform,
 )
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_model import FiniteModel
-from algorithms.oracles.csc import csc
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.ledger import Ledger
-from algorithms.oracles.lp import ValueProgram
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.ledger import Ledger
+from olivine.algorithms.oracles.lp import ValueProgram
 
 _ACCURACY = 1e-9
 """Asked of the oracles; they are told to answer in rationals, so it is not used."""

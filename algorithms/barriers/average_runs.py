@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-
-from algorithms.barriers.average import BEST, EVEN, AverageBarrier, Function
-from algorithms.barriers.average_exploration import (
+from olivine.algorithms.barriers.average import BEST, EVEN, AverageBarrier, Function
+from olivine.algorithms.barriers.average_exploration import (
     AverageResult,
     explore_by_averages,
 )
-from algorithms.olive import FinitePairs, olive_sampled, theorem_parameters
-from algorithms.olive.layered import LayeredEnvironment
-from algorithms.parameters import PracticalParameters
-from algorithms.valor.pooled import valor
+from olivine.algorithms.learning.parameters import PracticalParameters
+from olivine.algorithms.olive import FinitePairs, olive_sampled, theorem_parameters
+from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.valor.pooled import valor
 
 EPSILON, DELTA = Fraction(1, 4), Fraction(1, 10)
 """Accuracy asked of OLIVE and VALOR, below the 1/2 that is at stake."""

@@ -38,16 +38,15 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-
-from algorithms.classes import (
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_lists import from_lists
-from algorithms.valor.instances import Instance
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import Instance
 
 HALF = Fraction(1, 2)
 A, B = 0, 1

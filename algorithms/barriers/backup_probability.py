@@ -28,7 +28,7 @@ for even n, which leaves (1 - p)/2 ≥ 1/4, and for odd n none up to n = 7 and o
 from n = 9 on, which leaves at least 1/2 - C(9,4)/2⁹ > 1/4. ∎
 The same holds of P[S > n/2 + d], for which no more points are lost.
 
->>> from algorithms.barriers.backup import BackupBarrier
+>>> from olivine.algorithms.barriers.backup import BackupBarrier
 >>> failure_probability(BackupBarrier(3, Fraction(1, 4)), 2).exact
 Fraction(1, 4)
 """
@@ -39,7 +39,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from algorithms.barriers.backup import BackupBarrier, Ties
+from olivine.algorithms.barriers.backup import BackupBarrier, Ties
 
 EXACT_DRAWS = 10**5
 """Largest n for which the tail is added up in integers."""

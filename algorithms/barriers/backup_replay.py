@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from algorithms.barriers.backup import HALF, A, B, BackupBarrier, Ties
+from olivine.algorithms.barriers.backup import HALF, A, B, BackupBarrier, Ties
 
 Loss = Callable[[Fraction, Fraction], Fraction]
 """Loss of a prediction against a target, the prediction first."""

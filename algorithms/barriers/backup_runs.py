@@ -1,9 +1,9 @@
 """The backup barrier, run: Bellman backups that fail, and VALOR that does not.
 
-Both get the same environment and the same classes. `simulate` runs the Bellman
-backup algorithm of `algorithms.baselines` many times; how often it must fail,
-`algorithms.barriers.backup_probability` says exactly. `run_valor` runs VALOR: it
-keeps a value for each state instead of a function for each level, so that one bad
+Both get the same environment and the same classes. `simulate` runs the Bellman backup
+algorithm of `olivine.algorithms.baselines` many times; how often it must fail,
+`olivine.algorithms.barriers.backup_probability` says exactly. `run_valor` runs VALOR:
+it keeps a value for each state instead of a function for each level, so that one bad
 fit at the end of a chain cannot be handed on, and asks for as many samples as the
 accuracy needs at x_{1,b}, not at x_{H,b}.
 
@@ -22,19 +22,18 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-
-from algorithms.barriers.backup import BackupBarrier, Ties
-from algorithms.baselines.backup import backup
-from algorithms.baselines.parameters import BACKUP, practical_parameters
-from algorithms.parameters import (
+from olivine.algorithms.barriers.backup import BackupBarrier, Ties
+from olivine.algorithms.baselines.backup import backup
+from olivine.algorithms.baselines.parameters import BACKUP, practical_parameters
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.learning.parameters import (
     Parameters,
     PracticalParameters,
     TheoremParameters,
     check_count,
 )
-from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
-from algorithms.valor.pooled import valor
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.valor.pooled import valor
 
 Kind = Literal["practical", "theorem"]
 VALOR_KINDS: tuple[Kind, ...] = ("practical", "theorem")

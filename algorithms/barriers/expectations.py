@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import object_array
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.finite_model import FiniteModel
-from algorithms.policies import action_weights
+from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 Distribution = tuple[Fraction, ...]
 """Probability of each code of a level."""

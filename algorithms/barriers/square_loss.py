@@ -26,18 +26,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-
-from algorithms.barriers.surd import Surd
-from algorithms.classes import (
+from olivine.algorithms.barriers.quadratic_number import Surd
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_lists import from_lists
-from algorithms.oracles.least_squares import least_squares
-from algorithms.valor.instances import Instance
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.oracles.least_squares import least_squares
 
 A, B = 0, 1
 ALWAYS_B = (B, B)

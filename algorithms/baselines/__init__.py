@@ -8,16 +8,16 @@
 ==========  ==================================================================
 """
 
-from algorithms.baselines.backup import backup
-from algorithms.baselines.fqi import fqi
-from algorithms.baselines.parameters import (
+from olivine.algorithms.baselines.backup import backup
+from olivine.algorithms.baselines.fqi import fqi
+from olivine.algorithms.baselines.parameters import (
     BatchParameters,
     practical_parameters,
     theorem_parameters,
 )
-from algorithms.baselines.psdp import psdp
-from algorithms.baselines.rmax import rmax
-from algorithms.baselines.rmax_parameters import (
+from olivine.algorithms.baselines.psdp import psdp
+from olivine.algorithms.baselines.rmax import rmax
+from olivine.algorithms.baselines.rmax_parameters import (
     RmaxParameters,
     rmax_practical,
     rmax_theorem,

@@ -35,30 +35,29 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.baselines.fitting import (
+from olivine.algorithms.baselines.fitting import (
     Run,
     check,
     columns,
     gains,
     next_values,
 )
-from algorithms.baselines.observing import Fit, listeners
-from algorithms.baselines.parameters import BACKUP, BatchParameters
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.data import EmpiricalMeasure, pool
-from algorithms.environments.protocol import (
+from olivine.algorithms.baselines.observing import Fit, listeners
+from olivine.algorithms.baselines.parameters import BACKUP, BatchParameters
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import (
     ActionRule,
     Environment,
     Path,
     require_deterministic,
 )
-from algorithms.events import Observer
-from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.least_squares import least_squares
-from algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
-from algorithms.oracles.results import LeastSquaresResult
-from algorithms.result import LearningResult
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
+from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from olivine.algorithms.oracles.results import LeastSquaresResult
 
 
 def backup(

@@ -7,7 +7,7 @@ own cells; feature vectors are decoded into hidden states, which are both (their
 rewards depend on nothing else in the environments of this project).
 
 This is a look behind the door that learning algorithms do not get
-(`algorithms.environments.truth`): it makes R-max a reference, not a competitor.
+(`olivine.algorithms.environments.truth`): it makes R-max a reference, not a competitor.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 
 class Decoding:

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import object_array
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from algorithms.environments.protocol import Environment
-from algorithms.policies import action_weights
+from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.columns import object_array
 
 ZERO = Fraction(0)
 _ROOT_BITS = 64

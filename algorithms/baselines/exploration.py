@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 
 def uniform_roll_in(

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.baselines.parameters import BatchParameters
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.columns import END
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
-from algorithms.oracles.ledger import Ledger, evaluate, reveal
-from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.baselines.parameters import BatchParameters
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.ledger import Ledger, evaluate, reveal
 
 EXACT_COSTS = Fraction(1, 10**12)
 """Below this ε_sub costs are rationals: float64 would be too coarse."""

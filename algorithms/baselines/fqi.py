@@ -10,7 +10,7 @@ each with importances K 1{a = b}. An action without data gets any function of G_
 Guarantee. If the class holds the conditional mean of r + max_a' Q(x', a'), cut off at
 1, for each of its Q (completeness), the sizes of `parameters` give V* - V^π̂ ≤ ε with
 probability 1-δ; tabular classes are complete. Realizability, Q* in
-the class, is not enough: `algorithms.baselines.instances.biased` loses half of V*
+the class, is not enough: `olivine.cli.ledger.support.baselines.biased` loses half of V*
 however much data there is. Hidden dynamics may be stochastic. The status is always
 "success": nothing tells the algorithm that it failed.
 """
@@ -22,18 +22,23 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.baselines.exploration import uniform_roll_in
-from algorithms.baselines.fitting import Greedy, Run, check, columns, next_values
-from algorithms.baselines.observing import Fit, listeners
-from algorithms.baselines.parameters import FQI, BatchParameters
-from algorithms.classes.protocols import ValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
-from algorithms.events import Observer
-from algorithms.oracles.least_squares import least_squares
-from algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
-from algorithms.result import LearningResult
+from olivine.algorithms.baselines.exploration import uniform_roll_in
+from olivine.algorithms.baselines.fitting import (
+    Greedy,
+    Run,
+    check,
+    columns,
+    next_values,
+)
+from olivine.algorithms.baselines.observing import Fit, listeners
+from olivine.algorithms.baselines.parameters import FQI, BatchParameters
+from olivine.algorithms.classes.protocols import ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
 
 
 def fqi(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from algorithms.baselines.backup import backup
-from algorithms.baselines.decoding import Decoding
-from algorithms.baselines.fqi import fqi
-from algorithms.baselines.monitors import BaselineMonitors
-from algorithms.baselines.parameters import (
+from olivine.algorithms.baselines.backup import backup
+from olivine.algorithms.baselines.decoding import Decoding
+from olivine.algorithms.baselines.fqi import fqi
+from olivine.algorithms.baselines.monitors import BaselineMonitors
+from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
     PSDP,
@@ -17,14 +17,18 @@ from algorithms.baselines.parameters import (
     practical_parameters,
     theorem_parameters,
 )
-from algorithms.baselines.psdp import psdp
-from algorithms.baselines.rmax import rmax
-from algorithms.baselines.rmax_parameters import RMAX, rmax_practical, rmax_theorem
-from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from algorithms.environments.protocol import Environment, require_deterministic
-from algorithms.registry import Algorithm, Task, register
-from algorithms.result import LearningResult
-from algorithms.tasks import (
+from olivine.algorithms.baselines.psdp import psdp
+from olivine.algorithms.baselines.rmax import rmax
+from olivine.algorithms.baselines.rmax_parameters import (
+    RMAX,
+    rmax_practical,
+    rmax_theorem,
+)
+from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.tasks import (
     CLASS_SETTINGS,
     classes_of,
     log_sizes,

@@ -34,8 +34,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.baselines.exact import (
+from olivine.algorithms.baselines.exact import (
     ZERO,
     backed_up,
     clipped,
@@ -47,8 +46,8 @@ from algorithms.baselines.exact import (
     shares,
     table,
 )
-from algorithms.baselines.observing import BaselineObserver, Batch, Fit
-from algorithms.baselines.parameters import (
+from olivine.algorithms.baselines.observing import BaselineObserver, Batch, Fit
+from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
     PSDP,
@@ -56,12 +55,12 @@ from algorithms.baselines.parameters import (
     concentrability,
     propagation,
 )
-from algorithms.baselines.rmax_monitors import RMAX_SCOPES, check_rmax
-from algorithms.baselines.rmax_parameters import RmaxParameters
-from algorithms.environments.finite_model import FiniteModel
-from algorithms.environments.protocol import Environment
-from algorithms.monitors import Tally
-from algorithms.result import LearningResult, MonitorReport, Scope
+from olivine.algorithms.baselines.rmax_monitors import RMAX_SCOPES, check_rmax
+from olivine.algorithms.baselines.rmax_parameters import RmaxParameters
+from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
 
 _FEATURES = "observations are features: there are no codes to sum over"
 _LEMMAS: dict[str, dict[str, Scope]] = {

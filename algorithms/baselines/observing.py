@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from algorithms.data import EmpiricalMeasure
-from algorithms.events import Observer
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Observer
 
 if TYPE_CHECKING:
-    from algorithms.baselines.rmax_model import RmaxModel
+    from olivine.algorithms.baselines.rmax_model import RmaxModel
 
 
 @dataclass(frozen=True, eq=False)

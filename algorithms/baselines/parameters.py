@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import (
+from olivine.algorithms.learning.parameters import (
     Number,
     check_count,
     check_unit,

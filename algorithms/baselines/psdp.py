@@ -13,9 +13,9 @@ under uniform roll-in to the best action against π̂_{h+1:H}; with the sizes of
 `parameters` that is at most ε with probability 1-δ. Hidden dynamics may be stochastic.
 It never knows whether it succeeded: its status is always "success".
 
->>> from algorithms.baselines.parameters import theorem_parameters
->>> from algorithms.classes import PolicyClassByLevel, TabularPolicyClass
->>> from algorithms.environments import make
+>>> from olivine.algorithms.baselines.parameters import theorem_parameters
+>>> from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
+>>> from olivine.algorithms.environments import make
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> Pi = PolicyClassByLevel(
 ...     [TabularPolicyClass(env.space(h).n_codes, 2) for h in (1, 2)])
@@ -33,17 +33,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.baselines.exploration import uniform_rollouts
-from algorithms.baselines.fitting import EXACT_COSTS, Run, check, columns
-from algorithms.baselines.observing import Fit, listeners
-from algorithms.baselines.parameters import PSDP, BatchParameters
-from algorithms.classes.protocols import PolicyClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import Observer
-from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.ledger import Ledger, guard, reveal
-from algorithms.result import LearningResult
+from olivine.algorithms.baselines.exploration import uniform_rollouts
+from olivine.algorithms.baselines.fitting import EXACT_COSTS, Run, check, columns
+from olivine.algorithms.baselines.observing import Fit, listeners
+from olivine.algorithms.baselines.parameters import PSDP, BatchParameters
+from olivine.algorithms.classes.protocols import PolicyClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
 
 
 def psdp(
@@ -67,7 +66,7 @@ def psdp(
     rng
         The only source of randomness.
     observers
-        Told of every level (`algorithms.baselines.observing`).
+        Told of every level (`olivine.algorithms.baselines.observing`).
 
     Returns
     -------

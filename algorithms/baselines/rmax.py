@@ -16,8 +16,8 @@ Hidden dynamics may be stochastic. It needs no function class and no oracle.
 
 Guarantee, with the sizes of `parameters`: V* - V^π̂ ≤ ε with probability 1-δ.
 
->>> from algorithms.baselines.rmax_parameters import (rmax_theorem)
->>> from algorithms.environments import make
+>>> from olivine.algorithms.baselines.rmax_parameters import (rmax_theorem)
+>>> from olivine.algorithms.environments import make
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> parameters = rmax_theorem(0.3, 0.1, X=2, K=2, H=2)
 >>> result = rmax(env, parameters, np.random.default_rng(0))
@@ -34,17 +34,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.baselines.decoding import CellPolicy, Decoding
-from algorithms.baselines.fitting import check_sizes
-from algorithms.baselines.observing import Batch, listeners
-from algorithms.baselines.rmax_model import RmaxModel
-from algorithms.baselines.rmax_parameters import RMAX, RmaxParameters
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
-from algorithms.events import Observer
-from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.baselines.decoding import CellPolicy, Decoding
+from olivine.algorithms.baselines.fitting import check_sizes
+from olivine.algorithms.baselines.observing import Batch, listeners
+from olivine.algorithms.baselines.rmax_model import RmaxModel
+from olivine.algorithms.baselines.rmax_parameters import RMAX, RmaxParameters
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.result import LearningResult
 
 
 def rmax(

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import END
-from algorithms.data import EmpiricalMeasure
+from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 ONE, ZERO = Fraction(1), Fraction(0)
 

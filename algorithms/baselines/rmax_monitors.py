@@ -5,15 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-
-from algorithms.baselines.exact import ZERO, means
-from algorithms.baselines.observing import Batch
-from algorithms.baselines.rmax_model import RmaxModel
-from algorithms.baselines.rmax_parameters import RmaxParameters
-from algorithms.environments.finite_model import FiniteModel
-from algorithms.environments.protocol import Environment
-from algorithms.monitors import Tally
-from algorithms.result import LearningResult, Scope
+from olivine.algorithms.baselines.exact import ZERO, means
+from olivine.algorithms.baselines.observing import Batch
+from olivine.algorithms.baselines.rmax_model import RmaxModel
+from olivine.algorithms.baselines.rmax_parameters import RmaxParameters
+from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.result import LearningResult, Scope
 
 RMAX_SCOPES: dict[str, Scope] = {
     "model": "premise",

@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.baselines.parameters import check_sizes, log_over
-from algorithms.parameters import Number, check_count, check_unit, ratio_up, rational
+from olivine.algorithms.baselines.parameters import check_sizes, log_over
+from olivine.algorithms.learning.parameters import (
+    Number,
+    check_count,
+    check_unit,
+    ratio_up,
+    rational,
+)
 
 RMAX = "rmax"
 

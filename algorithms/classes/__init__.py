@@ -1,20 +1,28 @@
 """Classes of value functions and policies, behind two small protocols."""
 
-from algorithms.classes.finite import FinitePolicyClass, FiniteValueClass, zero_class
-from algorithms.classes.kernel import KernelBall, gaussian_kernel, identity_kernel
-from algorithms.classes.learned import LearnedPolicyClass
-from algorithms.classes.levels import PolicyClassByLevel, ValueClassByLevel
-from algorithms.classes.linear import LinearPolicyClass, LinearValueClass
-from algorithms.classes.mixed import MixedPolicy
-from algorithms.classes.protocols import (
+from olivine.algorithms.classes.by_level import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.classes.finite import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    zero_class,
+)
+from olivine.algorithms.classes.kernel_ball import (
+    KernelBall,
+    gaussian_kernel,
+    identity_kernel,
+)
+from olivine.algorithms.classes.learned import LearnedPolicyClass
+from olivine.algorithms.classes.linear import LinearPolicyClass, LinearValueClass
+from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.protocols import (
     Policy,
     PolicyClass,
     ValueClass,
     ValueFunction,
 )
-from algorithms.classes.q_functions import FiniteQClass, QFunction
-from algorithms.classes.sklearn_policies import sklearn_policies
-from algorithms.classes.tabular import (
+from olivine.algorithms.classes.q_functions import FiniteQClass, QFunction
+from olivine.algorithms.classes.sklearn_policies import sklearn_policies
+from olivine.algorithms.classes.tabular import (
     TabularPolicy,
     TabularPolicyClass,
     TabularValue,

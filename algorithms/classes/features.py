@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.protocols import Observations
-from algorithms.classes.tabular import check_codes
-from algorithms.columns import check_observations, check_reals, frozen
+from olivine.algorithms.classes.protocols import Observations
+from olivine.algorithms.classes.tabular import check_codes
+from olivine.algorithms.exact.columns import check_observations, check_reals, frozen
 
 FeatureSource = int | ArrayLike | Callable[[Any], Any]
 

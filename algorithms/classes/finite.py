@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.protocols import (
+from olivine.algorithms.classes.protocols import (
     Observations,
     check_level,
     check_resolution,
 )
-from algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
-from algorithms.columns import check_observations, reject
+from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
+from olivine.algorithms.exact.columns import check_observations, reject
 
 Callables = Sequence[Callable[[Any], Any]]
 

@@ -4,7 +4,7 @@ CSC reduces to binary or weighted multiclass classification, or to regression
 (paper, section 2), for which there are practical learners. A learner here is
 anything with a ``fit`` that returns a predictor; `sklearn_policies` makes one of
 any scikit-learn estimator. How CSC is reduced to it is in
-`algorithms.oracles.reductions`.
+`olivine.algorithms.oracles.reductions`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.features import FeatureMap, FeatureSource
-from algorithms.classes.protocols import Observations, check_level
+from olivine.algorithms.classes.features import FeatureMap, FeatureSource
+from olivine.algorithms.classes.protocols import Observations, check_level
 
 Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
 """Maps features (n, d) to n labels, or to n reals for a regressor."""

@@ -23,14 +23,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
-
-from algorithms.classes.features import FeatureMap, FeatureSource
-from algorithms.classes.protocols import (
+from olivine.algorithms.classes.features import FeatureMap, FeatureSource
+from olivine.algorithms.classes.protocols import (
     Observations,
     check_level,
     check_resolution,
 )
+from scipy.special import gammaln, logsumexp
 
 
 @dataclass(frozen=True, eq=False)

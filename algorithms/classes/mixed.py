@@ -6,7 +6,7 @@ not matter whether a member is drawn once, at each level, or at each
 observation.
 
 >>> import numpy as np
->>> from algorithms.classes.tabular import TabularPolicy
+>>> from olivine.algorithms.classes.tabular import TabularPolicy
 >>> half = Fraction(1, 2)
 >>> mixed = MixedPolicy((TabularPolicy(np.array([0, 1])),
 ...                      TabularPolicy(np.array([1, 1]))), (half, half), 2)
@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import Observations, Policy
+from olivine.algorithms.classes.protocols import Observations, Policy
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,11 @@
 An algorithm holds a class without knowing its representation. It hands the
 class to oracles, evaluates the functions that come back on observations, and
 asks for the logarithm of the size, which sets sample sizes. Nothing else; the
-guard of `algorithms.oracles.ledger` enforces that in tests.
+guard of `olivine.algorithms.oracles.ledger` enforces that in tests.
 
 Value functions map observations to [0, 1], policies map them to actions
 0..K-1. Members are callables on a column of observations as in
-`algorithms.data`: int64 codes of shape (n,) or float64 features of shape
+`olivine.algorithms.exact.data`: int64 codes of shape (n,) or float64 features of shape
 (n, d).
 """
 

@@ -29,10 +29,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import Observations, check_level
-from algorithms.classes.tabular import TabularPolicy, check_codes
-from algorithms.columns import check_observations, frozen
+from olivine.algorithms.classes.protocols import Observations, check_level
+from olivine.algorithms.classes.tabular import TabularPolicy, check_codes
+from olivine.algorithms.exact.columns import check_observations, frozen
 
 Decoder = Callable[[Any], NDArray[np.int64]]
 """Maps n observations (features) to n codes."""

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.features import FeatureSource
-from algorithms.classes.learned import LearnedPolicyClass, Predictor, Reduction
+from olivine.algorithms.classes.features import FeatureSource
+from olivine.algorithms.classes.learned import LearnedPolicyClass, Predictor, Reduction
 
 
 class SklearnLearner:

@@ -14,9 +14,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.protocols import Observations, check_level, check_resolution
-from algorithms.columns import check_observations, check_reals, frozen, reject
+from olivine.algorithms.classes.protocols import (
+    Observations,
+    check_level,
+    check_resolution,
+)
+from olivine.algorithms.exact.columns import (
+    check_observations,
+    check_reals,
+    frozen,
+    reject,
+)
 
 
 def check_codes(

@@ -9,27 +9,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import object_array
-from algorithms.data import END, EmpiricalMeasure
-from algorithms.draws import multinomial, multinomial_rows
-from algorithms.environments import finite_draws as draws
-from algorithms.environments.finite_model import FiniteModel, path_weights
-from algorithms.environments.finite_returns import ReturnLaws
-from algorithms.environments.finite_truth import FiniteTruth
-from algorithms.environments.over_model import OverModel, check_draws
-from algorithms.environments.protocol import (
+from olivine.algorithms.classes.policy_tables import check_policies
+from olivine.algorithms.environments import finite_draws as draws
+from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
+from olivine.algorithms.environments.finite_returns import ReturnLaws
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.over_model import OverModel, check_draws
+from olivine.algorithms.environments.protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
     Path,
     Trajectories,
 )
-from algorithms.policies import check_policies
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.multinomial import multinomial, multinomial_rows
 
 
 class FiniteEnvironment(OverModel):
-    """The `algorithms.environments.protocol.Environment` of a finite model.
+    """The `olivine.algorithms.environments.protocol.Environment` of a finite model.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ class FiniteEnvironment(OverModel):
         Name in the registry and in messages.
     features
         Optional float64 features of the codes of each level, shape (X_h, d),
-        for classes that want them (see `algorithms.classes.features`).
+        for classes that want them (see `olivine.algorithms.classes.features`).
     """
 
     def __init__(

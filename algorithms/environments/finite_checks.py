@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from algorithms.environments.finite_model import FiniteLevel
+    from olivine.algorithms.environments.finite_model import FiniteLevel
 
 
 def check_weights(rows: NDArray[np.int64], where: str) -> None:

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import END, group_sums
-from algorithms.draws import multinomial_rows
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel, pick
-from algorithms.policies import action_weights
+from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel, pick
+from olivine.algorithms.exact.columns import END, group_sums
+from olivine.algorithms.exact.multinomial import multinomial_rows
 
 
 @dataclass(frozen=True, eq=False)

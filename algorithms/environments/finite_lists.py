@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 
 Number = int | Fraction
 Reward = Number | Mapping[Number, Number]

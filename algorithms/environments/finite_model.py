@@ -1,9 +1,9 @@
 """The hidden model of a finite contextual decision process, in exact integers.
 
-Everything is a ratio of integers, so true values are Fractions and data of any
-size is a multinomial draw (`algorithms.draws`). Hidden states of a level emit
-disjoint sets of observations, rewards depend on observation and action, and
-the next hidden state on the hidden state and action.
+Everything is a ratio of integers, so true values are Fractions and data of any size is
+a multinomial draw (`olivine.algorithms.exact.multinomial`). Hidden states of a level
+emit disjoint sets of observations, rewards depend on observation and action, and the
+next hidden state on the hidden state and action.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import END, frozen
-from algorithms.environments.finite_checks import check_level, check_weights
+from olivine.algorithms.environments.finite_checks import check_level, check_weights
+from olivine.algorithms.exact.columns import END, frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from algorithms.policies import action_weights
+from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 
 
 class ReturnLaws:

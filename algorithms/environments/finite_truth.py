@@ -10,17 +10,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.tabular import TabularPolicy, TabularValue
-from algorithms.columns import frozen
-from algorithms.environments.finite_draws import draw_episodes
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel, path_weights
-from algorithms.environments.protocol import AnyPolicy, Path
-from algorithms.policies import action_weights, check_policies
+from olivine.algorithms.classes.policy_tables import action_weights, check_policies
+from olivine.algorithms.classes.tabular import TabularPolicy, TabularValue
+from olivine.algorithms.environments.finite_draws import draw_episodes
+from olivine.algorithms.environments.finite_model import (
+    FiniteLevel,
+    FiniteModel,
+    path_weights,
+)
+from olivine.algorithms.environments.protocol import AnyPolicy, Path
+from olivine.algorithms.exact.columns import frozen
 
 
 class FiniteTruth:
-    """The `algorithms.environments.protocol.Truth` of a finite model.
+    """The `olivine.algorithms.environments.protocol.Truth` of a finite model.
 
     Parameters
     ----------

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.columns import END
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.exact.columns import END
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Up, down, left, right in rows and columns: actions 0..3."""

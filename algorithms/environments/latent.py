@@ -12,20 +12,19 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.emissions import Emission
-from algorithms.environments.finite_model import FiniteModel, path_weights, pick
-from algorithms.environments.latent_truth import LatentTruth
-from algorithms.environments.over_model import OverModel, check_draws
-from algorithms.environments.protocol import (
+from olivine.algorithms.classes.policy_tables import check_policies, choose_actions
+from olivine.algorithms.environments.emissions import Emission
+from olivine.algorithms.environments.finite_model import FiniteModel, path_weights, pick
+from olivine.algorithms.environments.latent_truth import LatentTruth
+from olivine.algorithms.environments.over_model import OverModel, check_draws
+from olivine.algorithms.environments.protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
     Path,
     Trajectories,
 )
-from algorithms.policies import check_policies, choose_actions
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 MAX_BYTES = 2**31
 """Largest sample of features that is made, in bytes."""
@@ -37,7 +36,7 @@ _CHUNK = 2**12
 
 
 class LatentEnvironment(OverModel):
-    """The `algorithms.environments.protocol.Environment` of rendered hidden states.
+    """The environment (`protocol.Environment`) of rendered hidden states.
 
     Rewards in its measures are float64, units over the model's unit rounded
     once; mean returns are exact.

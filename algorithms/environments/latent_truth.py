@@ -15,18 +15,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.mixed import action_probabilities, sample_actions
-from algorithms.environments.emissions import Emission
-from algorithms.environments.finite_draws import draw_episodes
-from algorithms.environments.finite_model import FiniteModel, path_weights
-from algorithms.environments.finite_truth import FiniteTruth
-from algorithms.environments.protocol import AnyPolicy, Path
-from algorithms.policies import check_policies
+from olivine.algorithms.classes.mixed import action_probabilities, sample_actions
+from olivine.algorithms.classes.policy_tables import check_policies
+from olivine.algorithms.environments.emissions import Emission
+from olivine.algorithms.environments.finite_draws import draw_episodes
+from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.protocol import AnyPolicy, Path
 
 
 class LatentTruth(FiniteTruth):
-    """The `algorithms.environments.protocol.Truth` of rendered hidden states.
+    """The `olivine.algorithms.environments.protocol.Truth` of rendered hidden states.
 
     Parameters
     ----------

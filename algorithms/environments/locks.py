@@ -22,11 +22,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.environments.emissions import BitsEmission, GaussianEmission
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from algorithms.environments.latent import LatentEnvironment
+from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.latent import LatentEnvironment
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteModel
 
 
 class OverModel:

@@ -9,7 +9,7 @@ where hidden dynamics are deterministic it names a hidden state, that of level
 ``len(path) + 1``.
 
 Agents see observations only. Data sets come as weighted measures
-(`algorithms.data.EmpiricalMeasure`): over finitely many observations and
+(`olivine.algorithms.exact.data.EmpiricalMeasure`): over finitely many observations and
 rewards n may be any Python integer, at the cost of the support; continuous
 observations are sampled one by one. Every method adds the trajectories that an
 algorithm would have collected to `Environment.trajectories`, a Python integer.
@@ -26,9 +26,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.truth import AnyPolicy, Path, Truth
+from olivine.algorithms.environments.truth import AnyPolicy, Path, Truth
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 ActionRule = Literal["uniform"] | int | AnyPolicy
 """How one action is chosen: uniformly, always the same, or by a policy."""

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_truth import FiniteTruth
 
 _ATTEMPTS = 1000
 _FINEST = 10**9

@@ -14,14 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from algorithms.columns import INT64_MAX
-from algorithms.environments.diabolical import diabolical_lock
-from algorithms.environments.grid import grid
-from algorithms.environments.locks import lock, lock_gaussian
-from algorithms.environments.protocol import Environment
-from algorithms.environments.random_finite import random_finite
-from algorithms.environments.tabular import tabular
+from olivine.algorithms.environments.diabolical import diabolical_lock
+from olivine.algorithms.environments.grid import grid
+from olivine.algorithms.environments.locks import lock, lock_gaussian
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.random_finite import random_finite
+from olivine.algorithms.environments.tabular import tabular
+from olivine.algorithms.exact.columns import INT64_MAX
 
 Factory = Callable[..., Environment]
 """Takes a Generator, then options as keywords."""

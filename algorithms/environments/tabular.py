@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
-from algorithms.environments.finite import FiniteEnvironment
-from algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from algorithms.environments.random_finite import random_finite
-from algorithms.mdp import TabularMDP
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.random_finite import random_finite
+from olivine.algorithms.mdp.tabular import TabularMDP
 
 
 def tabular(

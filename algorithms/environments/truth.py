@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import Observations
+from olivine.algorithms.classes.protocols import Observations
 
 Path = Sequence[int]
 """Actions a_1, ..., a_{h-1}; it ends at level h."""
@@ -18,7 +17,7 @@ Path = Sequence[int]
 class AnyPolicy(Protocol):
     """Deterministic or randomised: what `action_probabilities` understands.
 
-    See `algorithms.classes.mixed`: n observations to actions (n,), int64, or
+    See `olivine.algorithms.classes.mixed`: n observations to actions (n,), int64, or
     to probabilities (n, K), float64.
     """
 

@@ -12,9 +12,9 @@
 ===============  ==============================================================
 """
 
-from algorithms.global_policy.learner import global_policy
-from algorithms.global_policy.monitors import GlobalPolicyMonitors
-from algorithms.global_policy.parameters import (
+from olivine.algorithms.global_policy.learner import global_policy
+from olivine.algorithms.global_policy.monitors import GlobalPolicyMonitors
+from olivine.algorithms.global_policy.parameters import (
     GLOBAL_POLICY,
     GlobalPolicyParameters,
     GlobalPolicyPracticalParameters,

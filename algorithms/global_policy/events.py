@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from algorithms.data import EmpiricalMeasure
-from algorithms.events import Observer, Path
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Observer, Path
 
 Policies = tuple[Any, ...]
 """π̂_1, ..., π̂_H at some time; None where there is none yet."""

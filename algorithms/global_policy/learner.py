@@ -1,8 +1,8 @@
-"""Run the global policy algorithm (`algorithms.global_policy.run`) from the root.
+"""Run the global policy algorithm (`global_policy.run`) from the root.
 
->>> from algorithms.class_choice import make_classes
->>> from algorithms.environments import make
->>> from algorithms.global_policy.parameters import GlobalPolicyTheoremParameters
+>>> from olivine.algorithms.learning.draw_classes import make_classes
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> rng = np.random.default_rng(0)
 >>> G, Pi = make_classes(env, "tabular", rng)
@@ -20,17 +20,19 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import EventFailedError, Observer
-from algorithms.global_policy.parameters import GLOBAL_POLICY, GlobalPolicyParameters
-from algorithms.global_policy.run import GlobalPolicyRun, MultiOracle
-from algorithms.metaalg import check_fit
-from algorithms.oracles.ledger import Ledger
-from algorithms.oracles.multi import multi
-from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.global_policy.parameters import (
+    GLOBAL_POLICY,
+    GlobalPolicyParameters,
+)
+from olivine.algorithms.global_policy.run import GlobalPolicyRun, MultiOracle
+from olivine.algorithms.learning.events import EventFailedError, Observer
+from olivine.algorithms.learning.metaalg import check_fit
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.ledger import Ledger
+from olivine.algorithms.oracles.multi import multi
 
 
 def global_policy(

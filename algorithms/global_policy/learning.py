@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from algorithms.environments.protocol import require_deterministic
-from algorithms.global_policy.learner import global_policy
-from algorithms.global_policy.monitors import GlobalPolicyMonitors
-from algorithms.global_policy.parameters import (
+from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.environments.protocol import require_deterministic
+from olivine.algorithms.global_policy.learner import global_policy
+from olivine.algorithms.global_policy.monitors import GlobalPolicyMonitors
+from olivine.algorithms.global_policy.parameters import (
     GLOBAL_POLICY,
     GlobalPolicyParameters,
     GlobalPolicyPracticalParameters,
     GlobalPolicyTheoremParameters,
 )
-from algorithms.registry import Algorithm, Task, register
-from algorithms.result import LearningResult
-from algorithms.tasks import (
+from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.tasks import (
     CLASS_SETTINGS,
     classes_of,
     log_sizes,

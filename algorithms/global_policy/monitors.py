@@ -35,19 +35,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import Path
-from algorithms.global_policy.events import (
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.global_policy.events import (
     Comparison,
     Fit,
     GlobalPolicyObserver,
     Return,
 )
-from algorithms.global_policy.parameters import GlobalPolicyParameters
-from algorithms.global_policy.review import Review
-from algorithms.monitors import review_run
-from algorithms.result import LearningResult, MonitorReport
+from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.global_policy.review import Review
+from olivine.algorithms.learning.events import Path
+from olivine.algorithms.learning.monitors import review_run
+from olivine.algorithms.learning.result import LearningResult, MonitorReport
 
 
 class GlobalPolicyMonitors(GlobalPolicyObserver):

@@ -5,9 +5,9 @@ The paper (proof of the theorem) sets τ_pol = τ_val = ε/(6H) and
 
 - the sum must be at most ε;
 - a policy that is within 2τ_pol of V̂(q) *on the data set* is within 4τ_pol of the
-  best one, not 3: V̂(q) ≥ Q(q, ⋆) - τ_pol, and Q(q, π̂) is τ_pol less than the
-  average on the data set in the worst case. With 3 not even φ_h bounds what is lost
-  at level h, so g* may be infeasible (`algorithms.global_policy.adversary` reaches
+  best one, not 3: V̂(q) ≥ Q(q, ⋆) - τ_pol, and Q(q, π̂) is τ_pol less than the average
+  on the data set in the worst case. With 3 not even φ_h bounds what is lost at level h,
+  so g* may be infeasible (`olivine.cli.ledger.support.global_policy_adversary` reaches
   the bound, also against ε/(11H)).
 
 Corrected: φ_h = (H-h+1)(8τ_val + 4τ_pol + 2ε_sub + 2ε_feas), and φ_1 = ε. The paper
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import (
+from olivine.algorithms.learning.parameters import (
     Number,
     Problem,
     Version,

@@ -1,6 +1,6 @@
 """One pass through the events of a run: each claim checked against the truth.
 
-The claims are listed in `algorithms.global_policy.monitors`.
+The claims are listed in `olivine.algorithms.global_policy.monitors`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.columns import object_array
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
-from algorithms.events import Path
-from algorithms.global_policy.events import Comparison, Fit, Policies, Return
-from algorithms.global_policy.parameters import GlobalPolicyParameters
-from algorithms.monitors import Tally
-from algorithms.oracles.csc import csc
-from algorithms.realizability import realizability
-from algorithms.result import LearningResult, Scope
-from algorithms.valor.deviations import (
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.global_policy.events import Comparison, Fit, Policies, Return
+from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.learning.events import Path
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.realizability import realizability
+from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.valor.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
     policy_differences,
@@ -75,7 +74,7 @@ class Review:
     Parameters
     ----------
     environment, value_class, policy_class, parameters
-        As for `algorithms.global_policy.monitors.GlobalPolicyMonitors`.
+        As for `olivine.algorithms.global_policy.monitors.GlobalPolicyMonitors`.
 
     Attributes
     ----------

@@ -43,30 +43,29 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.data import EmpiricalMeasure, pool
-from algorithms.environments.protocol import Environment
-from algorithms.events import EventFailedError, Observer, Path
-from algorithms.global_policy.events import (
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
+from olivine.algorithms.global_policy.events import (
     Comparison,
     Fit,
     Policies,
     Return,
     watchers,
 )
-from algorithms.global_policy.parameters import GlobalPolicyParameters
-from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.ledger import evaluate, guard, reveal
-from algorithms.oracles.lp import ValueProgram
-from algorithms.oracles.multi import ClassificationSet, MultiResult, multi
+from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.learning.events import EventFailedError, Observer, Path
+from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
+from olivine.algorithms.oracles.lp import ValueProgram
+from olivine.algorithms.oracles.multi import ClassificationSet, MultiResult, multi
 
 _FLOAT_COSTS = Fraction(1, 10**12)
 
 
 class MultiOracle(Protocol):
-    """A multi-data-set oracle, called as `algorithms.oracles.multi.multi` is."""
+    """A multi-data-set oracle, called as `oracles.multi.multi` is."""
 
     def __call__(
         self,

@@ -8,11 +8,11 @@
 =====================  =======================================================
 """
 
-from algorithms.lsvee.lsvee import lsvee
-from algorithms.lsvee.monitors import LsveeMonitors
-from algorithms.lsvee.parameters import LsveeParameters
-from algorithms.lsvee.practical import LsveePractical
-from algorithms.lsvee.theorem import LsveeTheorem
+from olivine.algorithms.lsvee.lsvee import lsvee
+from olivine.algorithms.lsvee.monitors import LsveeMonitors
+from olivine.algorithms.lsvee.parameters import LsveeParameters
+from olivine.algorithms.lsvee.practical import LsveePractical
+from olivine.algorithms.lsvee.theorem import LsveeTheorem
 
 __all__ = [
     "LsveeMonitors",

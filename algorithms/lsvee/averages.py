@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.columns import object_array
-from algorithms.data import EmpiricalMeasure
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 
 @dataclass(frozen=True, eq=False)

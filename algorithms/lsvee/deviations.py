@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.columns import object_array
-from algorithms.environments.finite_truth import FiniteTruth
-from algorithms.environments.protocol import Environment, Path
-from algorithms.lsvee.averages import Cells
-from algorithms.lsvee.events import Elimination
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.protocol import Environment, Path
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.lsvee.averages import Cells
+from olivine.algorithms.lsvee.events import Elimination
 
 
 def code_chances(

@@ -40,13 +40,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import EventFailedError, Observer, Path
-from algorithms.lsvee.averages import Cells, risks, state_value_averages
-from algorithms.lsvee.events import Comparison, Elimination, LsveeObserver
-from algorithms.lsvee.parameters import LsveeParameters, Sizes
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.events import EventFailedError, Observer, Path
+from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
+from olivine.algorithms.lsvee.events import Comparison, Elimination, LsveeObserver
+from olivine.algorithms.lsvee.parameters import LsveeParameters, Sizes
 
 
 class Survivors:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.data import EmpiricalMeasure
-from algorithms.events import Observer, Path
-from algorithms.lsvee.averages import Cells
-from algorithms.lsvee.parameters import Sizes
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Observer, Path
+from olivine.algorithms.lsvee.averages import Cells
+from olivine.algorithms.lsvee.parameters import Sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.classes.q_choice import make_q_class
-from algorithms.environments.protocol import require_deterministic
-from algorithms.lsvee.lsvee import NAME, lsvee
-from algorithms.lsvee.monitors import LsveeMonitors
-from algorithms.lsvee.parameters import LsveeParameters
-from algorithms.lsvee.practical import LsveePractical
-from algorithms.lsvee.theorem import LsveeTheorem
-from algorithms.registry import Algorithm, Task, register
-from algorithms.result import LearningResult
-from algorithms.tasks import monitored, refuse_fixed, show_q_functions
+from olivine.algorithms.environments.protocol import require_deterministic
+from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.tasks import monitored, refuse_fixed, show_q_functions
+from olivine.algorithms.lsvee.lsvee import NAME, lsvee
+from olivine.algorithms.lsvee.monitors import LsveeMonitors
+from olivine.algorithms.lsvee.parameters import LsveeParameters
+from olivine.algorithms.lsvee.practical import LsveePractical
+from olivine.algorithms.lsvee.theorem import LsveeTheorem
 
 SETTINGS = {
     "M": "bound on the hidden states of a level",

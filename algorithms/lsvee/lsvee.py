@@ -13,16 +13,16 @@ Observations", recalled::
         for the first n_2 trajectories of T and each prefix p of 1..H-1 actions
           F ← DFS-learn(p, F, δ/(6 M H² n_2))
 
-Sample-efficient, but each step looks at every function of F: `enumerated`
-counts how often, and no oracle is called. "Any f" is the lowest number here.
-The outer loop is `algorithms.metaalg`, which VALOR took over from LSVEE; its test
-is one-sided, V̂* ≤ V̂ + ε/2, since a policy that does better than expected need
-not be refused. It ends in failure after M H policies, more than can be rejected in
-the good event.
+Sample-efficient, but each step looks at every function of F: `enumerated` counts how
+often, and no oracle is called. "Any f" is the lowest number here. The outer loop is
+`olivine.algorithms.learning.metaalg`, which VALOR took over from LSVEE; its test is
+one-sided, V̂* ≤ V̂ + ε/2, since a policy that does better than expected need not be
+refused. It ends in failure after M H policies, more than can be rejected in the good
+event.
 
->>> from algorithms.classes.q_choice import make_q_class
->>> from algorithms.environments import make
->>> from algorithms.lsvee.theorem import LsveeTheorem
+>>> from olivine.algorithms.learning.draw_q_functions import make_q_class
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.lsvee.theorem import LsveeTheorem
 >>> env = make("random-finite", 0)
 >>> functions = make_q_class(env, np.random.default_rng(1), size=16)
 >>> parameters = LsveeTheorem(0.3, 0.1, M=2, K=2, H=3, N=16)
@@ -39,16 +39,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.environments.protocol import Environment, require_deterministic
-from algorithms.events import Observer, Path
-from algorithms.lsvee.averages import state_value_averages
-from algorithms.lsvee.dfs_learn import Survivors
-from algorithms.lsvee.events import LsveeObserver
-from algorithms.lsvee.parameters import LsveeParameters
-from algorithms.metaalg import learn
-from algorithms.result import LearningResult
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.learning.events import Observer, Path
+from olivine.algorithms.learning.metaalg import learn
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.lsvee.averages import state_value_averages
+from olivine.algorithms.lsvee.dfs_learn import Survivors
+from olivine.algorithms.lsvee.events import LsveeObserver
+from olivine.algorithms.lsvee.parameters import LsveeParameters
 
 NAME = "lsvee"
 

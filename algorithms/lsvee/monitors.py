@@ -33,21 +33,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from algorithms.classes.q_choice import optimal_member
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import Iteration, Path
-from algorithms.lsvee.deviations import (
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.draw_q_functions import optimal_member
+from olivine.algorithms.learning.events import Iteration, Path
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
+from olivine.algorithms.learning.unlearned import chance_of_unlearned
+from olivine.algorithms.lsvee.deviations import (
     bellman_errors,
     code_chances,
     optimal_risk,
     true_values,
 )
-from algorithms.lsvee.events import Comparison, Elimination, LsveeObserver
-from algorithms.lsvee.parameters import LsveeParameters, root_down
-from algorithms.monitors import Tally
-from algorithms.result import LearningResult, MonitorReport, Scope
-from algorithms.unlearned import chance_of_unlearned
+from olivine.algorithms.lsvee.events import Comparison, Elimination, LsveeObserver
+from olivine.algorithms.lsvee.parameters import LsveeParameters, root_down
 
 _PREMISES = ("realizable", "test-deviations", "risk-deviations")
 _LEMMAS = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import check_count, check_unit, ratio_up
+from olivine.algorithms.learning.parameters import check_count, check_unit, ratio_up
 
 
 @dataclass(frozen=True)

@@ -34,19 +34,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from algorithms.lsvee.parameters import (
-    LsveeParameters,
-    Sizes,
-    logarithm,
-    rational_up,
-    root_down,
-)
-from algorithms.parameters import (
+from olivine.algorithms.learning.parameters import (
     Number,
     check_count,
     check_unit,
     ratio_up,
     rational,
+)
+from olivine.algorithms.lsvee.parameters import (
+    LsveeParameters,
+    Sizes,
+    logarithm,
+    rational_up,
+    root_down,
 )
 
 

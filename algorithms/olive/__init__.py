@@ -25,21 +25,21 @@ statement and constants are recalled, as no public implementation exists.
 
 from __future__ import annotations
 
-from algorithms.olive.environment import SampledEnvironment, TabularEnvironment
-from algorithms.olive.exact import olive_exact
-from algorithms.olive.finite_pairs import FinitePairs
-from algorithms.olive.interfaces import Answer, Optimiser
-from algorithms.olive.layered import LayeredEnvironment
-from algorithms.olive.loop import OliveResult, OliveRound
-from algorithms.olive.optimisers import BranchAndBound, Milp
-from algorithms.olive.parameters import (
+from olivine.algorithms.olive.environment import SampledEnvironment, TabularEnvironment
+from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.exact import olive_exact
+from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.interfaces import Answer, Optimiser
+from olivine.algorithms.olive.loop import OliveResult, OliveRound
+from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
+from olivine.algorithms.olive.parameters import (
     OliveParameters,
     tabular_log_size,
     theorem_parameters,
 )
-from algorithms.olive.q_functions import pairs_of_class, pairs_of_q_functions
-from algorithms.olive.sampled import olive_sampled
-from algorithms.olive.tiebreak import (
+from olivine.algorithms.olive.q_functions import pairs_of_class, pairs_of_q_functions
+from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.tiebreak import (
     RandomTiebreak,
     ScriptedTiebreak,
     SolverTiebreak,

@@ -24,18 +24,17 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.olive.program import OliveProgram
-from algorithms.olive.terms import (
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.backups import (
     Backup,
     distinct_actions,
     needed_states,
     support_states,
 )
-from algorithms.pair import Pair
-from solvers.lp import LpSession, dual_bound
-from solvers.model import LinearModel, Sense
-from solvers.outcome import LinearOutcome, Status
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.solvers.lp import LpSession, dual_bound
+from olivine.solvers.model import LinearModel, Sense
+from olivine.solvers.outcome import LinearOutcome, Status
 
 _MULTIPLIER_DENOMINATOR = 10**6
 

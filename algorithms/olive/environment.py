@@ -3,7 +3,7 @@
 OLIVE looks at three things only: initial observations, trajectories of a
 policy, and trajectories of a policy with one action drawn uniformly. Data come
 with multiplicities: over finitely many tuples a data set of any size costs its
-support (`algorithms.measure`).
+support (`olivine.algorithms.exact.measure`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.data import END, EmpiricalMeasure
-from algorithms.mdp import TabularMDP
-from algorithms.olive.sampled_program import LevelData
+from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.sampled_program import LevelData
 
 MAX_TRAJECTORIES = 2**53
 """Counts above this are not exact in numpy's samplers."""

@@ -13,7 +13,7 @@ and that is at least V*, as (V*, π*) meets every constraint.
 Examples
 --------
 >>> from fractions import Fraction
->>> from algorithms.mdp import TabularMDP
+>>> from olivine.algorithms.mdp.tabular import TabularMDP
 >>> mdp = TabularMDP.from_lists(
 ...     [
 ...         ("s", 1, [("left", 0, {"t": 1}), ("right", Fraction(1, 3), {})]),
@@ -30,15 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from algorithms.distribution import Distribution
-from algorithms.mdp import TabularMDP
-from algorithms.olive.interfaces import Optimiser
-from algorithms.olive.loop import OliveResult, run_rounds
-from algorithms.olive.optimisers import Milp
-from algorithms.olive.program import OliveProgram, average_bellman_errors
-from algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
-from algorithms.pair import Pair
-from algorithms.planning import state_distributions
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.planning import state_distributions
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.interfaces import Optimiser
+from olivine.algorithms.olive.loop import OliveResult, run_rounds
+from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 
 
 def olive_exact(
@@ -106,7 +106,7 @@ def olive_exact(
 
 
 class ExactWorld:
-    """A tabular MDP whose expectations are known; see `algorithms.olive.loop`.
+    """A tabular MDP whose expectations are known; see `olivine.algorithms.olive.loop`.
 
     Attributes
     ----------

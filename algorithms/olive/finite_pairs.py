@@ -13,11 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.olive.interfaces import Answer, Program
-from algorithms.olive.sampled_program import SampledConstraint, SampledProgram
-from algorithms.olive.stack import PairStack
-from algorithms.pair import Pair
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.batched_errors import PairStack
+from olivine.algorithms.olive.interfaces import Answer, Program
+from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledProgram
 
 
 class FinitePairs:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.pair import Pair
-from solvers.model import LinearModel
+from olivine.algorithms.mdp.pair import Pair
+from olivine.solvers.model import LinearModel
 
 if TYPE_CHECKING:
-    from algorithms.olive.program import Form
+    from olivine.algorithms.olive.program import Form
 
 
 class PairModel(Protocol):

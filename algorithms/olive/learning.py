@@ -14,15 +14,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from algorithms.classes.q_choice import optimal_member
-from algorithms.events import Iteration
-from algorithms.monitors import with_monitors
-from algorithms.olive.layered import LayeredEnvironment
-from algorithms.olive.loop import OliveRound
-from algorithms.olive.monitors import Run, Setting, olive_reports, optimal_pair
-from algorithms.olive.parameters import OliveParameters
-from algorithms.olive.sampled import olive_sampled
-from algorithms.olive.task_choices import (
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.learning.draw_q_functions import optimal_member
+from olivine.algorithms.learning.events import Iteration
+from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.loop import OliveRound
+from olivine.algorithms.olive.monitors import Run, Setting, olive_reports, optimal_pair
+from olivine.algorithms.olive.parameters import OliveParameters
+from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.task_choices import (
     CHOICES,
     PRACTICAL,
     OliveClasses,
@@ -30,12 +35,7 @@ from algorithms.olive.task_choices import (
     olive_parameters,
     tiebreak_of,
 )
-from algorithms.olive.true_errors import TrueErrors, UnknownTruthError
-from algorithms.pair import Pair
-from algorithms.parameters import check_count
-from algorithms.registry import Algorithm, Task, register
-from algorithms.result import LearningResult
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
 
 OLIVE = "olive"
 _REASONS = {

@@ -11,8 +11,8 @@ Agarwal, Langford, Schapire 2017, recalled: in each round
 3. choose a level h whose error is at least stop/H and add the constraint
    |average Bellman error under the distribution of (x_h under π)| ≤ φ.
 
-What "measure" and "add" mean is up to a `World`: `algorithms.olive.exact` has
-exact expectations, `algorithms.olive.sampled` data sets.
+What "measure" and "add" mean is up to a `World`: `olivine.algorithms.olive.exact` has
+exact expectations, `olivine.algorithms.olive.sampled` data sets.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.olive.interfaces import Optimiser, Program
-from algorithms.olive.tiebreak import RoundProblem, Tiebreak
-from algorithms.pair import Pair
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.interfaces import Optimiser, Program
+from olivine.algorithms.olive.tiebreak import RoundProblem, Tiebreak
 
 Constraint = TypeVar("Constraint", covariant=True)
 Ending = Literal["finished", "no pair left", "undecided", "round limit"]
@@ -80,7 +79,7 @@ class OliveRound(Generic[Constraint]):
         Its exact objective, the predicted value.
     proved
         Whether it is proved that no pair left is better; see
-        `algorithms.olive.optimisers`.
+        `olivine.algorithms.olive.optimisers`.
     errors
         Average Bellman error at levels 1..H (estimated, if sampled).
     level

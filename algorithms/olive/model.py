@@ -47,8 +47,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.olive.terms import (
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.backups import (
     Backup,
     action_classes,
     backup_range,
@@ -57,11 +57,10 @@ from algorithms.olive.terms import (
     single_state_constraints,
     support_states,
 )
-from algorithms.pair import Pair
-from solvers.model import LinearModel
+from olivine.solvers.model import LinearModel
 
 if TYPE_CHECKING:
-    from algorithms.olive.program import Form, OliveProgram
+    from olivine.algorithms.olive.program import Form, OliveProgram
 
 
 @dataclass

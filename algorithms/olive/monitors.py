@@ -32,17 +32,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.environments.protocol import Environment
-from algorithms.monitors import Tally
-from algorithms.olive.finite_pairs import FinitePairs
-from algorithms.olive.layered import LayeredEnvironment
-from algorithms.olive.loop import OliveResult, OliveRound
-from algorithms.olive.parameters import OliveParameters, rounds_of_a_level
-from algorithms.olive.sampled_program import SampledConstraint
-from algorithms.olive.true_errors import TrueErrors
-from algorithms.pair import Pair
-from algorithms.parameters import rational
-from algorithms.result import MonitorReport, Scope
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.parameters import rational
+from olivine.algorithms.learning.result import MonitorReport, Scope
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.loop import OliveResult, OliveRound
+from olivine.algorithms.olive.parameters import OliveParameters, rounds_of_a_level
+from olivine.algorithms.olive.sampled_program import SampledConstraint
+from olivine.algorithms.olive.true_errors import TrueErrors
 
 Run = OliveResult[SampledConstraint]
 

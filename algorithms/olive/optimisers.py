@@ -1,7 +1,7 @@
 """Who solves the program of a round of OLIVE: engines or exact search.
 
 Over tabular classes the program is a mixed-integer linear program; for finite
-classes see `algorithms.olive.finite_pairs`. Whoever solves it, the pair that
+classes see `olivine.algorithms.olive.finite_pairs`. Whoever solves it, the pair that
 OLIVE gets is exact and is checked against every constraint in rational
 arithmetic. Whether it is also a *maximiser* is proved by `BranchAndBound`, and by
 `Milp` where it attains the upper end of the range of g; else it is the engine's
@@ -17,17 +17,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from algorithms.olive.interfaces import Answer, PairModel, Program
-from algorithms.pair import Pair
-from solvers.branch_and_bound import branch_and_bound
-from solvers.milp import confirm
-from solvers.model import LinearModel
-from solvers.outcome import LinearOutcome, Status
-from solvers.scaled_milp import propose
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.interfaces import Answer, PairModel, Program
+from olivine.solvers.branch_and_bound import branch_and_bound
+from olivine.solvers.milp import confirm
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import LinearOutcome, Status
+from olivine.solvers.scaled_milp import propose
 
 if TYPE_CHECKING:
-    from algorithms.olive.program import Form
+    from olivine.algorithms.olive.program import Form
 
 _LARGEST_WEIGHT = 100
 
@@ -38,7 +37,7 @@ class Milp:
     Parameters
     ----------
     engine
-        One of `solvers.milp.available_engines()`.
+        One of `olivine.solvers.milp.available_engines()`.
     form
         "value-policy" over (g, π), or "q-function" over f.
     time_limit

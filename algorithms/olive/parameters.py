@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import rational
+from olivine.algorithms.learning.parameters import rational
 
 _LARGEST = 1e60
 """Of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats."""

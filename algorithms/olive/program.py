@@ -24,13 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.bellman import as_fractions, average_errors, common_denominator
-from algorithms.distribution import Distribution, Distributions
-from algorithms.mdp import TabularMDP
-from algorithms.pair import Pair
-from algorithms.planning import state_distributions
-from algorithms.ragged import (
+from olivine.algorithms.exact.ragged import (
     IntArray,
     distinct,
     fits_int64,
@@ -38,9 +32,18 @@ from algorithms.ragged import (
     integers,
     magnitude,
 )
+from olivine.algorithms.mdp.bellman import (
+    as_fractions,
+    average_errors,
+    common_denominator,
+)
+from olivine.algorithms.mdp.distributions import Distribution, Distributions
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.planning import state_distributions
+from olivine.algorithms.mdp.tabular import TabularMDP
 
 if TYPE_CHECKING:
-    from algorithms.olive.model import ProgramModel
+    from olivine.algorithms.olive.model import ProgramModel
 
 __all__ = [
     "Distribution",
@@ -172,7 +175,7 @@ class OliveProgram:
     def to_model(self, form: Form = "value-policy") -> ProgramModel:
         """Write the program as a mixed-integer linear model.
 
-        See `algorithms.olive.model` for the two forms and why their optimum is
+        See `olivine.algorithms.olive.model` for the two forms and why their optimum is
         the program's.
 
         Raises
@@ -180,7 +183,7 @@ class OliveProgram:
         ValueError
             If the form is unknown.
         """
-        from algorithms.olive.model import program_model
+        from olivine.algorithms.olive.model import program_model
 
         return program_model(self, form)
 

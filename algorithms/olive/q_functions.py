@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.classes.tabular import check_codes
-from algorithms.mdp import TabularMDP
-from algorithms.pair import Pair
-from algorithms.ragged import as_integers
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.classes.tabular import check_codes
+from olivine.algorithms.exact.ragged import as_integers
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.tabular import TabularMDP
 
 
 def pairs_of_q_functions(
@@ -90,7 +89,7 @@ def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
     """Turn the members of a class into pairs on a layered MDP's states.
 
     The code of a state is its rank among the states of its level, as in
-    `algorithms.environments.tabular.from_mdp`; and as there, an action beyond a
+    `olivine.algorithms.environments.tabular.from_mdp`; and as there, an action beyond a
     state's last one repeats the last.
 
     Raises

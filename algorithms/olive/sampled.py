@@ -12,20 +12,19 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-
-from algorithms.olive.environment import SampledEnvironment
-from algorithms.olive.interfaces import Optimiser
-from algorithms.olive.loop import OliveResult, OliveRound, run_rounds
-from algorithms.olive.optimisers import Milp
-from algorithms.olive.parameters import OliveParameters
-from algorithms.olive.sampled_program import (
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.environment import SampledEnvironment
+from olivine.algorithms.olive.interfaces import Optimiser
+from olivine.algorithms.olive.loop import OliveResult, OliveRound, run_rounds
+from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.parameters import OliveParameters
+from olivine.algorithms.olive.sampled_program import (
     SampledConstraint,
     SampledProgram,
     on_policy_error,
 )
-from algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
-from algorithms.pair import Pair
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 
 
 def olive_sampled(
@@ -46,7 +45,7 @@ def olive_sampled(
     ----------
     environment
         Where trajectories come from; `TabularEnvironment` makes one of an MDP,
-        `layered.LayeredEnvironment` one of `algorithms.environments`.
+        `layered.LayeredEnvironment` one of `olivine.algorithms.environments`.
     parameters
         `parameters.theorem_parameters`, or one's own.
     rng
@@ -86,7 +85,7 @@ def olive_sampled(
 
 
 class SampledWorld:
-    """An environment seen through data sets; see `algorithms.olive.loop`.
+    """An environment seen through data sets; see `olivine.algorithms.olive.loop`.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """OLIVE's program over data sets as a mixed-integer linear model.
 
-Like `algorithms.olive.model`, with one difference: how much an observation
+Like `olivine.algorithms.olive.model`, with one difference: how much an observation
 weighs in a constraint depends on the action taken there, because data sets
 weigh actions as they happened to be drawn. So each constraint i and observation
 x of it has a variable e(i,x), its contribution, which big-M rows make equal to
@@ -20,15 +20,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from algorithms.olive.model import add_constraint
-from algorithms.olive.sampled_program import NOTHING, Term
-from algorithms.pair import Pair
-from solvers.model import LinearModel
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.model import add_constraint
+from olivine.algorithms.olive.sampled_program import NOTHING, Term
+from olivine.solvers.model import LinearModel
 
 if TYPE_CHECKING:
-    from algorithms.olive.program import Form
-    from algorithms.olive.sampled_program import SampledProgram
+    from olivine.algorithms.olive.program import Form
+    from olivine.algorithms.olive.sampled_program import SampledProgram
 
 
 @dataclass

@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.data import END, EmpiricalMeasure
-from algorithms.pair import Pair
-from algorithms.ragged import as_integers
+from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.ragged import as_integers
+from olivine.algorithms.mdp.pair import Pair
 
 if TYPE_CHECKING:
-    from algorithms.olive.program import Form
-    from algorithms.olive.sampled_model import SampledModel
+    from olivine.algorithms.olive.program import Form
+    from olivine.algorithms.olive.sampled_model import SampledModel
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,7 @@ class SampledProgram:
         ValueError
             If the form is unknown.
         """
-        from algorithms.olive.sampled_model import sampled_model
+        from olivine.algorithms.olive.sampled_model import sampled_model
 
         return sampled_model(self, form)
 

@@ -8,26 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from algorithms.class_choice import make_classes
-from algorithms.classes.q_choice import make_q_class
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.environments.latent import MAX_BYTES
-from algorithms.environments.protocol import Environment
-from algorithms.olive.finite_pairs import FinitePairs
-from algorithms.olive.interfaces import Optimiser
-from algorithms.olive.layered import LayeredEnvironment
-from algorithms.olive.optimisers import BranchAndBound, Milp
-from algorithms.olive.parameters import (
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.latent import MAX_BYTES
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.registry import Task
+from olivine.algorithms.learning.tasks import (
+    refuse_fixed,
+    show_classes,
+    show_q_functions,
+)
+from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.interfaces import Optimiser
+from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
+from olivine.algorithms.olive.parameters import (
     OliveParameters,
     practical_parameters,
     tabular_log_size,
     theorem_parameters,
 )
-from algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
-from algorithms.registry import Task
-from algorithms.tasks import refuse_fixed, show_classes, show_q_functions
-from solvers.milp import available_engines
+from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from olivine.solvers.milp import available_engines
 
 SECONDS = 60.0
 """Default time limit of an engine for the program of a round."""

@@ -22,10 +22,9 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-
-from algorithms.olive.interfaces import Answer, Optimiser, Program
-from algorithms.pair import Pair
-from algorithms.seeds import RecordedSeed
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.interfaces import Answer, Optimiser, Program
 
 LevelRule = Literal["first", "last", "largest"]
 

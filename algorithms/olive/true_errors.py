@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.q_functions import FiniteQClass
-from algorithms.environments.finite_model import FiniteLevel
-from algorithms.environments.latent_truth import LatentTruth
-from algorithms.environments.protocol import Environment
-from algorithms.pair import Pair
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.finite_model import FiniteLevel
+from olivine.algorithms.environments.latent_truth import LatentTruth
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.mdp.pair import Pair
 
 _ZERO = Fraction(0)
 

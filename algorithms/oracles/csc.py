@@ -25,24 +25,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.finite import FinitePolicyClass
-from algorithms.classes.learned import LearnedPolicyClass
-from algorithms.classes.linear import LinearPolicyClass
-from algorithms.classes.protocols import PolicyClass
-from algorithms.classes.tabular import TabularPolicyClass
-from algorithms.columns import check_reals, reject
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc_enumerated import (
+from olivine.algorithms.classes.finite import FinitePolicyClass
+from olivine.algorithms.classes.learned import LearnedPolicyClass
+from olivine.algorithms.classes.linear import LinearPolicyClass
+from olivine.algorithms.classes.protocols import PolicyClass
+from olivine.algorithms.classes.tabular import TabularPolicyClass
+from olivine.algorithms.exact.columns import check_reals, reject
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
     minimise_enumerated,
     minimise_tabular,
 )
-from algorithms.oracles.csc_linear import minimise_linear
-from algorithms.oracles.exactness import check_accuracy
-from algorithms.oracles.ledger import oracle
-from algorithms.oracles.reductions import minimise_learned
-from algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.csc_linear import minimise_linear
+from olivine.algorithms.oracles.exactness import check_accuracy
+from olivine.algorithms.oracles.ledger import oracle
+from olivine.algorithms.oracles.reductions import minimise_learned
+from olivine.algorithms.oracles.results import CscResult
 
 
 @singledispatch
@@ -55,7 +54,7 @@ def solve_csc(
     """
     raise ValueError(
         f"policy_class: no CSC oracle for {type(policy_class).__name__}; "
-        "register one with algorithms.oracles.csc.solve_csc.register"
+        "register one with olivine.algorithms.oracles.csc.solve_csc.register"
     )
 
 

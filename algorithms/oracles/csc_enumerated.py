@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.classes.finite import FinitePolicyClass
+from olivine.algorithms.classes.protocols import Observations
+from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
+from olivine.algorithms.oracles.results import CscResult
 from scipy.sparse import csc_matrix
-
-from algorithms.classes.finite import FinitePolicyClass
-from algorithms.classes.protocols import Observations
-from algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.exactness import scaled_integers, summation_bound
-from algorithms.oracles.results import CscResult
 
 _CHUNK = 1 << 22
 """Entries of the members × observations table held at a time."""

@@ -27,19 +27,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.linear import LinearPolicy, LinearPolicyClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc_enumerated import (
+from olivine.algorithms.classes.linear import LinearPolicy, LinearPolicyClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc_enumerated import (
     group_costs,
     largest_group,
     magnitude,
     support,
 )
-from algorithms.oracles.csc_separation import separators
-from algorithms.oracles.exactness import summation_bound
-from algorithms.oracles.results import CscResult
-from algorithms.oracles.softmax_descent import SoftmaxCost, descend
+from olivine.algorithms.oracles.csc_separation import separators
+from olivine.algorithms.oracles.exactness import summation_bound
+from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.softmax_descent import SoftmaxCost, descend
 
 _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""

@@ -45,11 +45,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.tabular import TabularValue, TabularValueClass
-from algorithms.oracles.exactness import check_accuracy, summation_bound
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
+from olivine.algorithms.oracles.exactness import check_accuracy, summation_bound
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.results import LpResult, LpStatus
 
 _SMALLEST_CUBE = 1e-6
 _INFLATION = 1e-8
@@ -131,7 +130,7 @@ def ellipsoid_lp(
     value_class
         G; practical up to 10 or 15 observations.
     objective, constraints, maximise, epsilon_sub, epsilon_feas
-        As for `algorithms.oracles.lp.lp`.
+        As for `olivine.algorithms.oracles.lp.lp`.
 
     Returns
     -------

@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.protocols import Observations, ValueFunction
-from algorithms.columns import END, check_observations, check_reals, frozen
-from algorithms.data import EmpiricalMeasure, Field
-from algorithms.oracles.exactness import scaled_integers
+from olivine.algorithms.classes.protocols import Observations, ValueFunction
+from olivine.algorithms.exact.columns import (
+    END,
+    check_observations,
+    check_reals,
+    frozen,
+)
+from olivine.algorithms.exact.data import EmpiricalMeasure, Field
+from olivine.algorithms.oracles.exactness import scaled_integers
 
 Number = int | float | Fraction
 

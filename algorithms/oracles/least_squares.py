@@ -18,22 +18,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.finite import FiniteValueClass
-from algorithms.classes.linear import LinearValueClass
-from algorithms.classes.protocols import ValueClass
-from algorithms.classes.tabular import TabularValue, TabularValueClass
-from algorithms.columns import check_reals, reject
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc_enumerated import largest_group, magnitude, support
-from algorithms.oracles.exactness import (
+from olivine.algorithms.classes.finite import FiniteValueClass
+from olivine.algorithms.classes.linear import LinearValueClass
+from olivine.algorithms.classes.protocols import ValueClass
+from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
+from olivine.algorithms.exact.columns import check_reals, reject
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude, support
+from olivine.algorithms.oracles.exactness import (
     check_accuracy,
     scaled_integers,
     summation_bound,
 )
-from algorithms.oracles.least_squares_linear import Regression, fit_linear
-from algorithms.oracles.ledger import oracle
-from algorithms.oracles.results import LeastSquaresResult
+from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
+from olivine.algorithms.oracles.ledger import oracle
+from olivine.algorithms.oracles.results import LeastSquaresResult
 
 _CHUNK = 1 << 22
 _BLOCK = 1 << 16
@@ -48,7 +47,7 @@ def solve_least_squares(
     """Solve LS for one kind of class; ``solve_least_squares.register`` adds a kind."""
     raise ValueError(
         f"value_class: no LS oracle for {type(value_class).__name__}; register one "
-        "with algorithms.oracles.least_squares.solve_least_squares.register"
+        "with olivine.algorithms.oracles.least_squares.solve_least_squares.register"
     )
 
 

@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.linear import LinearValue, LinearValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.exactness import scaled_integers, summation_bound
-from algorithms.oracles.least_distance import LeastDistance
-from algorithms.oracles.results import LeastSquaresResult
+from olivine.algorithms.classes.linear import LinearValue, LinearValueClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
+from olivine.algorithms.oracles.least_distance import LeastDistance
+from olivine.algorithms.oracles.results import LeastSquaresResult
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ oracle call and every evaluation of a function recorded; outside of one nothing
 is kept.
 
 >>> import numpy as np
->>> from algorithms.classes import TabularPolicyClass
->>> from algorithms.data import EmpiricalMeasure
->>> from algorithms.oracles.csc import csc
+>>> from olivine.algorithms.classes import TabularPolicyClass
+>>> from olivine.algorithms.exact.data import EmpiricalMeasure
+>>> from olivine.algorithms.oracles.csc import csc
 >>> with Ledger() as ledger:
 ...     found = csc(TabularPolicyClass(2, 3), EmpiricalMeasure([0, 1]),
 ...                 [[1, 0, 2], [0, 0, 1]], epsilon_sub=1e-6)
@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from algorithms.classes.protocols import Observations
+from olivine.algorithms.classes.protocols import Observations
 
 Kind = Literal["csc", "ls", "lp", "multi"]
 

@@ -5,8 +5,8 @@ such functionals. The answer is within ε_sub of the optimum and violates no
 constraint by more than ε_feas, both certified, or it is that the program is
 infeasible, proved.
 
->>> from algorithms.classes import TabularValueClass
->>> from algorithms.data import EmpiricalMeasure
+>>> from olivine.algorithms.classes import TabularValueClass
+>>> from olivine.algorithms.exact.data import EmpiricalMeasure
 >>> seen = Functional.expectation(EmpiricalMeasure([0, 1]))
 >>> new = Functional.expectation(EmpiricalMeasure([1, 1, 1, 2]))
 >>> found = lp(TabularValueClass(3), new, [Constraint.near(seen, 0.25, 0.0)],
@@ -34,18 +34,22 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any, Protocol
 
-from algorithms.classes.finite import FiniteValueClass
-from algorithms.classes.kernel import KernelBall
-from algorithms.classes.linear import LinearValueClass
-from algorithms.classes.protocols import ValueClass
-from algorithms.classes.tabular import TabularValueClass
-from algorithms.oracles.exactness import check_accuracy
-from algorithms.oracles.functionals import Constraint, Functional, Number
-from algorithms.oracles.ledger import OracleOnly, oracle, reveal
-from algorithms.oracles.lp_enumerated import EnumeratedProgram
-from algorithms.oracles.lp_kernel import KernelProgram
-from algorithms.oracles.lp_polyhedral import LinearForm, PolyhedralProgram, TabularForm
-from algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.classes.finite import FiniteValueClass
+from olivine.algorithms.classes.kernel_ball import KernelBall
+from olivine.algorithms.classes.linear import LinearValueClass
+from olivine.algorithms.classes.protocols import ValueClass
+from olivine.algorithms.classes.tabular import TabularValueClass
+from olivine.algorithms.oracles.exactness import check_accuracy
+from olivine.algorithms.oracles.functionals import Constraint, Functional, Number
+from olivine.algorithms.oracles.ledger import OracleOnly, oracle, reveal
+from olivine.algorithms.oracles.lp_enumerated import EnumeratedProgram
+from olivine.algorithms.oracles.lp_kernel import KernelProgram
+from olivine.algorithms.oracles.lp_polyhedral import (
+    LinearForm,
+    PolyhedralProgram,
+    TabularForm,
+)
+from olivine.algorithms.oracles.results import LpResult, LpStatus
 
 __all__ = [
     "Constraint",
@@ -82,7 +86,7 @@ def open_program(value_class: Any) -> Backend:
     """Open a program over a class; ``open_program.register`` adds a kind."""
     raise ValueError(
         f"value_class: no LP oracle for {type(value_class).__name__}; register one "
-        "with algorithms.oracles.lp.open_program.register"
+        "with olivine.algorithms.oracles.lp.open_program.register"
     )
 
 

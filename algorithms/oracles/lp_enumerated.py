@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.finite import FiniteValueClass
-from algorithms.oracles.exactness import summation_bound
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.classes.finite import FiniteValueClass
+from olivine.algorithms.oracles.exactness import summation_bound
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.results import LpResult, LpStatus
 
 _CHUNK = 1 << 22
 

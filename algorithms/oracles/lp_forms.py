@@ -13,13 +13,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.classes.features import FeatureMap
+from olivine.algorithms.classes.linear import LinearValue, LinearValueClass
+from olivine.algorithms.classes.protocols import ValueFunction
+from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
+from olivine.algorithms.oracles.functionals import Functional
 from scipy.sparse import csr_matrix, vstack
-
-from algorithms.classes.features import FeatureMap
-from algorithms.classes.linear import LinearValue, LinearValueClass
-from algorithms.classes.protocols import ValueFunction
-from algorithms.classes.tabular import TabularValue, TabularValueClass
-from algorithms.oracles.functionals import Functional
 
 ExactRow = tuple[list[int], list[Fraction]]
 """Indices and coefficients of a row over z."""

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.kernel import KernelBall, KernelFunction
-from algorithms.classes.protocols import Observations
-from algorithms.oracles.exactness import summation_bound
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.classes.kernel_ball import KernelBall, KernelFunction
+from olivine.algorithms.classes.protocols import Observations
+from olivine.algorithms.oracles.exactness import summation_bound
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.results import LpResult, LpStatus
 
 _BLOCK = 1024
 

@@ -9,7 +9,7 @@ optimum,
 with y_i ≥ 0 at upper limits and ≤ 0 at lower ones. Likewise multipliers with a
 negative bound for c = 0 prove infeasibility. Rounding is added to every bound.
 Only where a certificate falls short of what was asked is the program solved in
-rationals (`solvers.lp`), and that answer is exact.
+rationals (`olivine.solvers.lp`), and that answer is exact.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.oracles.exactness import summation_bound
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.lp_forms import Form, LinearForm, TabularForm, stack
+from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.solvers.array_lp import ArrayLp
+from olivine.solvers.lp import LpSession
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
 from scipy.sparse import csr_matrix, hstack
-
-from algorithms.oracles.exactness import summation_bound
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.lp_forms import Form, LinearForm, TabularForm, stack
-from algorithms.oracles.results import LpResult, LpStatus
-from solvers.array_lp import ArrayLp
-from solvers.lp import LpSession
-from solvers.model import LinearModel
-from solvers.outcome import Status
 
 __all__ = ["LinearForm", "PolyhedralProgram", "TabularForm"]
 

@@ -4,7 +4,7 @@ Given data sets D_j with costs c_j and limits U_j, find a policy whose average
 cost on each is at most U_j + ε_feas, if some policy of Π is within U_j on each.
 
 The definition asks for one policy of Π. For deterministic tabular policies
-that is NP-hard (`reduction.multi_hardness`) although CSC is easy there, so no
+that is NP-hard (`olivine.reduction.multi.hardness`) although CSC is easy there, so no
 implementation over CSC calls can be polynomial, as the paper says of one by
 multiplicative weights (erratum 7). What CSC calls do give is a finite mixture
 of policies of Π. Costs and values are linear in the mixture, so what the
@@ -26,7 +26,7 @@ Infeasible is an answer, and comes with weights λ for which even the best polic
 exceeds the weighted limits. (The deterministic form can be infeasible where a
 mixture exists; then there is no such proof.)
 
->>> from algorithms.classes import TabularPolicyClass
+>>> from olivine.algorithms.classes import TabularPolicyClass
 >>> data = EmpiricalMeasure([0])
 >>> sets = [ClassificationSet(data, [[0, 1]], 0.5),
 ...         ClassificationSet(data, [[1, 0]], 0.5)]
@@ -45,24 +45,23 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-
-from algorithms.classes.protocols import PolicyClass
-from algorithms.classes.tabular import TabularPolicyClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc import csc
-from algorithms.oracles.exactness import check_accuracy
-from algorithms.oracles.ledger import oracle
-from algorithms.oracles.multi_columns import column_generation
-from algorithms.oracles.multi_deterministic import deterministic
-from algorithms.oracles.multi_pricing import CscOracle, Pricing
-from algorithms.oracles.multi_results import (
+from olivine.algorithms.classes.protocols import PolicyClass
+from olivine.algorithms.classes.tabular import TabularPolicyClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.exactness import check_accuracy
+from olivine.algorithms.oracles.ledger import oracle
+from olivine.algorithms.oracles.multi_columns import column_generation
+from olivine.algorithms.oracles.multi_deterministic import deterministic
+from olivine.algorithms.oracles.multi_pricing import CscOracle, Pricing
+from olivine.algorithms.oracles.multi_results import (
     ClassificationSet,
     InfeasibilityCertificate,
     MultiResult,
     MultiStatus,
 )
-from algorithms.oracles.multi_tables import Problem
-from algorithms.oracles.multi_weights import multiplicative_weights, round_bound
+from olivine.algorithms.oracles.multi_tables import Problem
+from olivine.algorithms.oracles.multi_weights import multiplicative_weights, round_bound
 
 __all__ = [
     "METHODS",
@@ -117,7 +116,7 @@ def multi(
     method
         See the module.
     csc_oracle
-        Called as `algorithms.oracles.csc.csc`; it makes the oracle work for any
+        Called as `olivine.algorithms.oracles.csc.csc`; it makes the oracle work for any
         class it works for.
     max_calls
         Limit on CSC calls.

@@ -18,15 +18,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from algorithms.classes.finite import FinitePolicyClass
-from algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from algorithms.oracles.multi_columns import column_generation
-from algorithms.oracles.multi_pricing import Priced, Pricing
-from algorithms.oracles.multi_results import MultiResult, MultiStatus
-from solvers.milp import solve_milp
-from solvers.model import LinearModel, Row, integer_row
-from solvers.outcome import Status
+from olivine.algorithms.classes.finite import FinitePolicyClass
+from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
+from olivine.algorithms.oracles.multi_columns import column_generation
+from olivine.algorithms.oracles.multi_pricing import Priced, Pricing
+from olivine.algorithms.oracles.multi_results import MultiResult, MultiStatus
+from olivine.solvers.milp import solve_milp
+from olivine.solvers.model import LinearModel, Row, integer_row
+from olivine.solvers.outcome import Status
 
 METHOD = "deterministic"
 

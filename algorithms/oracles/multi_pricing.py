@@ -14,18 +14,17 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.mixed import MixedPolicy
-from algorithms.classes.protocols import Policy, PolicyClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.exactness import summation_bound
-from algorithms.oracles.multi_results import (
+from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.protocols import Policy, PolicyClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.exactness import summation_bound
+from olivine.algorithms.oracles.multi_results import (
     InfeasibilityCertificate,
     MultiResult,
     MultiStatus,
 )
-from algorithms.oracles.multi_tables import ExactTables, FloatTables, Problem
-from algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.multi_tables import ExactTables, FloatTables, Problem
+from olivine.algorithms.oracles.results import CscResult
 
 ROUNDING_SHARE = 1 / 64
 """Share of ε_feas that rounding may take before costs are added up exactly."""
@@ -35,7 +34,7 @@ ACCURACY_SHARE = 1 / 8
 
 
 class CscOracle(Protocol):
-    """A CSC oracle, called as `algorithms.oracles.csc.csc` is."""
+    """A CSC oracle, called as `olivine.algorithms.oracles.csc.csc` is."""
 
     def __call__(
         self,

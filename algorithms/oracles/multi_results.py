@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from algorithms.classes.mixed import MixedPolicy
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.functionals import Number
+from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.functionals import Number
 
 
 @dataclass(frozen=True, eq=False)

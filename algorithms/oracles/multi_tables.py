@@ -18,15 +18,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.classes.protocols import PolicyClass
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import check_costs
+from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude
+from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
+from olivine.algorithms.oracles.multi_results import ClassificationSet
 from scipy.sparse import csr_matrix
-
-from algorithms.classes.protocols import PolicyClass
-from algorithms.columns import object_array
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc import check_costs
-from algorithms.oracles.csc_enumerated import largest_group, magnitude
-from algorithms.oracles.exactness import scaled_integers, summation_bound
-from algorithms.oracles.multi_results import ClassificationSet
 
 
 class Problem:

@@ -1,6 +1,6 @@
 """Property tests for multi-data-set oracles: strategies and exact verdicts.
 
-The companion of `algorithms.oracles.testing`; needs Hypothesis (extra
+The companion of `olivine.algorithms.oracles.testing`; needs Hypothesis (extra
 ``test``). Every verdict is in rationals, from all K^S policies of a tabular
 class, by no means that the oracles use.
 """
@@ -14,17 +14,16 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-
-from algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from algorithms.oracles.multi_results import (
+from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
+from olivine.algorithms.oracles.multi_results import (
     ClassificationSet,
     MultiResult,
     MultiStatus,
 )
-from algorithms.oracles.problems import exact_cost
-from algorithms.oracles.testing import measures
-from solvers.lp import solve_lp
-from solvers.model import LinearModel
+from olivine.algorithms.oracles.problems import exact_cost
+from olivine.algorithms.oracles.testing import measures
+from olivine.solvers.lp import solve_lp
+from olivine.solvers.model import LinearModel
 
 __all__ = ["MultiProblem", "multi_problems", "verify_multi"]
 

@@ -19,7 +19,7 @@ section 3.2, after Plotkin, Shmoys and Tardos 1995). With
 rounds the mixture is within ε_feas: `round_bound`. In practice it is much
 earlier, and the run stops when a certificate says so, either way. The mixture
 is one of policies of the class: a single policy of it need not exist, and for
-tabular classes to find one is NP-hard (`reduction.multi_hardness`).
+tabular classes to find one is NP-hard (`olivine.reduction.multi.hardness`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.oracles.multi_pricing import Priced, Pricing
-from algorithms.oracles.multi_results import MultiResult
+from olivine.algorithms.oracles.multi_pricing import Priced, Pricing
+from olivine.algorithms.oracles.multi_results import MultiResult
 
 METHOD = "multiplicative-weights"
 

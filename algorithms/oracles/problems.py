@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import Policy, ValueFunction
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.classes.protocols import Policy, ValueFunction
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.functionals import Constraint, Functional
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class LpProblem:
     n_observations
         |X|.
     objective, constraints, maximise
-        As for `algorithms.oracles.lp.lp`.
+        As for `olivine.algorithms.oracles.lp.lp`.
     """
 
     n_observations: int

@@ -32,22 +32,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.learned import (
+from olivine.algorithms.classes.learned import (
     LearnedPolicy,
     LearnedPolicyClass,
     Learner,
     Predictor,
 )
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.csc_enumerated import (
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc_enumerated import (
     group_costs,
     largest_group,
     magnitude,
     support,
 )
-from algorithms.oracles.exactness import summation_bound
-from algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.exactness import summation_bound
+from olivine.algorithms.oracles.results import CscResult
 
 Features = NDArray[np.float64]
 Costs = NDArray[np.float64]

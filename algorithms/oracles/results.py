@@ -13,7 +13,7 @@ import enum
 from dataclasses import dataclass
 from fractions import Fraction
 
-from algorithms.classes.protocols import Policy, ValueFunction
+from olivine.algorithms.classes.protocols import Policy, ValueFunction
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,13 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.lp import lp
-from algorithms.oracles.lp_enumerated import exact_value
-from algorithms.oracles.problems import (
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.lp import lp
+from olivine.algorithms.oracles.lp_enumerated import exact_value
+from olivine.algorithms.oracles.problems import (
     CscProblem,
     LeastSquaresProblem,
     LpProblem,
@@ -39,7 +38,7 @@ from algorithms.oracles.problems import (
     least_cost,
     least_loss,
 )
-from algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
+from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
 
 __all__ = [
     "Growth",
@@ -245,7 +244,7 @@ def verify_lp(
     value_class
         Default: the tabular class of the problem's size.
     reference
-        An exact answer; default by `algorithms.oracles.lp.lp` in rationals.
+        An exact answer; default by `olivine.algorithms.oracles.lp.lp` in rationals.
     operations
         Bound on the operations reported.
 

@@ -8,9 +8,9 @@
 ==============================  =================================================
 """
 
-from algorithms.two_sample.learner import two_sample
-from algorithms.two_sample.monitors import TwoSampleMonitors
-from algorithms.two_sample.parameters import (
+from olivine.algorithms.two_sample.learner import two_sample
+from olivine.algorithms.two_sample.monitors import TwoSampleMonitors
+from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,

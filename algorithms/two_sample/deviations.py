@@ -27,8 +27,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes import (
+from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     KernelBall,
@@ -37,8 +36,8 @@ from algorithms.classes import (
     TabularValueClass,
     ValueClass,
 )
-from algorithms.two_sample.differences import Differences, Floats, relative
-from algorithms.valor.deviations import largest_value_deviation
+from olivine.algorithms.two_sample.differences import Differences, Floats, relative
+from olivine.algorithms.valor.deviations import largest_value_deviation
 
 _MOST_ROWS = 1024
 """Functions g' that are tried."""

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.finite_truth import FiniteTruth
-from algorithms.events import Path
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Path
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import check_count, check_flag, check_unit
+from olivine.algorithms.learning.parameters import check_count, check_flag, check_unit
 
 TWO_SAMPLE = "two-sample"
 

@@ -23,9 +23,9 @@ What the paper leaves open, and what is done here:
   1e-12. Targets of the regression, r + ĝ(x'), are float64: they move losses by
   less than 1e-15·K.
 
->>> from algorithms.class_choice import make_classes
->>> from algorithms.environments import make
->>> from algorithms.two_sample.parameters import TwoSampleTheoremParameters
+>>> from olivine.algorithms.learning.draw_classes import make_classes
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.two_sample.parameters import TwoSampleTheoremParameters
 >>> rng = np.random.default_rng(0)
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> G, Pi = make_classes(env, "tabular", rng)
@@ -44,22 +44,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.columns import END, object_array
-from algorithms.data import EmpiricalMeasure, pool
-from algorithms.environments.protocol import Environment
-from algorithms.events import Observer, Path, Triple
-from algorithms.exploration import enter, training_set
-from algorithms.metaalg import check_fit, learn
-from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.discrepancy import mean_discrepancy
-from algorithms.oracles.least_squares import least_squares
-from algorithms.oracles.ledger import evaluate, guard
-from algorithms.result import LearningResult
-from algorithms.two_sample.observed_mdp import observed_mdp
-from algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
-from algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.columns import END, object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
+from olivine.algorithms.learning.events import Observer, Path, Triple
+from olivine.algorithms.learning.exploration import enter, training_set
+from olivine.algorithms.learning.metaalg import check_fit, learn
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.discrepancy import mean_discrepancy
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.oracles.ledger import evaluate, guard
+from olivine.algorithms.two_sample.observed_mdp import observed_mdp
+from olivine.algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
+from olivine.algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
 
 _FLOAT_COSTS = Fraction(1, 10**12)
 

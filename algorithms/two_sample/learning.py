@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from algorithms.environments.protocol import require_deterministic
-from algorithms.registry import Algorithm, Task, register
-from algorithms.result import LearningResult
-from algorithms.tasks import (
+from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.environments.protocol import require_deterministic
+from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.tasks import (
     CLASS_SETTINGS,
     classes_of,
     log_sizes,
     monitored,
     problem_of,
 )
-from algorithms.two_sample.learner import two_sample
-from algorithms.two_sample.monitors import TwoSampleMonitors
-from algorithms.two_sample.parameters import (
+from olivine.algorithms.two_sample.learner import two_sample
+from olivine.algorithms.two_sample.monitors import TwoSampleMonitors
+from olivine.algorithms.two_sample.parameters import (
     TWO_SAMPLE,
     TwoSampleParameters,
     TwoSamplePracticalParameters,

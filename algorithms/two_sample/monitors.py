@@ -47,14 +47,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import Iteration, Path
-from algorithms.monitors import review_run
-from algorithms.result import LearningResult, MonitorReport
-from algorithms.two_sample.parameters import TwoSampleParameters
-from algorithms.two_sample.review import Review
-from algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.events import Iteration, Path
+from olivine.algorithms.learning.monitors import review_run
+from olivine.algorithms.learning.result import LearningResult, MonitorReport
+from olivine.algorithms.two_sample.parameters import TwoSampleParameters
+from olivine.algorithms.two_sample.review import Review
+from olivine.algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
 
 
 class TwoSampleMonitors(TwoSampleObserver):

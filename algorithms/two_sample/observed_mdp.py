@@ -6,7 +6,7 @@ emitted by two hidden states it holds. Where one is, both states must have the
 same law of the next observation after each action. (Rewards depend on observation
 and action in every contextual decision process here.)
 
->>> from algorithms.environments import make
+>>> from olivine.algorithms.environments import make
 >>> observed_mdp(make("random-finite", 0)).holds
 True
 >>> observed_mdp(make("lock-gaussian", 0)).holds is None
@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.environments.protocol import Environment, Path
+from olivine.algorithms.environments.protocol import Environment, Path
 
 _MOST_LISTED = 2**12
 

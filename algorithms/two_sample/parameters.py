@@ -34,7 +34,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from algorithms.parameters import (
+from olivine.algorithms.learning.parameters import (
     Number,
     Problem,
     Version,
@@ -43,7 +43,7 @@ from algorithms.parameters import (
     ratio_up,
     rational,
 )
-from algorithms.two_sample.fields import TWO_SAMPLE, TwoSampleParameters
+from olivine.algorithms.two_sample.fields import TWO_SAMPLE, TwoSampleParameters
 
 __all__ = [
     "TWO_SAMPLE",
@@ -67,7 +67,7 @@ class TwoSampleTheoremParameters(TwoSampleParameters):
         ``log_size()`` of the classes.
     algorithm
         Only ``"two-sample"``; there so that the constructor is that of
-        `algorithms.parameters.TheoremParameters`.
+        `olivine.algorithms.learning.parameters.TheoremParameters`.
     version
         ``"theorem"``: corrected; ``"paper"``: as printed.
 

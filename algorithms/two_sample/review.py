@@ -1,33 +1,36 @@
 """One pass through the events of a run: each claim checked against the truth.
 
-The claims are listed in `algorithms.two_sample.monitors`.
+The claims are listed in `olivine.algorithms.two_sample.monitors`.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from algorithms.assumptions import policy_value_completeness
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.finite_truth import FiniteTruth
-from algorithms.environments.protocol import Environment
-from algorithms.events import Iteration, Path
-from algorithms.monitors import Tally
-from algorithms.oracles.discrepancy import mean_discrepancy
-from algorithms.oracles.ledger import reveal
-from algorithms.result import LearningResult, Scope
-from algorithms.two_sample.deviations import (
+from olivine.algorithms.assumptions import policy_value_completeness
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Iteration, Path
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.unlearned import chance_of_unlearned
+from olivine.algorithms.oracles.discrepancy import mean_discrepancy
+from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.two_sample.deviations import (
     Bracket,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from algorithms.two_sample.differences import differences
-from algorithms.two_sample.observed_mdp import observed_mdp
-from algorithms.two_sample.parameters import TwoSampleParameters
-from algorithms.two_sample.steps import Fit, Visit
-from algorithms.unlearned import chance_of_unlearned
-from algorithms.valor.deviations import largest_value_deviation, value_differences
+from olivine.algorithms.two_sample.differences import differences
+from olivine.algorithms.two_sample.observed_mdp import observed_mdp
+from olivine.algorithms.two_sample.parameters import TwoSampleParameters
+from olivine.algorithms.two_sample.steps import Fit, Visit
+from olivine.algorithms.valor.deviations import (
+    largest_value_deviation,
+    value_differences,
+)
 
 _PREMISES = ("event", "oracles", "complete", "markov")
 _LEMMAS = (
@@ -52,7 +55,7 @@ class Review:
     Parameters
     ----------
     environment, value_class, policy_class, parameters, test_class
-        As for `algorithms.two_sample.monitors.TwoSampleMonitors`.
+        As for `olivine.algorithms.two_sample.monitors.TwoSampleMonitors`.
 
     Attributes
     ----------

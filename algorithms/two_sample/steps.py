@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from algorithms.data import EmpiricalMeasure
-from algorithms.events import Observer, Path
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Observer, Path
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@
 ======================  =======================================================
 """
 
-from algorithms.valor.constrained import valor_constrained
-from algorithms.valor.linear_defaults import linear_defaults
-from algorithms.valor.pooled import valor
+from olivine.algorithms.valor.constrained import valor_constrained
+from olivine.algorithms.valor.linear_defaults import linear_defaults
+from olivine.algorithms.valor.pooled import valor
 
 __all__ = ["linear_defaults", "valor", "valor_constrained"]

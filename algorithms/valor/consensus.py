@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from algorithms.classes.protocols import ValueClass
-from algorithms.data import EmpiricalMeasure
-from algorithms.events import EventFailedError, Path, Triple
-from algorithms.oracles.functionals import Constraint, Functional
-from algorithms.oracles.ledger import guard
-from algorithms.oracles.lp import ValueProgram
-from algorithms.oracles.results import LpResult
-from algorithms.parameters import Parameters
+from olivine.algorithms.classes.protocols import ValueClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import EventFailedError, Path, Triple
+from olivine.algorithms.learning.parameters import Parameters
+from olivine.algorithms.oracles.functionals import Constraint, Functional
+from olivine.algorithms.oracles.ledger import guard
+from olivine.algorithms.oracles.lp import ValueProgram
+from olivine.algorithms.oracles.results import LpResult
 
 
 class ConsensusPrograms:

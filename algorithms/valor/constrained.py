@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.environments.protocol import Environment
-from algorithms.events import EventFailedError, Observer
-from algorithms.oracles.multi import ClassificationSet, multi
-from algorithms.parameters import CONSTRAINED, Parameters
-from algorithms.result import LearningResult
-from algorithms.valor.pooled import LocalValues, learn_local_values, pooled_step
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.events import EventFailedError, Observer
+from olivine.algorithms.learning.parameters import CONSTRAINED, Parameters
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.multi import ClassificationSet, multi
+from olivine.algorithms.valor.pooled import LocalValues, learn_local_values, pooled_step
 
 
 def constrained_step(run: LocalValues, level: int) -> Any:

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.finite import FinitePolicyClass, FiniteValueClass
-from algorithms.classes.linear import LinearValueClass
-from algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
-from algorithms.columns import object_array
-from algorithms.data import EmpiricalMeasure
-from algorithms.oracles.functionals import Functional
-from algorithms.oracles.lp import lp
+from olivine.algorithms.classes.finite import FinitePolicyClass, FiniteValueClass
+from olivine.algorithms.classes.linear import LinearValueClass
+from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.functionals import Functional
+from olivine.algorithms.oracles.lp import lp
 
 _ZERO = Fraction(0)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from algorithms.environments.protocol import require_deterministic
-from algorithms.parameters import CONSTRAINED, VALOR
-from algorithms.registry import Algorithm, Task, register
-from algorithms.result import LearningResult
-from algorithms.tasks import (
+from olivine.algorithms.environments.protocol import require_deterministic
+from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR
+from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.tasks import (
     SETTINGS,
     choose_parameters,
     classes_of,
     log_sizes,
     monitored,
 )
-from algorithms.valor.constrained import valor_constrained
-from algorithms.valor.linear_defaults import linear_defaults
-from algorithms.valor.monitors import ValorMonitors
-from algorithms.valor.pooled import valor
+from olivine.algorithms.valor.constrained import valor_constrained
+from olivine.algorithms.valor.linear_defaults import linear_defaults
+from olivine.algorithms.valor.monitors import ValorMonitors
+from olivine.algorithms.valor.pooled import valor
 
 FRESH = {"n_fresh": "fresh trajectories to measure a learned value on"}
 REALIZABILITY = ("policy-realizability", "value-realizability")

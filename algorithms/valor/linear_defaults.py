@@ -20,8 +20,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.environments.protocol import Environment
-from algorithms.parameters import Number, check_unit, ratio_up, rational
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.parameters import (
+    Number,
+    check_unit,
+    ratio_up,
+    rational,
+)
 
 
 def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:

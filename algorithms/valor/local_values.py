@@ -28,18 +28,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.columns import group_sums
-from algorithms.data import EmpiricalMeasure
-from algorithms.environments.protocol import Environment
-from algorithms.events import ConsensusTest, Observer, Path, Triple
-from algorithms.exploration import enter, training_set
-from algorithms.oracles.csc import csc, importance_costs
-from algorithms.oracles.ledger import guard, reveal
-from algorithms.oracles.results import CscResult
-from algorithms.parameters import Parameters
-from algorithms.valor.consensus import ConsensusPrograms
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.columns import group_sums
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import ConsensusTest, Observer, Path, Triple
+from olivine.algorithms.learning.exploration import enter, training_set
+from olivine.algorithms.learning.parameters import Parameters
+from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.ledger import guard, reveal
+from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.valor.consensus import ConsensusPrograms
 
 PolicyStep = Callable[["LocalValues", int], Any]
 """Line 4 of polvalfun: π̂_h from the data sets of level h."""

@@ -5,10 +5,10 @@ each level is found by cost-sensitive classification on all data sets of the lev
 together, deployed, and where it falls short of the value learned, its own
 trajectories are explored.
 
->>> from algorithms.classes import (PolicyClassByLevel, TabularPolicyClass,
+>>> from olivine.algorithms.classes import (PolicyClassByLevel, TabularPolicyClass,
 ...                                 TabularValueClass, ValueClassByLevel)
->>> from algorithms.environments import make
->>> from algorithms.parameters import TheoremParameters
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.learning.parameters import TheoremParameters
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> sizes = [env.space(h).n_codes for h in (1, 2)]
 >>> G = ValueClassByLevel([TabularValueClass(n) for n in sizes])
@@ -25,16 +25,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from algorithms.classes.protocols import PolicyClass, ValueClass
-from algorithms.data import pool
-from algorithms.environments.protocol import Environment
-from algorithms.events import Observer
-from algorithms.metaalg import check_fit, learn
-from algorithms.oracles.csc import csc
-from algorithms.parameters import Parameters
-from algorithms.result import LearningResult
-from algorithms.valor.local_values import LocalValues, PolicyStep
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import pool
+from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.metaalg import check_fit, learn
+from olivine.algorithms.learning.parameters import Parameters
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.valor.local_values import LocalValues, PolicyStep
 
 __all__ = ["LocalValues", "learn_local_values", "pooled_step", "valor"]
 

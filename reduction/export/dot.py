@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-
-from solvers.files import write_text
+from olivine.solvers.files import write_text
 
 
 def generate_dot(graph: nx.DiGraph[Any]) -> Iterator[str]:
@@ -24,7 +23,7 @@ def generate_dot(graph: nx.DiGraph[Any]) -> Iterator[str]:
     Parameters
     ----------
     graph
-        A graph with the conventions of `reduction.graph`.
+        A graph with the conventions of `olivine.reduction.family.graph`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Graphs of MDPs as GraphML, for tools such as Gephi, yEd and igraph.
 
 GraphML knows strings, booleans and numbers; Fractions are written as strings
-(see `reduction.export.rationals`). Node names are strings in GraphML: a graph
+(see `olivine.reduction.export.rationals`). Node names are strings in GraphML: a graph
 whose nodes are integers comes back with their digits as names. Attributes that
 are empty strings are lost on reading (networkx's reader drops them).
 """
@@ -18,14 +18,13 @@ from xml.etree.ElementTree import ParseError
 from xml.sax.saxutils import escape, quoteattr
 
 import networkx as nx
-
-from reduction.export.rationals import (
+from olivine.reduction.export.rationals import (
     EDGE_RATIONALS,
     GRAPH_RATIONALS,
     NODE_RATIONALS,
     decode,
 )
-from solvers.files import write_text
+from olivine.solvers.files import write_text
 
 
 def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:

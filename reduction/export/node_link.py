@@ -3,7 +3,7 @@
 One JSON object with ``directed``, ``multigraph``, ``graph``, ``nodes`` and
 ``edges``; networkx called the last ``links`` before version 3.4, which is read
 too. Written a node or an edge a line, so that files can be compared line by
-line. Fractions are strings (see `reduction.export.rationals`).
+line. Fractions are strings (see `olivine.reduction.export.rationals`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-
-from reduction.export.rationals import (
+from olivine.reduction.export.rationals import (
     EDGE_RATIONALS,
     GRAPH_RATIONALS,
     NODE_RATIONALS,
     decode,
     encode,
 )
-from solvers.files import write_text
+from olivine.solvers.files import write_text
 
 
 def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from algorithms.mdp import TabularMDP
-from reduction.export.identifiers import identifiers
-from solvers.files import write_text
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.reduction.export.identifiers import identifiers
+from olivine.solvers.files import write_text
 
 KEYWORDS = frozenset(
     """

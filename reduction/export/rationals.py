@@ -1,8 +1,8 @@
 """Exact numbers of a graph as text: "1/3" in files, Fraction in memory.
 
 Neither JSON nor GraphML knows rationals. Only the attributes that
-`reduction.graph` defines as rationals are converted, so that a user's own
-attribute that happens to read "1/2" stays a string.
+`olivine.reduction.family.graph` defines as rationals are converted, so that a user's
+own attribute that happens to read "1/2" stays a string.
 """
 
 from __future__ import annotations

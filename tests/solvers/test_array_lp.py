@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.solvers.array_lp import ArrayLp
+from olivine.solvers.lp import LpSession
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
 from scipy.sparse import csr_matrix
-
-from solvers.array_lp import ArrayLp
-from solvers.lp import LpSession
-from solvers.model import LinearModel
-from solvers.outcome import Status
 
 entries = st.integers(-4, 4)
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.solvers.branch_and_bound import branch_and_bound
+from olivine.solvers.milp import confirm, solve_milp
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
+from olivine.solvers.scaled_milp import has_long_rows, propose, solve_scaled_milp
 
-from solvers.branch_and_bound import branch_and_bound
-from solvers.milp import confirm, solve_milp
-from solvers.model import LinearModel
-from solvers.outcome import Status
-from solvers.scaled_milp import has_long_rows, propose, solve_scaled_milp
 from tests.support.linear import brute_force_milp, linear_models
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from solvers import child
-from solvers.child import run_in_child
+from olivine.solvers import child
+from olivine.solvers.child import run_in_child
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
 MIB = 2**20
@@ -260,8 +259,7 @@ def test_interrupt_kills_the_child(tmp_path):
 
 SCRIPT = """
 import atexit, os, sys, time
-sys.path.insert(0, {root!r})
-from solvers.child import run_in_child
+from olivine.solvers.child import run_in_child
 
 def child():
     print("printed by the child", flush=True)
@@ -277,7 +275,7 @@ print(result.status)
 
 
 def run_script(action, **options):
-    code = SCRIPT.format(root=str(Path(child.__file__).parents[1]), action=action)
+    code = SCRIPT.format(action=action)
     return subprocess.Popen(
         [sys.executable, "-c", code], text=True, stdout=subprocess.PIPE, **options
     )
@@ -290,10 +288,9 @@ def test_output_and_exit_handlers_happen_once():
 
 
 def test_streams_may_be_closed():
-    code = textwrap.dedent(f"""
+    code = textwrap.dedent("""
         import os, sys
-        sys.path.insert(0, {str(Path(child.__file__).parents[1])!r})
-        from solvers.child import run_in_child
+        from olivine.solvers.child import run_in_child
         for descriptor in (0, 1, 2):
             os.close(descriptor)
         sys.stdout = sys.stderr = sys.stdin = None

@@ -9,12 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from olivine.solvers import program_files, pulp_adapter
+from olivine.solvers.integer_form import integer_form
+from olivine.solvers.milp import (
+    available_engines,
+    read_optimum,
+    to_pulp,
+    write_lp,
+    write_mps,
+)
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
 
-from solvers import program_files, pulp_adapter
-from solvers.integer_form import integer_form
-from solvers.milp import available_engines, read_optimum, to_pulp, write_lp, write_mps
-from solvers.model import LinearModel
-from solvers.outcome import Status
 from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.solvers import child, maxsat
+from olivine.solvers.child import ChildResult
+from olivine.solvers.clauses import Clauses
+from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.outcome import SatStatus
 
-from reduction.dimacs import read_dimacs
-from solvers import child, maxsat
-from solvers.child import ChildResult
-from solvers.clauses import Clauses
-from solvers.maxsat import solve_maxsat
-from solvers.outcome import SatStatus
 from tests.support.cases import case_parameters
 from tests.support.formulas import clauses as clause_strategy
 

@@ -14,14 +14,14 @@ import pulp
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from olivine.solvers import highs as highs_module
+from olivine.solvers.child import run_in_child
+from olivine.solvers.integer_form import integer_form
+from olivine.solvers.milp import available_engines, confirm, solve_milp, to_pulp
+from olivine.solvers.model import LinearModel
+from olivine.solvers.objective import scaled_objective
+from olivine.solvers.outcome import LinearOutcome, Status
 
-from solvers import highs as highs_module
-from solvers.child import run_in_child
-from solvers.integer_form import integer_form
-from solvers.milp import available_engines, confirm, solve_milp, to_pulp
-from solvers.model import LinearModel
-from solvers.objective import scaled_objective
-from solvers.outcome import LinearOutcome, Status
 from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models, vertices
 
@@ -163,8 +163,8 @@ def test_numbers_that_no_engine_holds_are_unknown():
 
 QUIET = """
 import sys
-from solvers.milp import solve_milp
-from solvers.model import LinearModel
+from olivine.solvers.milp import solve_milp
+from olivine.solvers.model import LinearModel
 model = LinearModel()
 model.add_variable("x", 0, 1, integer=True)
 model.set_objective([0], [1], maximise=True)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import highspy
 import pytest
+from olivine.solvers import highs as highs_module
+from olivine.solvers import pulp_adapter
+from olivine.solvers.child import run_in_child
+from olivine.solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable
+from olivine.solvers.milp import available_engines, confirm, solve_milp
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import Status
 
-from solvers import highs as highs_module
-from solvers import pulp_adapter
-from solvers.child import run_in_child
-from solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable
-from solvers.milp import available_engines, confirm, solve_milp
-from solvers.model import LinearModel
-from solvers.outcome import Status
 from tests.support.integer_programs import small_knapsack
 
 needs_cbc = pytest.mark.skipif(

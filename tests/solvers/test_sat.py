@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.solvers import child, sat
+from olivine.solvers.child import ChildResult
+from olivine.solvers.outcome import SatStatus
+from olivine.solvers.proof import check_drat
+from olivine.solvers.sat import Clauses, engines, satisfied, solve_sat
 
-from reduction.dimacs import read_dimacs
-from solvers import child, sat
-from solvers.child import ChildResult
-from solvers.outcome import SatStatus
-from solvers.proof import check_drat
-from solvers.sat import Clauses, engines, satisfied, solve_sat
 from tests.support.cases import case_parameters
 
 SAT, UNSAT, UNKNOWN = (

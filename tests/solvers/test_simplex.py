@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from olivine.solvers import simplex
+from olivine.solvers.duality import dual_bound, refutes
+from olivine.solvers.model import LinearModel
+from olivine.solvers.sparse_systems import factorise
 
-from solvers import simplex
-from solvers.duality import dual_bound, refutes
-from solvers.model import LinearModel
-from solvers.rational import factorise
 from tests.support.linear import (
     brute_force_lp,
     linear_models,

@@ -1,12 +1,7 @@
 """Runs of the baselines, for their tests."""
 
-from algorithms.baselines import (
-    backup,
-    fqi,
-    practical_parameters,
-    psdp,
-)
-from algorithms.baselines.observing import BaselineObserver
+from olivine.algorithms.baselines import backup, fqi, practical_parameters, psdp
+from olivine.algorithms.baselines.observing import BaselineObserver
 
 
 def run(name, env, values, policies, parameters, rng, observers=()):

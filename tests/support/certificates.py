@@ -11,11 +11,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from reduction import checker
-from reduction.certificate import Certificate, as_checked, make_certificate
-from reduction.instance import Instance
-from reduction.members import best_member
-from reduction.optimum import optimum
+from olivine.reduction.certificate import checker
+from olivine.reduction.certificate.certificate import (
+    Certificate,
+    as_checked,
+    make_certificate,
+)
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.verify.members import best_member
+
 from tests.support.families import best_assignments
 
 Path = tuple[Any, ...]

@@ -7,9 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from olivine.cli.main import app
 from typer.testing import CliRunner
-
-from olivine.cli import app
 
 CASES = Path(__file__).parent.parent / "cases"
 ROOT = Path(__file__).parent.parent.parent
@@ -44,7 +43,7 @@ def olivine(*arguments, stdin: bytes | None = None) -> Done:
 
 def run_olivine(*arguments, stdin: bytes = b"", **options) -> Done:
     """Run a verb in a process of its own."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    environment = os.environ | options.pop("env", {})
     done = subprocess.run(
         [sys.executable, "-m", "olivine", *map(str, arguments)],
         input=stdin,

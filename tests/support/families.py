@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-
-from reduction.family import Family, Variant
-from reduction.formula import Formula
-from reduction.three_sat import ThreeSat
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.three_sat import ThreeSat
 
 VARIANTS = tuple(Variant)
 # Every sign pattern on three variables: each assignment leaves one unsatisfied.

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from reduction.formula import MAX_WEIGHT, Formula
+from olivine.reduction.formula.formula import MAX_WEIGHT, Formula
 
 
 def literals(n_variables: int) -> st.SearchStrategy[int]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from hypothesis import strategies as st
-
-from solvers.model import LinearModel
+from olivine.solvers.model import LinearModel
 
 SENSES = ("<=", ">=", "==")
 

@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 
 from hypothesis import strategies as st
+from olivine.algorithms.olive.enumeration import enumerate_policies, policy_choices
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula
 
-from algorithms.olive.enumeration import enumerate_policies, policy_choices
-from reduction.family import Family, Variant
-from reduction.formula import Formula
 from tests.support.families import VARIANTS, penalties
 from tests.support.formulas import clauses
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from algorithms.distribution import Distribution
-from algorithms.mdp import TabularMDP
-from algorithms.olive.program import OliveProgram
-from reduction.family import Family, Variant
-from reduction.run_functions import QFunction, q_functions
-from reduction.run_schedule import Move
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.run.functions import QFunction, q_functions
+from olivine.reduction.run.schedule import Move
 
 
 def replayed(

@@ -6,11 +6,10 @@ import itertools
 from fractions import Fraction
 
 from hypothesis import strategies as st
-
-from algorithms.distribution import Distribution
-from algorithms.mdp import TabularMDP
-from algorithms.olive.program import OliveProgram
-from algorithms.pair import Pair
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.program import OliveProgram
 
 REWARDS = [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(-1, 4)]
 

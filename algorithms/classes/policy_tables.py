@@ -1,0 +1,162 @@
+"""Policies over finitely many observations as exact integer tables.
+
+An environment with finite observations turns every policy, deterministic or a
+mixture, into rows of integer weights: action a has probability
+``weights[x, a] / totals[x]``, exactly. A non-stationary policy is a sequence of
+policies, one a level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.mixed import (
+    MixedPolicy,
+    action_probabilities,
+    sample_actions,
+)
+
+
+def action_weights(
+    policy: Any, observations: NDArray[Any], n_actions: int
+) -> NDArray[Any]:
+    """Integer action weights of a policy, or of an action rule.
+
+    Parameters
+    ----------
+    policy
+        ``"uniform"``, an action, or a policy (deterministic or randomised).
+    observations
+        n observations.
+    n_actions
+        K.
+
+    Returns
+    -------
+    Shape (n, K), non-negative integers, int64 or Python integers (object); the
+    probability of an action is its weight over the row's sum. Those of a
+    `MixedPolicy` are exact; a policy that returns float probabilities stands
+    for those floats, normalised.
+
+    Raises
+    ------
+    ValueError
+        For an unknown action or rule, or probabilities that are negative or
+        do not sum to 1 within 1e-9.
+    """
+    n = len(observations)
+    if isinstance(policy, str):
+        return np.ones((n, check_rule(policy, n_actions)), dtype=np.int64)
+    if isinstance(policy, (int, np.integer)):
+        weights = np.zeros((n, n_actions), dtype=np.int64)
+        weights[:, check_action(int(policy), n_actions)] = 1
+        return weights
+    if isinstance(policy, MixedPolicy):
+        return _mixture_weights(policy, observations, n_actions)
+    chances = action_probabilities(policy, observations, n_actions)
+    check_chances(chances)
+    if np.isin(chances, (0.0, 1.0)).all():
+        return np.asarray(chances, dtype=np.int64)
+    return _float_weights(chances)
+
+
+def choose_actions(
+    rule: Any, observations: NDArray[Any], n_actions: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw one action for each observation.
+
+    Parameters
+    ----------
+    rule
+        ``"uniform"``, an action, or a policy (deterministic or randomised).
+    observations
+        n observations.
+    n_actions
+        K.
+
+    Returns
+    -------
+    int64, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        As `action_weights`.
+    """
+    n = len(observations)
+    if isinstance(rule, str):
+        return rng.integers(check_rule(rule, n_actions), size=n)
+    if isinstance(rule, (int, np.integer)):
+        return np.full(n, check_action(int(rule), n_actions))
+    found = np.asarray(rule(observations))
+    if found.shape == (n,) and np.issubdtype(found.dtype, np.integer):
+        if n:
+            check_action(int(found.min()), n_actions, "policy: action")
+            check_action(int(found.max()), n_actions, "policy: action")
+        return found.astype(np.int64, copy=False)
+    chances = action_probabilities(lambda _: found, observations, n_actions)
+    check_chances(chances)
+    return sample_actions(chances, rng)
+
+
+def check_rule(rule: str, n_actions: int) -> int:
+    """Return the number of actions of the only named rule, or raise ValueError."""
+    if rule != "uniform":
+        raise ValueError(f"action: unknown rule {rule!r} (there is 'uniform')")
+    return n_actions
+
+
+def check_action(action: int, n_actions: int, name: str = "action") -> int:
+    """Return the action, or raise ValueError if it is not in 0..K-1."""
+    if not 0 <= action < n_actions:
+        raise ValueError(f"{name}: {action} is not in 0..{n_actions - 1}")
+    return action
+
+
+def check_chances(chances: NDArray[np.float64]) -> None:
+    """Refuse rows that are no probabilities with a ValueError."""
+    good = (chances >= 0).all(axis=1) & (np.abs(chances.sum(axis=1) - 1) <= 1e-9)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(
+            f"policy, row {row}: {chances[row].tolist()} are no probabilities"
+        )
+
+
+def check_policies(policies: Sequence[Any], horizon: int) -> Sequence[Any]:
+    """Return policies, one for each of ``horizon`` levels at least.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer.
+    """
+    if len(policies) < horizon:
+        raise ValueError(f"policies: {len(policies)} for {horizon} levels")
+    return policies
+
+
+def _mixture_weights(
+    policy: MixedPolicy, observations: NDArray[Any], n_actions: int
+) -> NDArray[Any]:
+    scale = math.lcm(*(w.denominator for w in policy.weights))
+    parts = [int(w * scale) for w in policy.weights]
+    weights = np.zeros((len(observations), n_actions), dtype=object)
+    for member, part in zip(policy.members, parts, strict=True):
+        chosen = action_probabilities(member, observations, n_actions)
+        weights += chosen.astype(np.int64).astype(object) * part
+    return weights if scale > 2**40 else weights.astype(np.int64)
+
+
+def _float_weights(chances: NDArray[np.float64]) -> NDArray[Any]:
+    weights = np.zeros(chances.shape, dtype=object)
+    for row, values in enumerate(chances.tolist()):
+        exact = [Fraction(v) for v in values]
+        scale = math.lcm(*(v.denominator for v in exact))
+        weights[row] = [int(v * scale) for v in exact]
+    return weights

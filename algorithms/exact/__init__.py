@@ -1,0 +1,1 @@
+"""Exact numbers and weighted data: what every algorithm counts with."""

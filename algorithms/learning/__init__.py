@@ -1,0 +1,1 @@
+"""What the learning algorithms share: parameters, events, monitors, runs."""

@@ -1,0 +1,319 @@
+"""Realizable classes for an environment: tabular, finite or linear.
+
+Whoever sets up an experiment knows the truth, so a finite class can be made to
+hold g* and π*. A handful of random functions is told apart by a first data set
+and tests nothing; the finite classes here are *products* over the hidden states
+of a level: each state has a few local functions to choose from, the right one
+among them, and what is learned about one state says nothing about the others.
+Where observations are features, members are functions of the hidden state that
+the true decoder reads off them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    LinearPolicyClass,
+    LinearValueClass,
+    PolicyClassByLevel,
+    TabularPolicyClass,
+    TabularValueClass,
+    ValueClassByLevel,
+)
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.learning.parameters import check_count
+
+Kind = Literal["tabular", "finite", "linear"]
+KINDS: tuple[Kind, ...] = ("tabular", "finite", "linear")
+
+MOST_MEMBERS = 1_000_000
+"""Most members of a finite class: they are listed."""
+
+Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
+
+
+def make_classes(
+    environment: Environment,
+    kind: Kind,
+    rng: np.random.Generator,
+    *,
+    size: int = 128,
+    bound: float | None = None,
+) -> Pair:
+    """Make G and Π for an environment, by level.
+
+    Parameters
+    ----------
+    environment
+        Finite observations for ``tabular``; features, of codes or as
+        observations, for ``linear``; either for ``finite``.
+    kind
+        Which classes.
+    rng
+        Draws the other members of finite classes.
+    size
+        Most members of a finite class of a level, up to 10^6 (at least 2 local
+        functions a state are taken nevertheless).
+    bound
+        Largest |θ_i| of linear value functions. None: 4 where codes have features; 1
+        where observations are features, which is enough for the locks, whose
+        states' mean features are orthonormal. There values are not clipped: with
+        noise only averages over a state's observations can be right.
+
+    Raises
+    ------
+    ValueError
+        If the kind does not go with the environment.
+    """
+    if isinstance(bound, bool) or not isinstance(bound, int | float | None):
+        raise ValueError(f"bound: {bound!r} is no number")
+    if kind == "tabular":
+        return _tabular(environment)
+    if kind == "linear":
+        return _linear(environment, bound)
+    if kind != "finite":
+        raise ValueError(f"classes: {kind!r} is none of {', '.join(KINDS)}")
+    check_size(size)
+    values, policies = [], []
+    for h in range(1, environment.horizon + 1):
+        if not environment.space(h).is_finite:
+            values.append(_decoded_values(environment, h, size, rng))
+            policies.append(_decoded_policies(environment, h, size, rng))
+            continue
+        groups = state_groups(environment, h)
+        values.append(_product_values(environment, h, groups, size, rng))
+        policies.append(_product_policies(environment, h, groups, size, rng))
+    return ValueClassByLevel(values), PolicyClassByLevel(policies)
+
+
+def check_size(size: Any) -> None:
+    """Refuse what is no size of a class that is listed with a ValueError."""
+    check_count("size", size)
+    if size > MOST_MEMBERS:
+        raise ValueError(f"size: {size} is not in 1..{MOST_MEMBERS}")
+
+
+def state_groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:
+    """Codes that each reachable hidden state of a level emits.
+
+    Codes of unreachable states are left out. Dynamics must be deterministic.
+    """
+    truth = environment.truth
+    paths: dict[int, tuple[int, ...]] = {truth.state(()): ()}
+    for h in range(1, level):
+        ahead: dict[int, tuple[int, ...]] = {}
+        for state, path in paths.items():
+            for a in range(environment.n_actions):
+                ahead.setdefault(truth.successor(h, state, a), (*path, a))
+        paths = ahead
+    groups = []
+    for _, path in sorted(paths.items()):
+        chances = truth.observation_probabilities(path)
+        groups.append(np.flatnonzero(chances > 0).astype(np.int64))
+    return groups
+
+
+def _codes(environment: Environment, level: int, kind: str) -> int:
+    codes = environment.space(level).n_codes
+    if codes is None:
+        raise ValueError(
+            f"classes: {kind} needs finitely many observations, but those of "
+            f"{environment.name!r} are features (take linear)"
+        )
+    return codes
+
+
+def _tabular(environment: Environment) -> Pair:
+    levels = range(1, environment.horizon + 1)
+    codes = [_codes(environment, h, "tabular") for h in levels]
+    k = environment.n_actions
+    return (
+        ValueClassByLevel([TabularValueClass(n) for n in codes]),
+        PolicyClassByLevel([TabularPolicyClass(n, k) for n in codes]),
+    )
+
+
+def _linear(environment: Environment, bound: float | None) -> Pair:
+    values, policies = [], []
+    for h in range(1, environment.horizon + 1):
+        source: Any = environment.space(h).dimension
+        listed = source is None
+        if listed:
+            if environment.features is None:
+                raise ValueError(
+                    f"classes: linear needs features, {environment.name!r} has none"
+                )
+            source = environment.features[h - 1]
+        largest = bound if bound is not None else 4.0 if listed else 1.0
+        values.append(LinearValueClass(source, bound=largest, clipped=listed))
+        policies.append(LinearPolicyClass(source, environment.n_actions))
+    return ValueClassByLevel(values), PolicyClassByLevel(policies)
+
+
+def _local_count(groups: Sequence[Any], size: int) -> int:
+    """Largest c ≥ 2 with c^(number of states) ≤ size."""
+    count = 2
+    while (count + 1) ** len(groups) <= size:
+        count += 1
+    return count
+
+
+def _product_values(
+    environment: Environment,
+    level: int,
+    groups: Sequence[NDArray[np.int64]],
+    size: int,
+    rng: np.random.Generator,
+) -> FiniteValueClass:
+    count = _local_count(groups, size)
+    right = environment.truth.values(level)
+    choices = []
+    for codes in groups:
+        others = [
+            object_array([int(v) for v in row])
+            for row in rng.integers(0, 2, (1, len(codes)))
+        ]
+        floats = rng.random((count - 2, len(codes)))
+        choices.append([right[codes], *others, *floats.astype(object)])
+    members = []
+    for chosen in itertools.product(*choices):
+        table = np.zeros(len(right), dtype=object)
+        for codes, local in zip(groups, chosen, strict=True):
+            table[codes] = local
+        members.append(table)
+    order = rng.permutation(len(members))
+    return FiniteValueClass(np.stack([members[i] for i in order]))
+
+
+def _product_policies(
+    environment: Environment,
+    level: int,
+    groups: Sequence[NDArray[np.int64]],
+    size: int,
+    rng: np.random.Generator,
+) -> FinitePolicyClass:
+    count, k = _local_count(groups, size), environment.n_actions
+    right = environment.truth.policy(level)
+    choices = []
+    for codes in groups:
+        others = rng.integers(0, k, (count - 1, len(codes)))
+        choices.append([right[codes], *others])
+    members = []
+    for chosen in itertools.product(*choices):
+        table = np.zeros(len(right), dtype=np.int64)
+        for codes, local in zip(groups, chosen, strict=True):
+            table[codes] = local
+        members.append(table)
+    order = rng.permutation(len(members))
+    return FinitePolicyClass(np.stack([members[i] for i in order]), k)
+
+
+Decoder = Callable[[Any], NDArray[np.int64]]
+
+
+class DecodedValueClass(FiniteValueClass):
+    """Finitely many functions of a decoded state.
+
+    Parameters
+    ----------
+    table
+        Values in [0, 1], shape (members, states).
+    decode
+        Maps observations to states.
+    """
+
+    def __init__(self, table: NDArray[np.float64], decode: Decoder) -> None:
+        super().__init__([_Decoded(row, decode) for row in table])
+        self._rows, self._decode = table, decode
+
+    def evaluate_all(
+        self, observations: Any, start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Results of members, shape (members, n): observations decoded once."""
+        return self._rows[start:stop, self._decode(self.admit(observations))]
+
+
+class DecodedPolicyClass(FinitePolicyClass):
+    """Finitely many policies on a decoded state; as `DecodedValueClass`."""
+
+    def __init__(
+        self, table: NDArray[np.int64], decode: Decoder, n_actions: int
+    ) -> None:
+        super().__init__([_Decoded(row, decode) for row in table], n_actions)
+        self._rows, self._decode = table, decode
+
+    def evaluate_all(
+        self, observations: Any, start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Results of members, shape (members, n): observations decoded once."""
+        return self._rows[start:stop, self._decode(self.admit(observations))]
+
+
+class _Decoded:
+    def __init__(self, table: NDArray[Any], decode: Decoder) -> None:
+        self._table, self._decode = table, decode
+
+    def __call__(self, observations: Any, /) -> NDArray[Any]:
+        return self._table[self._decode(observations)]
+
+
+def _decoder(environment: Environment, level: int) -> Decoder:
+    emission = getattr(environment.truth, "emission", None)
+    if emission is None:
+        raise ValueError(f"classes: {environment.name!r} has no decoder for finite")
+    return lambda observations: np.asarray(emission.decode(level, observations))
+
+
+def _decoded_values(
+    environment: Environment, level: int, size: int, rng: np.random.Generator
+) -> FiniteValueClass:
+    """Product over the hidden states: V*(s), and a grid from 0 to 1."""
+    truth = environment.truth
+    states = range(truth.n_states(level))
+    count = _local_count(states, size)
+    grid = np.linspace(0, 1, count - 1) if count > 2 else [1.0]
+    choices = []
+    for s in states:
+        right = float(truth.state_value(level, s))
+        choices.append([right, *grid])
+    table = np.array(list(itertools.product(*choices)), dtype=np.float64)
+    return DecodedValueClass(rng.permutation(table), _decoder(environment, level))
+
+
+def _decoded_policies(
+    environment: Environment, level: int, size: int, rng: np.random.Generator
+) -> FinitePolicyClass:
+    """Every map from states to actions, or a product with π* of at most `size`."""
+    truth, k = environment.truth, environment.n_actions
+    states = range(truth.n_states(level))
+    count = min(k, _local_count(states, size))
+    choices = []
+    for right in _state_actions(environment, level):
+        others = rng.permutation(np.delete(np.arange(k), right))[: count - 1]
+        choices.append([right, *others.tolist()])
+    table = np.array(list(itertools.product(*choices)), dtype=np.int64)
+    shuffled = rng.permutation(table)
+    return DecodedPolicyClass(shuffled, _decoder(environment, level), k)
+
+
+def _state_actions(environment: Environment, level: int) -> list[int]:
+    """Give the first optimal action of each hidden state."""
+    model = environment.truth.model  # type: ignore[attr-defined]
+    truth = environment.truth
+    rewards = model.level(level).mean_rewards / model.unit
+    best = []
+    for s in range(truth.n_states(level)):
+        gains = [
+            rewards[s, a] + truth.state_value(level + 1, truth.successor(level, s, a))
+            for a in range(environment.n_actions)
+        ]
+        best.append(gains.index(max(gains)))
+    return best

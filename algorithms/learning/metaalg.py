@@ -1,0 +1,291 @@
+"""MetaAlg (paper, Algorithm 1): explore, optimise, deploy, explore on demand.
+
+The outer loop of VALOR, of its form with a constrained policy step, and of the
+two-sample algorithm. It knows nothing of states, data sets or classes: what it
+explores with and where policies come from is handed in.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.learning.events import (
+    EventFailedError,
+    Iteration,
+    Observer,
+    Path,
+)
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.oracles.ledger import Ledger, reveal
+
+_MOST_LISTED = 20_000_000
+"""Actions of explored paths that are listed at a time."""
+
+Explore = Callable[[Path], object]
+"""dfslearn at a path."""
+
+Optimise = Callable[[], tuple[Sequence[Any], Fraction]]
+"""Polvalfun: one policy a level, and V̂*."""
+
+
+class Deployment(Protocol):
+    """What the loop asks of an algorithm's parameters, as in `Parameters`."""
+
+    @property
+    def eps(self) -> Fraction:
+        """ε."""
+
+    @property
+    def n_exp(self) -> int:
+        """Trajectories explored after a rejected iteration."""
+
+    @property
+    def n_eval(self) -> int:
+        """Trajectories that evaluate a policy."""
+
+    @property
+    def iterations(self) -> int:
+        """Most iterations."""
+
+    @property
+    def repeat_paths(self) -> bool:
+        """Whether paths explored on demand before are explored again."""
+
+
+class Constants(Deployment, Protocol):
+    """Parameters that can be told of in a result."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """All of them, as plain values."""
+
+
+class Sizes(Protocol):
+    """What `check_fit` compares with the environment."""
+
+    @property
+    def M(self) -> int:  # noqa: N802
+        """Bound on the hidden states of a level."""
+
+    @property
+    def K(self) -> int:  # noqa: N802
+        """Actions."""
+
+    @property
+    def H(self) -> int:  # noqa: N802
+        """Levels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How MetaAlg ended.
+
+    Attributes
+    ----------
+    succeeded
+        Whether a policy passed the test.
+    policies
+        The policy returned, or the last one tried; None if there was none.
+    estimate
+        V̂ that belongs to it.
+    iterations
+        Iterations done.
+    reason
+        For a failure: why.
+    event_failed
+        Whether it ended by `EventFailedError`.
+    """
+
+    succeeded: bool
+    policies: tuple[Any, ...] | None
+    estimate: Fraction | None
+    iterations: int
+    reason: str = ""
+    event_failed: bool = False
+
+
+def check_fit(
+    environment: Environment,
+    parameters: Sizes,
+    value_class: ValueClass | None,
+    policy_class: PolicyClass,
+    algorithm: str,
+) -> None:
+    """Refuse an environment that the parameters or classes do not fit.
+
+    Raises
+    ------
+    ValueError
+        For stochastic dynamics; for H or K that differ from the environment's;
+        for M below its hidden states a level; for classes of another K or H.
+    """
+    require_deterministic(environment, algorithm)
+    facts = {"H": environment.horizon, "K": environment.n_actions}
+    for name, true in facts.items():
+        given = getattr(parameters, name)
+        if given != true:
+            raise ValueError(f"{name}: {given}, but the environment has {name}={true}")
+    if environment.max_states > parameters.M:
+        raise ValueError(
+            f"M: {parameters.M} is too small, the environment has levels of "
+            f"{environment.max_states} hidden states"
+        )
+    if policy_class.n_actions != environment.n_actions:
+        raise ValueError(
+            f"policy_class: {policy_class.n_actions} actions, but K = "
+            f"{environment.n_actions}"
+        )
+    for name, given_class in (("value", value_class), ("policy", policy_class)):
+        levels = getattr(given_class, "horizon", environment.horizon)
+        if levels != environment.horizon:
+            raise ValueError(
+                f"{name}_class: {levels} levels, but H = {environment.horizon}"
+            )
+
+
+def _check_memory(environment: Environment, parameters: Deployment) -> None:
+    """Refuse before the run what the environment could not list in its midst."""
+    if parameters.n_exp * environment.horizon > _MOST_LISTED:
+        raise ValueError(
+            f"n_exp: {_short(parameters.n_exp)} paths of {environment.horizon} actions "
+            "are explored one by one, but at most "
+            f"{_MOST_LISTED // environment.horizon} of them fit into memory; take a "
+            "larger epsilon, or practical parameters"
+        )
+
+
+def _short(number: int) -> str:
+    """Write an integer of any size briefly.
+
+    >>> _short(123), _short(45 * 10**400)
+    ('123', 'about 10^401')
+    """
+    if number < 10**9:
+        return str(number)
+    return f"about 10^{int(number.bit_length() * math.log10(2))}"
+
+
+def learn(
+    name: str,
+    environment: Environment,
+    parameters: Constants,
+    rng: np.random.Generator,
+    *,
+    explore: Explore,
+    optimise: Optimise,
+    learned: Callable[[], Iterable[int]],
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run Algorithm 1 and give what came out, counted.
+
+    Parameters
+    ----------
+    name
+        Of the algorithm that explores and optimises.
+    environment, parameters, rng, explore, optimise, observers
+        As for `metaalg`.
+    learned
+        Tells the data sets stored at each level, once the run has ended.
+    """
+    start, before = time.perf_counter(), environment.trajectories
+    seed = RecordedSeed.of(rng)
+    with Ledger() as ledger:
+        outcome = metaalg(
+            environment,
+            parameters,
+            rng,
+            explore=explore,
+            optimise=optimise,
+            observers=observers,
+        )
+    policies = outcome.policies
+    return LearningResult(
+        algorithm=name,
+        environment=environment.name,
+        status="success" if outcome.succeeded else "failure",
+        policies=None if policies is None else tuple(reveal(p) for p in policies),
+        estimate=outcome.estimate,
+        trajectories=environment.trajectories - before,
+        calls=dict(ledger.calls),
+        reason=outcome.reason,
+        iterations=outcome.iterations,
+        learned=tuple(learned()),
+        parameters=parameters.to_json(),
+        seconds=time.perf_counter() - start,
+        event_failed=outcome.event_failed,
+        unhonoured=sum(not call.honoured for call in ledger.entries),
+        seed=seed,
+    )
+
+
+def metaalg(
+    environment: Environment,
+    parameters: Deployment,
+    rng: np.random.Generator,
+    *,
+    explore: Explore,
+    optimise: Optimise,
+    observers: Sequence[Observer] = (),
+) -> Outcome:
+    """Run Algorithm 1.
+
+    Parameters
+    ----------
+    environment
+        Where policies are deployed.
+    parameters
+        ε, n_exp, n_eval, the number of iterations.
+    rng
+        The only source of randomness.
+    explore, optimise
+        See `Explore` and `Optimise`; `EventFailedError` out of them ends the run
+        with a failure.
+    observers
+        Told of every iteration.
+
+    Raises
+    ------
+    ValueError
+        If the n_exp paths, which are listed, do not fit into memory.
+    """
+    _check_memory(environment, parameters)
+    policies: tuple[Any, ...] | None = None
+    estimate: Fraction | None = None
+    k = 0
+    explored: set[Path] = {()}
+    try:
+        explore(())  # line 3: dfslearn(root)
+        for k in range(1, parameters.iterations + 1):  # line 4: for k = 1, ..., MH
+            found, estimate = optimise()  # line 5: polvalfun
+            policies = tuple(found)
+            # Lines 6 and 7. The environment, not the algorithm, plays the policy:
+            # it may see through guards.
+            played = [reveal(policy) for policy in policies]
+            deployed = environment.run(
+                played, parameters.n_eval, rng, first=parameters.n_exp
+            )
+            accepted = estimate <= deployed.mean_return + parameters.eps / 2
+            step = Iteration(k, policies, estimate, deployed.mean_return, accepted)
+            for observer in observers:
+                observer.iterated(step)
+            if accepted:  # line 8: return
+                return Outcome(True, policies, estimate, k)
+            for h in range(1, environment.horizon):  # line 9: for h = 1 ... H-1
+                for actions in deployed.paths.tolist():  # line 10: n_exp of T
+                    path = tuple(actions[:h])
+                    if parameters.repeat_paths or path not in explored:
+                        explored.add(path)
+                        explore(path)  # line 11: dfslearn(a_{1:h})
+    except EventFailedError as event:
+        return Outcome(False, policies, estimate, k, str(event), True)
+    # Line 14: return failure.
+    reason = f"no policy passed the test in {parameters.iterations} iterations"
+    return Outcome(False, policies, estimate, k, reason)

@@ -1,0 +1,151 @@
+"""Learning algorithms by name, for ``olivine learn`` and for experiments.
+
+An algorithm registers how it is run on a task; the modules that do so are
+imported when somebody asks.
+
+>>> get("valor").default_classes
+'tabular'
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.draw_classes import Kind
+from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.result import LearningResult
+
+ParameterKind = Literal["theorem", "paper", "practical"]
+PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
+
+MODULES = [
+    "olivine.algorithms.valor.learning",
+    "olivine.algorithms.two_sample.learning",
+    "olivine.algorithms.global_policy.learning",
+    "olivine.algorithms.lsvee.learning",
+    "olivine.algorithms.olive.learning",
+    "olivine.algorithms.baselines.learning",
+]
+"""Modules that register algorithms when imported, in the order of the list."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an algorithm is run on.
+
+    Attributes
+    ----------
+    environment
+        A fresh environment.
+    parameters
+        ``"theorem"``, ``"paper"`` or ``"practical"``.
+    classes
+        Kind of the classes.
+    epsilon, delta
+        Accuracy and failure probability.
+    rng
+        The only source of randomness.
+    settings
+        Values of the algorithm's own settings that somebody chose.
+    observers
+        Who watches the run.
+    examine
+        Is shown the classes as soon as they are drawn, and stops the run if it
+        raises; see `olivine.algorithms.learning.tasks.show_classes`.
+    insist
+        Whether to run although classes are known to miss g* or π*.
+    """
+
+    environment: Environment
+    parameters: ParameterKind
+    classes: Kind
+    epsilon: float
+    delta: float
+    rng: np.random.Generator
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    observers: tuple[Observer, ...] = ()
+    examine: Callable[[ValueClassByLevel, PolicyClassByLevel], None] | None = None
+    insist: bool = False
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An entry of the registry.
+
+    Attributes
+    ----------
+    name
+        As on the command line.
+    summary
+        One line.
+    run
+        Runs it. ValueError for a task that does not fit.
+    default_classes
+        Kind of classes when nobody chooses.
+    settings
+        Names of its settings, with a word on each.
+    assumptions
+        What its guarantee asks of the classes: names of
+        `olivine.algorithms.assumptions` ("policy-realizability", "value-realizability",
+        "policy-value-completeness", "policy-completeness", or
+        "clipped-policy-value-completeness").
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Task], LearningResult]
+    default_classes: Kind = "tabular"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+_ALGORITHMS: dict[str, Algorithm] = {}
+
+
+def register(algorithm: Algorithm) -> None:
+    """Add an algorithm.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    if algorithm.name in _ALGORITHMS:
+        raise ValueError(f"algorithm {algorithm.name!r}: registered already")
+    _ALGORITHMS[algorithm.name] = algorithm
+
+
+def algorithms() -> list[Algorithm]:
+    """All algorithms, in order of registration."""
+    for module in MODULES:
+        import_module(module)
+    return list(_ALGORITHMS.values())
+
+
+def get(name: str) -> Algorithm:
+    """Look an algorithm up.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; the message suggests the nearest one.
+    """
+    algorithms()
+    if name not in _ALGORITHMS:
+        known = ", ".join(_ALGORITHMS)
+        hint = suggestion(name, _ALGORITHMS)
+        raise ValueError(f"unknown algorithm {name!r}{hint}; there are {known}")
+    return _ALGORITHMS[name]
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return ", did you mean ...?" for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(word, list(known), 1, 0.5)
+    return f", did you mean {near[0]!r}?" if near else ""

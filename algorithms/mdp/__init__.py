@@ -1,0 +1,1 @@
+"""Finite episodic MDPs, exact in every number, and planning in them."""

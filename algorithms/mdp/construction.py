@@ -1,0 +1,154 @@
+"""Building tabular MDPs: from nested Python data, and padded to equal actions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from olivine.algorithms.exact.ragged import IntArray, gather
+
+if TYPE_CHECKING:
+    from olivine.algorithms.mdp.tabular import TabularMDP
+
+Rational = Fraction | int
+ActionData = tuple[str, Rational, Mapping[str, Rational]]
+"""(name, reward, {successor: probability})."""
+StateData = tuple[str, int, Sequence[ActionData]]
+"""(name, level, actions)."""
+
+
+def from_lists(
+    states: Sequence[StateData], *, start: str | None, horizon: int | None
+) -> TabularMDP:
+    """Build and validate an MDP; see `TabularMDP.from_lists`."""
+    from olivine.algorithms.mdp.tabular import TabularMDP
+
+    if not states:
+        raise ValueError("an MDP needs at least one state")
+    index = {name: s for s, (name, _, _) in enumerate(states)}
+    if start is not None and start not in index:
+        raise ValueError(f"unknown start state {start!r}")
+    action_offset, transition_offset = [0], [0]
+    targets: list[int] = []
+    numerators: list[int] = []
+    denominators: list[int] = []
+    rewards: dict[Fraction, int] = {}
+    reward_index: list[int] = []
+    for state, _, actions in states:
+        for action, reward, successors in actions:
+            where = f"state {state!r}, action {action!r}"
+            exact = _successors(successors, index, where)
+            denominators.append(math.lcm(1, *(p.denominator for p in exact.values())))
+            targets.extend(exact)
+            numerators.extend(int(p * denominators[-1]) for p in exact.values())
+            value = _rational(reward, f"{where}: reward")
+            reward_index.append(rewards.setdefault(value, len(rewards)))
+            transition_offset.append(len(targets))
+        action_offset.append(len(reward_index))
+    levels = [level for _, level, _ in states]
+    mdp = TabularMDP(
+        horizon=1,
+        start=index[start] if start is not None else 0,
+        state_level=np.array(levels),
+        action_offset=np.array(action_offset),
+        transition_offset=np.array(transition_offset),
+        transition_target=np.array(targets, dtype=np.int32),
+        transition_numerator=np.array(numerators, dtype=np.int64),
+        transition_denominator=np.array(denominators, dtype=np.int64),
+        reward_index=np.array(reward_index, dtype=np.int32),
+        reward_table=tuple(rewards),
+        state_names=tuple(name for name, _, _ in states),
+        action_names=tuple(action for *_, acts in states for action, _, _ in acts),
+    )
+    return _with_horizon(mdp, horizon)
+
+
+def _with_horizon(mdp: TabularMDP, horizon: int | None) -> TabularMDP:
+    import dataclasses
+
+    if horizon is None:
+        horizon = max(int(mdp.state_level.max()), int(mdp.heights[mdp.start]))
+    complete = dataclasses.replace(mdp, horizon=horizon)
+    complete.validate()
+    return complete
+
+
+def _rational(value: Rational, what: str) -> Fraction:
+    if not isinstance(value, Fraction | int) or isinstance(value, bool):
+        raise ValueError(f"{what} {value!r} is neither Fraction nor integer")
+    return Fraction(value)
+
+
+def _successors(
+    given: Mapping[str, Rational], index: Mapping[str, int], where: str
+) -> dict[int, Fraction]:
+    exact: dict[int, Fraction] = {}
+    for name, probability in given.items():
+        if name not in index:
+            raise ValueError(f"{where}: unknown successor {name!r}")
+        value = _rational(probability, f"{where}: probability of {name!r}")
+        if value < 0:
+            raise ValueError(f"{where}: probability {value} of {name!r} is negative")
+        if value:
+            exact[index[name]] = value
+    return exact
+
+
+def padded(mdp: TabularMDP) -> TabularMDP:
+    """Repeat last actions; see `TabularMDP.padded`."""
+    from olivine.algorithms.mdp.tabular import TabularMDP
+
+    most = int(mdp.action_counts.max())
+    local = np.minimum(np.arange(most), mdp.action_counts[:, None] - 1)
+    copied = (mdp.action_offset[:-1, None] + local).ravel()
+    index, transition_offset = gather(mdp.transition_offset, copied)
+    return TabularMDP(
+        horizon=mdp.horizon,
+        start=mdp.start,
+        state_level=mdp.state_level,
+        action_offset=np.arange(mdp.n_states + 1, dtype=np.int64) * most,
+        transition_offset=transition_offset,
+        transition_target=mdp.transition_target[index],
+        transition_numerator=mdp.transition_numerator[index],
+        transition_denominator=mdp.transition_denominator[copied],
+        reward_index=mdp.reward_index[copied],
+        reward_table=mdp.reward_table,
+        state_names=mdp.state_names,
+        action_names=_padded_names(mdp, most),
+    )
+
+
+def _padded_names(mdp: TabularMDP, most: int) -> tuple[str, ...]:
+    names: list[str] = []
+    for s in range(mdp.n_states):
+        own = [mdp.action_names[a] for a in mdp.actions(s)]
+        taken = set(own)
+        copy = 2
+        while len(own) < most:
+            name = f"{mdp.action_names[mdp.actions(s)[-1]]} (copy {copy})"
+            if name not in taken:
+                own.append(name)
+            copy += 1
+        names.extend(own)
+    return tuple(names)
+
+
+def same_rewards(one: TabularMDP, other: TabularMDP) -> bool:
+    """Whether every action has the same reward, whatever the tables look like."""
+    if len(one.reward_index) != len(other.reward_index):
+        return False
+    numbers: dict[Fraction, int] = {}
+    left, right = (
+        _renumbered(mdp.reward_table, mdp.reward_index, numbers) for mdp in (one, other)
+    )
+    return np.array_equal(left, right)
+
+
+def _renumbered(
+    table: Sequence[Fraction], index: IntArray, numbers: dict[Fraction, int]
+) -> IntArray:
+    renumbered = [numbers.setdefault(reward, len(numbers)) for reward in table]
+    return np.array(renumbered, dtype=np.int64)[index]

@@ -1,0 +1,208 @@
+"""The environments of `olivine.algorithms.environments` as OLIVE sees them.
+
+There the codes of observations are local to a level; OLIVE's classes are over
+all observations at once. Here code x of level h becomes ``offsets[h-1] + x``.
+
+Where observations are feature vectors, the members of a `FiniteQClass` are
+functions of the codes that its decoders read off them. Such a class cannot tell
+apart what has the same code, so data are kept as codes as soon as they are
+drawn, and all that is exact over finite observations stays exact. Rewards, there
+float64, stand for themselves.
+
+Hidden dynamics may be stochastic.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.protocol import AnyPolicy, Environment
+from olivine.algorithms.exact.columns import group_sums
+from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.q_functions import pairs_of_class
+from olivine.algorithms.olive.sampled_program import LevelData
+
+
+class LayeredEnvironment:
+    """An environment of the project, its observations numbered through all levels.
+
+    Parameters
+    ----------
+    environment
+        Any; it counts the trajectories drawn.
+    functions
+        A class whose decoders turn features into codes. Needed where
+        observations are features; elsewhere its codes must be the observations.
+
+    Attributes
+    ----------
+    offsets
+        int64, shape (H+1,): the code of observation x of level h (from 1) is
+        ``offsets[h-1] + x``; the last entry is the number of observations.
+
+    Raises
+    ------
+    ValueError
+        If observations are features and there are no decoders, or the class is
+        one on other observations.
+    """
+
+    def __init__(
+        self, environment: Environment, functions: FiniteQClass | None = None
+    ) -> None:
+        self.environment = environment
+        self._functions = functions
+        sizes = [self._size(level) for level in range(1, self.horizon + 1)]
+        if functions is not None and functions.horizon != self.horizon:
+            raise ValueError(
+                f"functions: {functions.horizon} levels, {environment.name} has "
+                f"{self.horizon}"
+            )
+        self.offsets: NDArray[np.int64] = np.concatenate(
+            [[0], np.cumsum(sizes, dtype=np.int64)]
+        ).astype(np.int64)
+
+    @property
+    def horizon(self) -> int:
+        """Number of levels H."""
+        return self.environment.horizon
+
+    @property
+    def action_counts(self) -> NDArray[np.int64]:
+        """Number of actions of each observation, the same for all."""
+        return np.full(int(self.offsets[-1]), self.environment.n_actions)
+
+    def pairs(self, functions: FiniteQClass) -> list[Pair]:
+        """Turn the members of a class into pairs on the numbered observations."""
+        sizes = np.diff(self.offsets)
+        levels = np.repeat(np.arange(1, self.horizon + 1), sizes)
+        codes = np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], sizes)
+        return pairs_of_class(functions, levels, codes)
+
+    def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
+        """Draw the initial observations of n trajectories."""
+        drawn = self.environment.observe((), n, rng)
+        if drawn.is_finite:  # level 1 starts at code 0: nothing to shift
+            return drawn
+        codes, counts = np.unique(
+            self._codes(1, drawn.observations), return_counts=True
+        )
+        return EmpiricalMeasure(codes, weights=counts)
+
+    def follow(
+        self, policy: ArrayLike, n: int, rng: np.random.Generator
+    ) -> list[LevelData]:
+        """Draw n trajectories of a policy; the tuples at levels 1..H."""
+        drawn = self.environment.run(self.policies(policy), n, rng, transitions=True)
+        return [
+            LevelData(self._numbered(tuples, level), n)
+            for level, tuples in enumerate(drawn.transitions, start=1)
+        ]
+
+    def explore(
+        self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
+    ) -> LevelData:
+        """Draw n trajectories with a uniform action at one level; its tuples.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level, or the policy has not one action for
+            each observation; so in `follow`.
+        """
+        if not 1 <= level <= self.horizon:
+            raise ValueError(f"level {level} is outside 1..{self.horizon}")
+        tuples = self.environment.roll_in(self.policies(policy), level, n, rng)
+        return LevelData(self._numbered(tuples, level), n)
+
+    def policies(self, policy: ArrayLike) -> list[AnyPolicy]:
+        """Split a table of actions into one policy for each level.
+
+        Raises
+        ------
+        ValueError
+            If it has not one action for each observation.
+        """
+        table = np.asarray(policy, dtype=np.int64)
+        if table.shape != (int(self.offsets[-1]),):
+            raise ValueError(
+                f"policy has shape {table.shape}, expected one action for each of "
+                f"{int(self.offsets[-1])} observations"
+            )
+        parts = np.split(table, self.offsets[1:-1])
+        return [
+            partial(self._act, level, part) for level, part in enumerate(parts, start=1)
+        ]
+
+    def _size(self, level: int) -> int:
+        """Count the codes of a level."""
+        space, functions = self.environment.space(level), self._functions
+        if space.n_codes is None:
+            if functions is None:
+                raise ValueError(
+                    f"{self.environment.name}: observations of level {level} are "
+                    "feature vectors; OLIVE's tabular classes need finitely many "
+                    "(a class of Q-functions with decoders does not)"
+                )
+            return functions.n_codes(level)
+        if functions is not None and functions.n_codes(level) != space.n_codes:
+            raise ValueError(
+                f"functions: {functions.n_codes(level)} codes at level {level}, "
+                f"{self.environment.name} has {space.n_codes}"
+            )
+        return space.n_codes
+
+    def _act(
+        self, level: int, actions: NDArray[np.int64], observations: NDArray[Any], /
+    ) -> NDArray[np.int64]:
+        chosen: NDArray[np.int64] = actions[self._codes(level, observations)]
+        return chosen
+
+    def _codes(self, level: int, observations: NDArray[Any]) -> NDArray[np.int64]:
+        if observations.ndim == 1 or self._functions is None:
+            return observations
+        return self._functions.codes(level, observations)
+
+    def _numbered(self, tuples: EmpiricalMeasure, level: int) -> EmpiricalMeasure:
+        """Give a level's tuples their codes among all observations."""
+        following = tuples.next_observations
+        if following is None:  # the last level of features
+            following = np.full(len(tuples), END)
+        elif level < self.horizon:
+            following = self._codes(level + 1, following) + self.offsets[level]
+        own = self._codes(level, tuples.observations) + self.offsets[level - 1]
+        if tuples.is_finite:
+            return EmpiricalMeasure(
+                own,
+                actions=tuples.actions,
+                rewards=tuples.exact_rewards,
+                next_observations=following,
+                weights=tuples.weights,
+            )
+        return _counted(own, tuples, following)
+
+
+def _counted(
+    own: NDArray[np.int64], tuples: EmpiricalMeasure, following: NDArray[np.int64]
+) -> EmpiricalMeasure:
+    """Count equal tuples of decoded observations."""
+    if tuples.actions is None or tuples.rewards is None:
+        raise ValueError("tuples: actions or rewards are missing")
+    rewards, rank = np.unique(tuples.rewards, return_inverse=True)
+    columns = np.stack([own, tuples.actions, rank.reshape(-1), following], axis=1)
+    rows, group = np.unique(columns, axis=0, return_inverse=True)
+    weights = group_sums(
+        tuples.weights, group.reshape(-1), len(rows), tuples.total_weight
+    )
+    return EmpiricalMeasure(
+        rows[:, 0],
+        actions=rows[:, 1],
+        rewards=rewards[rows[:, 2]],
+        next_observations=rows[:, 3],
+        weights=weights,
+    )

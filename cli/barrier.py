@@ -1,0 +1,231 @@
+"""``olivine barrier``: the paper's further barriers, run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    describe,
+    print_json,
+    say,
+    stderr_console,
+    verb,
+)
+from olivine.cli.options import Json, Seed, parse_fraction
+
+# What each barrier takes; the same names as the options.
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "backup": ("horizon", "epsilon", "ratio", "ties", "samples", "runs"),
+    "average": ("contexts",),
+    "square-loss": ("epsilon", "samples", "runs"),
+}
+
+
+def parse_rational(text: str) -> Fraction:
+    """Read a number written as an integer, a fraction or a decimal."""
+    return parse_fraction(text, "1/4 or 0.25")
+
+
+@verb
+def barrier(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="backup, average or square-loss.", show_default=False
+        ),
+    ] = None,
+    horizon: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--horizon",
+            metavar="H",
+            help="backup: length of the chains; repeatable; 3 and 6 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        Fraction | None,
+        typer.Option(
+            "--epsilon",
+            parser=parse_rational,
+            metavar="E",
+            help="backup: what the wrong action loses, in [1/4096, 1/2], 1/4 by "
+            "default; square-loss: probability of the second observation, in (0, 1), "
+            "1/16 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    ratio: Annotated[
+        Fraction | None,
+        typer.Option(
+            "--ratio",
+            parser=parse_rational,
+            metavar="R",
+            help="backup: by how much the wrong function's error grows a level, in "
+            "(1, 2]; 2, the paper's, by default. Below 2 there are no ties.",
+            show_default=False,
+        ),
+    ] = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            "--ties",
+            metavar="against|for",
+            help="backup: whom ties favour; against the algorithm by default.",
+            show_default=False,
+        ),
+    ] = None,
+    contexts: Annotated[
+        int | None,
+        typer.Option(
+            "--contexts",
+            metavar="M",
+            help="average: number of contexts, even; 8 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    samples: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--samples",
+            metavar="N",
+            help="backup: samples of each state and action; square-loss: returns in a "
+            "data set. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs",
+            metavar="R",
+            help="backup, square-loss: runs for each N, at most 100000; 40 and 200 by "
+            "default.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FIGURE",
+            help="Figure to write: .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json_lines: Json = False,
+) -> int:
+    """Run one of the barriers of the paper's appendix "Additional Barriers".
+
+    backup: Bellman backups need a number of samples exponential in the horizon, where
+    VALOR does not. average: exploration with average constraints stops 1/2 below the
+    optimum, where OLIVE and VALOR do not. square-loss: a bound on the square loss to
+    an ε-optimal roll-out keeps functions that are √ε off.
+
+    Exit status: 0 done, 1 a contradiction to what is proved, 2 bad input.
+
+    Example: [bold]olivine barrier backup --horizon 4 -o backup.svg[/bold]
+    """
+    given = {
+        "horizon": horizon,
+        "epsilon": epsilon,
+        "ratio": ratio,
+        "ties": ties,
+        "contexts": contexts,
+        "samples": samples,
+        "runs": runs,
+    }
+    try:
+        record = _run(name, given, output, seed)
+    except (ValueError, OSError) as error:
+        if json_lines:
+            print_json({"barrier": name, "error": describe(error)})
+        else:
+            say(f"olivine: {describe(error)}")
+        return ExitStatus.BAD_INPUT
+    if json_lines:
+        print_json(record)
+    else:
+        from olivine.cli.barrier_tables import show
+
+        show(record)
+    for contradiction in record["contradictions"]:
+        say(
+            f"olivine: contradiction: {contradiction} (this should be impossible: "
+            "please report it with the command)"
+        )
+    found = bool(record["contradictions"])
+    return ExitStatus.CONTRADICTION if found else ExitStatus.DONE
+
+
+def _run(
+    name: str | None, given: Mapping[str, Any], output: Path | None, seed: int
+) -> dict[str, Any]:
+    """Check what can be checked beforehand, run, draw; return the record."""
+    from olivine.cli.figures.files import check_figure
+
+    chosen = _chosen(name, given)
+    if output is not None:
+        check_figure(output)
+    from olivine.cli.barrier_record_backup import backup
+    from olivine.cli.barrier_records import average, square_loss
+
+    start = time.perf_counter()
+    makers: dict[str, Callable[..., dict[str, Any]]] = {
+        "backup": backup,
+        "average": average,
+        "square-loss": square_loss,
+    }
+    if name == "backup":
+        chosen["figure"] = output is not None
+    record: dict[str, Any] = {"barrier": name}
+    with _status(f"running barrier {name}"):
+        record |= makers[str(name)](seed=seed, **chosen)
+    if output is not None:
+        from olivine.cli.figures.barrier import save_figure
+
+        save_figure(output, record)
+    record["figure"] = None if output is None else str(output)
+    record["seed"] = seed
+    record["seconds"] = round(time.perf_counter() - start, 3)
+    return record
+
+
+@contextmanager
+def _status(text: str) -> Iterator[None]:
+    """Show that something is going on, where somebody is there to see it."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with stderr_console().status(text):
+        yield
+
+
+def _chosen(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that somebody chose; ValueError for one that the barrier lacks."""
+    from olivine.algorithms.learning.registry import suggestion
+
+    known = ", ".join(OPTIONS)
+    if name is None:
+        raise ValueError(f"NAME: missing; there are {known}")
+    if name not in OPTIONS:
+        hint = suggestion(name, OPTIONS)
+        raise ValueError(f"unknown barrier {name!r}{hint}; there are {known}")
+    chosen = {k: v for k, v in given.items() if v is not None and v != []}
+    for option in chosen:
+        if option not in OPTIONS[name]:
+            own = ", ".join(f"--{key}" for key in OPTIONS[name])
+            raise ValueError(
+                f"--{option}: not an option of barrier {name}; it has {own}"
+            )
+    return chosen

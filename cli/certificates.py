@@ -1,0 +1,80 @@
+"""Certificates as ``olivine verify`` writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olivine.cli.outputs import check_output
+
+if TYPE_CHECKING:
+    from olivine.reduction.family.instance import Instance
+    from olivine.reduction.verify.verification import Verification
+
+
+def check_target(certificate: Path, file: str) -> None:
+    """Refuse a certificate that cannot be written, or would replace its formula.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the certificate or its proof is refused by `check_output`.
+    """
+    check_output(certificate, file)
+    check_output(proof_path(certificate), file)
+
+
+def proof_path(certificate: str | Path) -> Path:
+    """Return the file of a certificate's proof."""
+    return Path(f"{certificate}.drat")
+
+
+def certify(
+    instance: Instance, answer: Verification, path: str, time_limit: float | None
+) -> dict[str, Any]:
+    """Write the certificate of a verified optimum.
+
+    Parameters
+    ----------
+    instance
+        The formula and its family.
+    answer
+        What the routes found.
+    path
+        File of the certificate; its proof goes to `path`.drat.
+    time_limit
+        Seconds for the proof and its check; 60 when None.
+
+    Returns
+    -------
+    dict
+        `file` (None where there is no certificate), `reason` why not, and the
+        `seconds` it took.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    """
+    from olivine.reduction.certificate.certificate import SECONDS, make_certificate
+    from olivine.reduction.verify.routes import best_assignment
+
+    assignment = best_assignment(answer.routes)
+    if answer.agree is False:
+        return _none("no certificate: the routes contradict each other")
+    if answer.optimum is None or assignment is None:
+        return _none("no certificate: the optimum is not known")
+    outcome = make_certificate(
+        instance,
+        answer.optimum,
+        assignment,
+        time_limit=SECONDS if time_limit is None else time_limit,
+    )
+    if outcome.certificate is None:
+        return _none(f"no certificate: {outcome.reason}", outcome.seconds)
+    outcome.certificate.write(path)
+    return {"file": path, "reason": "", "seconds": round(outcome.seconds, 6)}
+
+
+def _none(reason: str, seconds: float = 0.0) -> dict[str, Any]:
+    return {"file": None, "reason": reason, "seconds": round(seconds, 6)}

@@ -1,0 +1,144 @@
+"""``olivine check``: judge a certificate without trusting what made it."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    describe,
+    print_json,
+    report_error,
+    say,
+    verb,
+)
+from olivine.cli.options import InputFormat, Json, PenaltyOption, ReadAs, VariantName
+
+_HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
+
+
+@verb
+def check(
+    certificate: Annotated[
+        str,
+        typer.Argument(
+            metavar="CERTIFICATE",
+            help="The certificate; its proof is in CERTIFICATE.drat.",
+            show_default=False,
+        ),
+    ],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The formula in DIMACS form, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    variant: Annotated[
+        VariantName | None,
+        typer.Option("--variant", help="Demand that it is about this variant."),
+    ] = None,
+    penalty: PenaltyOption = None,
+    input_format: ReadAs = None,
+    json_lines: Json = False,
+) -> int:
+    """Check a certificate of the optimum of OLIVE's program.
+
+    The checker is one small module that shares no code with the rest. It reads
+    the formula by itself, checks every constraint of the family's program in
+    exact arithmetic, and the proof.
+
+    Exit status: 0 valid, 1 not valid (with the reason), 2 unreadable.
+
+    Example: [bold]olivine check c.json formula.cnf[/bold]
+    """
+    start = time.perf_counter()
+    try:
+        statement, reason = _judge(certificate, file, input_format)
+    except _UnreadableError as error:
+        return report_error(error.file, str(error), json_lines=json_lines)
+    if statement is not None:
+        reason = _other(statement, variant, penalty)
+    if json_lines:
+        print_json(
+            {
+                "certificate": certificate,
+                "file": file,
+                "valid": not reason,
+                "reason": reason,
+                "statement": None if reason else statement,
+                "seconds": round(time.perf_counter() - start, 6),
+            }
+        )
+    elif reason:
+        say(f"olivine: {certificate}: not valid: {reason}")
+    elif statement is not None:
+        _show(statement)
+    return ExitStatus.CONTRADICTION if reason else ExitStatus.DONE
+
+
+class _UnreadableError(Exception):
+    """Something cannot be read; `file` is which of the three it is."""
+
+    def __init__(self, file: str, error: OSError, hint: str = "") -> None:
+        self.file = str(error.filename or file)
+        message = describe(error, file)
+        start = "" if message.startswith(self.file) else f"{self.file}: "
+        super().__init__(start + message + hint)
+
+
+def _judge(
+    certificate: str, file: str, input_format: InputFormat | None
+) -> tuple[dict[str, Any] | None, str]:
+    """Return the statement, or None and the reason.
+
+    Raises
+    ------
+    _UnreadableError
+        If the certificate, its proof or the formula cannot be read.
+    """
+    from olivine.reduction.certificate import checker
+
+    proof = Path(f"{certificate}.drat")
+    try:
+        text = Path(certificate).read_bytes()
+    except OSError as error:
+        raise _UnreadableError(certificate, error) from None
+    is_json = text.lstrip()[:1] in (b"{", b"[")
+    hint = "" if is_json else _HINT
+    try:
+        formula = checker.read_formula(file, input_format)
+    except OSError as error:
+        raise _UnreadableError(file, error, hint) from None
+    try:
+        return checker.judge(text, proof.read_bytes, formula), ""
+    except OSError as error:
+        raise _UnreadableError(certificate, error, hint) from None
+    except ValueError as error:
+        return None, describe(error)
+
+
+def _other(
+    statement: dict[str, Any], variant: VariantName | None, penalty: Fraction | None
+) -> str:
+    """Say in what the statement is not the one demanded; "" if in nothing."""
+    if variant is not None and statement["variant"] != variant:
+        return f"it is about variant {statement['variant']}, not {variant}"
+    if penalty is not None and statement["penalty"] != str(penalty):
+        return f"it is about penalty {statement['penalty']}, not {penalty}"
+    return ""
+
+
+def _show(statement: dict[str, Any]) -> None:
+    low, high = statement["at_least"], statement["at_most"]
+    print(
+        f"valid: variant {statement['variant']}, penalty {statement['penalty']}\n"
+        f"satisfiable: {'yes' if statement['satisfiable'] else 'no'}\n"
+        f"unsatisfied: {low if low == high else f'{low} to {high}'}\n"
+        f"optimum: {statement['optimum']}"
+    )

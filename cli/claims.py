@@ -1,0 +1,174 @@
+"""``olivine claims``: the ledger of the paper's claims and of our own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    describe,
+    internal_error,
+    print_json,
+    say,
+    stdout_console,
+    verb,
+    worst,
+)
+from olivine.cli.options import Json
+
+if TYPE_CHECKING:
+    from olivine.cli.ledger.claim import Claim
+
+
+@verb
+def claims(
+    identifiers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Only these entries; all by default."),
+    ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run the checks and give verdicts.")
+    ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--page",
+            metavar="FILE",
+            help="With --run: also write all entries as a page in Markdown.",
+            show_default=False,
+        ),
+    ] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="One line an entry.")] = False,
+    json_lines: Json = False,
+) -> int:
+    """List the claims of the paper and of this project, or check them with --run.
+
+    Exit status: 0 done, 1 a claim was refuted by its check.
+
+    Example: [bold]olivine claims --run theorem-o[/bold]
+    """
+    if page is not None and (identifiers or not run):
+        raise typer.BadParameter("--page goes with --run and with all entries")
+    entries = _select(identifiers or [])
+    if page is not None and (reason := _no_place(page)):
+        say(f"olivine: {reason}")
+        return ExitStatus.BAD_INPUT
+    records, statuses = [], []
+    for entry in entries:
+        record, status = _record(entry, run)
+        records.append(record)
+        statuses.append(status)
+        if json_lines:
+            print_json(record)
+        elif brief:
+            _show_line(record)
+        else:
+            _show(record)
+    if not (identifiers or brief or json_lines):
+        _show_notation()
+    if page is not None:
+        from olivine.cli.ledger.page import claims_page
+        from olivine.solvers.files import write_text
+
+        write_text(page, [claims_page(records)])
+    return worst(statuses)
+
+
+def _no_place(page: Path) -> str:
+    """Say, before anything is run, why a page cannot be written; or nothing."""
+    from olivine.cli.outputs import check_output
+
+    try:
+        check_output(page)
+    except (OSError, ValueError) as error:
+        return describe(error)
+    return ""
+
+
+def _select(identifiers: list[str]) -> list[Claim]:
+    """Entries of these names in the ledger's order, all when there are none."""
+    from olivine.algorithms.learning.registry import suggestion
+    from olivine.cli.ledger import load
+
+    entries = load()
+    known = {entry.id for entry in entries}
+    for identifier in identifiers:
+        if identifier not in known:
+            raise typer.BadParameter(
+                f"no claim {identifier!r}{suggestion(identifier, known)}; "
+                "olivine claims lists them"
+            )
+    return [e for e in entries if not identifiers or e.id in identifiers]
+
+
+def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
+    """Describe an entry, after running its check if wanted."""
+    from olivine.cli.ledger.statements import numbers_of
+
+    start = time.perf_counter()
+    verdict, text, status = None, None, ExitStatus.DONE
+    if run:
+        try:
+            evidence = None if entry.check is None else entry.check()
+        except Exception as error:
+            text = internal_error(error)
+            status = ExitStatus.CONTRADICTION
+        else:
+            verdict = entry.verdict(evidence)
+            text = "nothing checks it yet" if evidence is None else evidence.text
+            if verdict == "refuted":
+                status = ExitStatus.CONTRADICTION
+    record = {
+        "id": entry.id,
+        "source": entry.source,
+        "statements": list(numbers_of(entry.id)),
+        "statement": entry.statement,
+        "method": entry.method,
+        "verdict": verdict,
+        "evidence": text,
+        "seconds": round(time.perf_counter() - start, 6) if run else None,
+    }
+    if entry.erratum:
+        record["erratum"] = entry.erratum
+    if status is not ExitStatus.DONE:
+        say(f"olivine: claim {entry.id}: {verdict or 'its check failed'}")
+    return record, status
+
+
+def _show_notation() -> None:
+    from olivine.cli.ledger.notation import NOTATION
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = stdout_console()
+    console.print(Text("Notation", "bold"))
+    for where, text in NOTATION:
+        told = Text.assemble((f"{where}. ", "italic"), text)
+        console.print(Padding(told, (0, 0, 0, 4)))
+
+
+def _show_line(record: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    verdict = record["verdict"] or ""
+    line = f"{record['id']:38} {verdict:18} {', '.join(record['statements'])}"
+    stdout_console().print(Text(line.rstrip()))
+
+
+def _show(record: dict[str, Any]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = stdout_console()
+    title = Text.assemble((record["id"], "bold"), f"  ({record['source']})")
+    if record["verdict"] is not None:
+        title.append(f"  {record['verdict']}", style="bold")
+    console.print(title)
+    console.print(Padding(Text(record["statement"]), (0, 0, 0, 4)))
+    evidence = f"{record['method']}"
+    if record["evidence"] is not None:
+        evidence += f": {record['evidence']} ({record['seconds']:.1f} s)"
+    console.print(Padding(Text(evidence, style="dim"), (0, 0, 1, 4)))

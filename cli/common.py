@@ -1,0 +1,296 @@
+"""What every verb shares: exit status, JSON lines, options and inputs.
+
+Nothing here imports numpy or an engine, so that ``olivine --help`` stays fast;
+verbs import what they need when they run.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import json
+import os
+import stat
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from olivine.reduction.family.instance import Instance
+    from olivine.reduction.formula.dimacs import DimacsFile
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+class ExitStatus(enum.IntEnum):
+    """Exit status of every verb but ``solve`` when it has an answer."""
+
+    DONE = 0
+    CONTRADICTION = 1
+    BAD_INPUT = 2
+    UNDECIDED = 3
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    TERMINATED = 143
+
+
+def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
+    """Return the first that occurs of 1, 2, 3, 0 (0 when there is none)."""
+    seen = set(statuses)
+    for status in (
+        ExitStatus.CONTRADICTION,
+        ExitStatus.BAD_INPUT,
+        ExitStatus.UNDECIDED,
+    ):
+        if status in seen:
+            return status
+    return ExitStatus.DONE
+
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How input files are read (picklable: worker processes get one)."""
+
+    strict: bool = False
+    input_format: str | None = None
+    max_variables: int = 10**7
+
+    def read(self, path: str) -> DimacsFile:
+        """Read a file, or standard input for ``-``.
+
+        Raises
+        ------
+        ValueError, OSError
+            The file is malformed, or cannot be read.
+        """
+        from olivine.reduction.formula.dimacs import read_dimacs
+
+        return read_dimacs(
+            path,
+            strict=self.strict,
+            input_format=self.input_format,  # type: ignore[arg-type]
+            max_variables=self.max_variables,
+        )
+
+    def read_instance(
+        self, path: str, variant: str, penalty: Fraction | None
+    ) -> tuple[DimacsFile, Instance]:
+        """Read a file and make the instance of the reduction that it is.
+
+        Raises
+        ------
+        ValueError, OSError
+            The file is malformed or cannot be read, or is no instance (hard
+            clauses); the message names the file.
+        """
+        from olivine.reduction.family.instance import Instance
+
+        source = self.read(path)
+        try:
+            return source, Instance.of(source.formula, variant, penalty)
+        except ValueError as error:
+            raise ValueError(f"{path}: {describe(error)}") from None
+
+
+_SUFFIXES = (".cnf", ".dimacs", ".wcnf")
+_COMPRESSED = (".gz", ".bz2", ".xz")
+
+
+def is_formula_name(name: str) -> bool:
+    """Whether a file of this name in a folder is taken for a formula."""
+    lower = name.lower()
+    for suffix in _COMPRESSED:
+        lower = lower.removesuffix(suffix)
+    return lower.endswith(_SUFFIXES)
+
+
+def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield (file, error) for every file named, folders replaced by their files.
+
+    A folder means the files in and below it that are named like formulas,
+    sorted; what is no regular file there is an error. The error is None, or says
+    why there is nothing to read.
+    """
+    for path in paths:
+        if path == STANDARD_INPUT or not os.path.isdir(path):
+            yield path, None
+            continue
+        problems: list[OSError] = []
+        found = sorted(
+            str(Path(folder) / name)
+            for folder, _, names in os.walk(path, onerror=problems.append)
+            for name in names
+            if is_formula_name(name)
+        )
+        for problem in problems:
+            yield str(problem.filename), describe(problem)
+        if not found and not problems:
+            yield path, f"{path}: no .cnf, .dimacs or .wcnf file in this folder"
+        for file in found:
+            yield file, _why_skip(file)
+
+
+def _why_skip(file: str) -> str | None:
+    """Say why not to open what a folder holds under a formula's name.
+
+    A pipe would wait for a writer that nobody promised; one that is named is
+    read, as a shell's ``<(...)`` is one.
+    """
+    try:
+        mode = os.stat(file).st_mode
+    except OSError as error:
+        return describe(error, file)
+    return None if stat.S_ISREG(mode) else f"{file}: not a regular file"
+
+
+def describe(error: BaseException, place: str | None = None) -> str:
+    """One line for people: no errno, the file in front.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    place
+        Where, for errors of the system that do not say (a full disk).
+    """
+    if isinstance(error, OSError) and error.strerror:
+        name = place if error.filename is None else error.filename
+        return error.strerror if name is None else f"{name}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """Print one object on one line of standard output.
+
+    Names of files that are no UTF-8 come out escaped, so the line is always
+    ASCII and always printable.
+    """
+    sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def stderr_console() -> Console:
+    """Console for progress and messages; never writes to standard output."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def stdout_console() -> Console:
+    """Console for tables; wide where no terminal sets the width."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else 160
+    return Console(width=width, highlight=False)
+
+
+def printable(text: str) -> str:
+    """Escape what must not reach a terminal as it is, odd file names above all."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
+
+
+def say(message: str) -> None:
+    """Print one message on standard error, on one line."""
+    print(printable(message), file=sys.stderr)
+
+
+def bar_hidden(json_lines: bool) -> bool:
+    """Whether nobody would see a progress bar, or JSON would be drawn over."""
+    return not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
+
+
+@contextmanager
+def progress_bar(description: str, total: int, json_lines: bool) -> Iterator[Progress]:
+    """Show a bar on standard error, where somebody is there to see it."""
+    from rich.progress import Progress
+
+    progress = Progress(
+        console=stderr_console(),
+        redirect_stdout=False,
+        transient=True,
+        disable=bar_hidden(json_lines) or total < 2,
+    )
+    with progress:
+        progress.add_task(description, total=total)
+        yield progress
+
+
+def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
+    """Say that a file is bad: an object under ``--json``, a line otherwise."""
+    if json_lines:
+        print_json({"file": file, "error": message})
+    else:
+        say(f"olivine: {message}")
+    return ExitStatus.BAD_INPUT
+
+
+def internal_error(error: BaseException) -> str:
+    """Describe an error that is ours, and print its traceback for the report."""
+    traceback.print_exception(error, file=sys.stderr)
+    return (
+        f"internal error: {type(error).__name__}: {describe(error)} "
+        "(this should be impossible: please report it with the input)"
+    )
+
+
+def verb(function: Callable[..., int]) -> Callable[..., None]:
+    """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
+
+    Input errors are dealt with where input is read; an exception that arrives
+    here is ours (status 1, with a traceback to report), save for an interrupt
+    (130), a reader that closed our output (141, quiet), output that cannot be
+    written (2) and memory that ran out (3). What the framework makes of a closed
+    output, `olivine.cli.main` puts right.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            status = function(*args, **kwargs)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            say("olivine: interrupted")
+            status = ExitStatus.INTERRUPTED
+        except BrokenPipeError:
+            drop_stdout()
+            status = ExitStatus.BROKEN_PIPE
+        except OSError as error:
+            drop_stdout()
+            say(f"olivine: {describe(error)}")
+            status = ExitStatus.BAD_INPUT
+        except MemoryError:
+            say("olivine: out of memory")
+            status = ExitStatus.UNDECIDED
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            say(f"olivine: {internal_error(error)}")
+            status = ExitStatus.CONTRADICTION
+        raise typer.Exit(int(status))
+
+    return run
+
+
+def drop_stdout() -> None:
+    """Send what is still buffered nowhere, so that the end of Python is quiet."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # captured by a test: nothing will be flushed to a descriptor
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

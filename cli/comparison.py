@@ -1,0 +1,196 @@
+"""Every algorithm on every environment, over many seeds: ``olivine learn all``.
+
+A cell is one algorithm on one environment. Its runs are made one after another
+in child processes, so that none can hang or exhaust the others, until all seeds
+are done or the cell's time is up; what is not done is counted, never guessed.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from olivine.cli.common import ExitStatus
+from olivine.cli.learn_run import LearningRun, prepare, register_environments
+
+CALLS = ("csc", "lp", "ls", "multi")
+EARLY = 3
+"""Runs that end at the time limit before any is done, after which a cell is left."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compare.
+
+    Attributes
+    ----------
+    environments
+        Their names; all if there are none.
+    params
+        Constants for all; None: the theorem's where observations are finite,
+        else practical ones.
+    epsilon, delta
+        Accuracy and failure probability.
+    seeds
+        Runs of a cell: seeds first, first + 1, ...
+    first
+        The first seed.
+    run_limit, cell_limit
+        Wall seconds of one run, and those after which a cell begins no other.
+    """
+
+    environments: tuple[str, ...] = ()
+    params: str | None = None
+    epsilon: float = 0.3
+    delta: float = 0.1
+    seeds: int = 50
+    first: int = 0
+    run_limit: float = 10.0
+    cell_limit: float = 300.0
+
+    def cells(self) -> list[LearningRun]:
+        """All cells, by environment.
+
+        Raises
+        ------
+        ValueError
+            For an unknown environment or a value out of range.
+        """
+        from olivine.algorithms.environments import registry as environments
+        from olivine.algorithms.learning import registry
+
+        register_environments()
+        names = self.environments or tuple(environments.names())
+        return [
+            self.cell(entry.name, environment)
+            for environment in dict.fromkeys(names)
+            for entry in registry.algorithms()
+        ]
+
+    def cell(self, algorithm: str, environment: str) -> LearningRun:
+        """One of the cells; errors as for `cells`."""
+        from olivine.algorithms.environments import make
+        from olivine.algorithms.learning import registry
+
+        register_environments()
+        params, classes = self.params or "theorem", None
+        world = make(environment, self.first)
+        if not all(world.space(h).is_finite for h in range(1, world.horizon + 1)):
+            # Nothing tabular there, and no theorem's sample fits into memory.
+            params = self.params or "practical"
+            default = registry.get(algorithm).default_classes
+            classes = "finite" if default == "tabular" else None
+        return prepare(
+            algorithm, environment, params, classes, self.epsilon, self.delta
+        )
+
+
+def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]:
+    """Run a cell and sum it up.
+
+    Returns
+    -------
+    record
+        ``algorithm``, ``env``, ``params``, ``classes``, ``epsilon``, ``seeds``
+        (wanted), ``runs`` (done), ``successes`` (status "success" and
+        suboptimality at most ε), ``failures`` (status "failure"), ``timeouts``,
+        ``contradictions``, ``trajectories`` (median, an integer), ``calls``,
+        ``enumerated`` (functions evaluated) and ``seconds`` (means),
+        ``suboptimality`` (mean, over runs with a policy) and ``worst``, ``refused``
+        (why the algorithm does not take the task, or null),
+        ``left`` (why seeds are missing, or null).
+    status
+        A contradiction, undecided where runs are missing, or done.
+    """
+    import time
+
+    from olivine.solvers.child import run_in_child
+
+    start = time.monotonic()
+    records: list[dict[str, Any]] = []
+    timeouts, refused, left = 0, None, None
+    for seed in range(plan.first, plan.first + plan.seeds):
+        if time.monotonic() - start >= plan.cell_limit:
+            left = f"the {plan.cell_limit:g} s of a pair are over"
+            break
+        child = run_in_child(_record_or_refusal, cell, seed, time_limit=plan.run_limit)
+        if child.status == "timeout":
+            timeouts += 1
+            if timeouts >= EARLY and not records:
+                left = f"{EARLY} runs did not end within {plan.run_limit:g} s"
+                break
+            continue
+        if child.status != "done" or child.value is None:
+            raise RuntimeError(
+                f"{cell.algorithm} on {cell.env}, seed {seed}: {child.message}"
+            )
+        if isinstance(child.value, str):
+            refused = child.value
+            break
+        records.append(child.value)
+    record = _summary(cell, plan, records) | {
+        "timeouts": timeouts,
+        "refused": refused,
+        "left": left,
+    }
+    if record["contradictions"]:
+        return record, ExitStatus.CONTRADICTION
+    undecided = refused is None and len(records) < plan.seeds
+    return record, ExitStatus.UNDECIDED if undecided else ExitStatus.DONE
+
+
+def _record_or_refusal(cell: LearningRun, seed: int) -> dict[str, Any] | str:
+    try:
+        record, _ = cell.with_seed(seed)
+    except ValueError as error:
+        return " ".join(str(error).split())
+    return record
+
+
+def _summary(
+    cell: LearningRun, plan: Plan, records: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    gaps = [
+        Fraction(r["suboptimality"]) for r in records if r["suboptimality"] is not None
+    ]
+    successes = sum(_succeeded(record, plan.epsilon) for record in records)
+    contradicted = [r for r in records if r["contradictions"]]
+    return {
+        "algorithm": cell.algorithm,
+        "env": cell.env,
+        "params": cell.params,
+        "classes": cell.classes,
+        "epsilon": plan.epsilon,
+        "seeds": plan.seeds,
+        "runs": len(records),
+        "successes": successes,
+        "failures": sum(record["status"] == "failure" for record in records),
+        "contradictions": [
+            f"seed {r['seed']}: {text}"
+            for r in contradicted
+            for text in r["contradictions"]
+        ],
+        "trajectories": statistics.median_high([r["trajectories"] for r in records])
+        if records
+        else None,
+        "calls": {
+            kind: _mean([record["calls"][kind] for record in records]) for kind in CALLS
+        },
+        "enumerated": _mean([record["enumerated"] for record in records]),
+        "suboptimality": _mean([float(gap) for gap in gaps]),
+        "worst": float(max(gaps)) if gaps else None,
+        "seconds": _mean([record["seconds"] for record in records]),
+    }
+
+
+def _succeeded(record: Mapping[str, Any], epsilon: float) -> bool:
+    if record["status"] != "success" or record["suboptimality"] is None:
+        return False
+    return Fraction(record["suboptimality"]) <= Fraction(str(epsilon))
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(statistics.fmean(values), 9) if values else None

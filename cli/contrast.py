@@ -1,0 +1,255 @@
+"""``olivine contrast``: OLIVE's program against the oracles as formulas grow."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from olivine import __version__
+from olivine.cli.common import (
+    ExitStatus,
+    bar_hidden,
+    describe,
+    print_json,
+    say,
+    stderr_console,
+    stdout_console,
+    verb,
+)
+from olivine.cli.folder import staged
+from olivine.cli.options import Json, Seed, TimeLimit, VariantName, VariantOption
+
+if TYPE_CHECKING:
+    from olivine.cli.figures.contrast import Fits
+    from olivine.reduction.contrast.contrast import Measurement, Plan
+    from rich.progress import Progress
+
+DATA = "contrast.json"
+OURS = frozenset({DATA, "contrast.png", "contrast.svg", "contrast.md"})
+# Above, the data of the oracles alone take gigabytes.
+LARGEST_N = 200
+DEFAULT_SECONDS = 10.0
+
+
+@verb
+def contrast(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder to write, new or empty."
+        ),
+    ],
+    max_n: Annotated[
+        int,
+        typer.Option(
+            "--max-n", min=3, max=LARGEST_N, help="Largest number of variables."
+        ),
+    ] = 40,
+    instances: Annotated[
+        int, typer.Option("--instances", min=1, help="Formulas of each size.")
+    ] = 3,
+    variant: VariantOption = VariantName.PAPER,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty.")
+    ] = False,
+    json_lines: Json = False,
+) -> int:
+    """Measure OLIVE's program against the CSC, LS and LP oracles as formulas grow.
+
+    Random 3-SAT formulas with 4.26 clauses a variable; on the family of each, the
+    program in its three formulations (10 seconds each unless --time-limit says
+    otherwise) and the oracles on data from a member; on the same formula, the
+    multi-data-set oracle for one policy and for mixtures. Writes contrast.json,
+    contrast.md, contrast.png and contrast.svg.
+
+    Example: [bold]olivine contrast --max-n 40 -o out[/bold]
+    """
+    from olivine.cli.figures.contrast import save_figure
+    from olivine.reduction.contrast.contrast import Plan, fits, measure
+
+    start = time.perf_counter()
+    plan = Plan(
+        max_n,
+        instances,
+        DEFAULT_SECONDS if time_limit is None else time_limit,
+        seed,
+        variant.value,
+    )
+    try:
+        with staged(output, force=force, stale=OURS, last=DATA) as stage:
+            measurements: list[Measurement] = []
+            with _progress(plan, json_lines) as progress:
+                for n, found in measure(plan):
+                    measurements += found
+                    task = progress.task_ids[0]
+                    progress.update(task, advance=n, description=f"n = {n}")
+            fitted = fits(measurements)
+            record = _record(plan, measurements, fitted, time.perf_counter() - start)
+            save_figure(stage, plan, measurements, fitted)
+            text = _markdown(plan, measurements, fitted)
+            (stage / "contrast.md").write_text(text, encoding="utf-8")
+            text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+            (stage / DATA).write_text(text, encoding="utf-8")
+    except OSError as error:
+        if json_lines:
+            print_json({"directory": str(output), "error": describe(error)})
+        else:
+            say(f"olivine: {describe(error)}")
+        return ExitStatus.BAD_INPUT
+    if json_lines:
+        print_json({"directory": str(output)} | record)
+    else:
+        _show(plan, measurements, fitted, output)
+    return ExitStatus.DONE
+
+
+def _record(
+    plan: Plan, measurements: Sequence[Measurement], fitted: Fits, seconds: float
+) -> dict[str, Any]:
+    """Everything that was measured, in JSON values."""
+    from importlib.metadata import version
+
+    from olivine.reduction.contrast.contrast import WORK_UNIT
+
+    return {
+        "olivine": __version__,
+        "python": platform.python_version(),
+        "highspy": version("highspy"),
+        "machine": platform.machine(),
+        "plan": vars(plan) | {"sizes": plan.sizes},
+        "work_units": WORK_UNIT,
+        "fits": {
+            series: {q: None if f is None else f.to_json() for q, f in both.items()}
+            for series, both in fitted.items()
+        },
+        "measurements": [vars(m) for m in measurements],
+        "seconds": round(seconds, 3),
+    }
+
+
+@contextmanager
+def _progress(plan: Plan, json_lines: bool) -> Iterator[Progress]:
+    """Show a bar on standard error, where somebody is there to see it."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left, at most some"),
+        TimeRemainingColumn(),
+        console=stderr_console(),
+        redirect_stdout=False,
+        transient=True,
+        disable=bar_hidden(json_lines),
+    )
+    with progress:
+        progress.add_task("n = 3", total=plan.instances * sum(plan.sizes))
+        yield progress
+
+
+def rows(
+    plan: Plan, measurements: Sequence[Measurement]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield n and, for each series, the median time and work as text.
+
+    ">" marks a median that the time limit cut off, "–" a series given up.
+    """
+    from olivine.reduction.contrast.contrast import SERIES
+
+    for n in plan.sizes:
+        cells = []
+        for series in SERIES:
+            own = [m for m in measurements if m.series == series and m.n == n]
+            if not own:
+                cells.append("–")
+                continue
+            seconds = statistics.median(m.seconds for m in own)
+            work = statistics.median(m.work for m in own)
+            # The median run is cut off if half of them are.
+            cut = sum(m.censored for m in own) * 2 >= len(own)
+            mark = ">" if cut else ""
+            cells.append(f"{mark}{_short(seconds)} s / {mark}{_short(work)}")
+        yield str(n), cells
+
+
+def _short(value: float) -> str:
+    if value >= 1e6:
+        return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+    if value >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.2g}"
+
+
+def growth(
+    fitted: Fits, measurements: Sequence[Measurement]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each series with the laws of its time and work."""
+    from olivine.reduction.contrast.contrast import describe
+
+    for series, both in fitted.items():
+        texts = [describe(f, series, q, measurements) for q, f in both.items()]
+        yield series, texts[0], texts[1]
+
+
+def _show(
+    plan: Plan, measurements: Sequence[Measurement], fitted: Fits, output: Path
+) -> None:
+    from olivine.reduction.contrast.contrast import SERIES, WORK_UNIT
+    from rich.table import Table
+    from rich.text import Text
+
+    console = stdout_console()
+    table = Table(title="median time / work (> cut off by the time limit)")
+    table.add_column("n", justify="right")
+    for series in SERIES:
+        unit = WORK_UNIT[series].replace("simplex ", "")
+        table.add_column(f"{series}\n{unit}", justify="right", no_wrap=True)
+    for n, cells in rows(plan, measurements):
+        table.add_row(n, *cells)
+    console.print(table)
+    laws = Table(title="growth")
+    for name in ("series", "time", "work"):
+        laws.add_column(name)
+    for row in growth(fitted, measurements):
+        laws.add_row(*row)
+    console.print(laws)
+    console.print(Text(f"{output}: {', '.join(sorted(OURS))}"))
+
+
+def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> str:
+    from olivine.reduction.contrast.contrast import SERIES, WORK_UNIT
+
+    heads = [f"{series} [s / {WORK_UNIT[series]}]" for series in SERIES]
+    lines = [
+        f"`olivine contrast --max-n {plan.max_n} --instances {plan.instances} "
+        f"--variant {plan.variant} --time-limit {plan.time_limit:g} "
+        f"--seed {plan.seed}`",
+        "",
+        "Medians; wall time of MILPs, CPU time of oracles. `>`: cut off by the time "
+        "limit; `–`: given up after two sizes at which nothing was solved.",
+        "",
+        f"| n | {' | '.join(heads)} |",
+        f"| --: |{' --: |' * len(heads)}",
+    ]
+    for n, cells in rows(plan, measurements):
+        plain = " | ".join(cell.replace(" s /", " /") for cell in cells)
+        lines.append(f"| {n} | {plain} |")
+    lines += ["", "| series | time | work |", "| --- | --- | --- |"]
+    lines += [f"| {' | '.join(row)} |" for row in growth(fitted, measurements)]
+    return "\n".join(lines) + "\n"

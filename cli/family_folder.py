@@ -1,0 +1,273 @@
+"""What ``olivine generate`` writes into its folder."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Collection
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine import __version__
+from olivine.cli.folder import pretty_json
+from olivine.reduction.export.dot import write_dot
+from olivine.reduction.export.drn import write_drn
+from olivine.reduction.export.graphml import write_graphml
+from olivine.reduction.export.node_link import write_node_link
+from olivine.reduction.export.prism import write_prism
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.graph import (
+    DEFAULT_MEMORY_LIMIT,
+    estimate_bytes,
+    graph,
+    validate_graph,
+)
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.dimacs import DimacsFile
+from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.program.optimum import round_to_possible
+from olivine.reduction.program.program import build
+from olivine.reduction.verify.verification import verify_instance
+from olivine.solvers.milp import read_optimum, write_lp, write_mps
+from olivine.solvers.outcome import Status
+
+DESCRIPTION = "family.json"
+FORMULA = "three_sat.cnf"
+FILES = {
+    "lp": "program.lp",
+    "mps": "program.mps",
+    "json": "graph.json",
+    "graphml": "graph.graphml",
+    "dot": "graph.dot",
+    "drn": "member.drn",
+    "prism": "member.prism",
+}
+OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
+"""Every file that a run can write."""
+
+READ_BACK_SECONDS = 5.0
+# Greatest m at which HiGHS is expected to solve a file in a few seconds.
+READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
+
+_GRAPHS = frozenset({"json", "graphml", "dot"})
+_PROGRAMS = frozenset({"lp", "mps"})
+_LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
+
+
+def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
+    """Read the bits of a member; fresh variables that are left out are filled in.
+
+    Raises
+    ------
+    ValueError
+        If there are other characters than 0 and 1 or not one a variable.
+    """
+    three_sat, n = family.three_sat, family.n_variables
+    if text is None:
+        return np.zeros(n, dtype=np.bool_)
+    if not set(text) <= set("01"):
+        raise ValueError(f"--member {text!r}: expected bits 0 and 1")
+    bits = np.array([c == "1" for c in text], dtype=np.bool_)
+    if len(bits) == n:
+        return bits
+    if len(bits) == three_sat.original.n_variables:
+        return three_sat.extend(bits)
+    raise ValueError(
+        f"--member has {len(bits)} bits; expected one for each of the "
+        f"{three_sat.original.n_variables} variables of the input or of the {n} of "
+        "its 3-SAT form"
+    )
+
+
+def refuse_large(family: Family, wanted: Collection[str]) -> None:
+    """Refuse a graph that would not fit, before anything is written."""
+    if not _GRAPHS.intersection(wanted):
+        return
+    sizes = family.declared_sizes()
+    needed = estimate_bytes(sizes.actions, sizes.transitions)
+    if needed > DEFAULT_MEMORY_LIMIT:
+        raise ValueError(
+            f"the graph of {sizes.actions + sizes.transitions} edges would take about "
+            f"{needed / 2**30:.1f} GiB of memory, above the limit of "
+            f"{DEFAULT_MEMORY_LIMIT / 2**30:.1f} GiB; --format lp --format mps "
+            "write the program alone"
+        )
+
+
+def write_folder(
+    stage: Path,
+    instance: Instance,
+    source: DimacsFile,
+    wanted: Collection[str],
+    formulation: str,
+    member: NDArray[np.bool_],
+) -> dict[str, Any]:
+    """Write all files into a folder and return what to say about them."""
+    family = instance.family
+    write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
+    _write_graphs(stage, family, wanted, member)
+    _write_models(stage, family, wanted, member)
+    description = {
+        "provenance": _provenance(instance, source),
+        **_describe_family(family, member),
+    }
+    checks: dict[str, str] = {}
+    if _PROGRAMS.intersection(wanted):
+        description["program"], checks = _write_program(
+            stage, instance, wanted, formulation
+        )
+    names = sorted([DESCRIPTION, *(entry.name for entry in stage.iterdir())])
+    description["files"] = names
+    with open(stage / DESCRIPTION, "w", encoding="utf-8") as out:
+        out.writelines(pretty_json(description))
+        out.write("\n")
+    return {
+        "variables": instance.formula.n_variables,
+        "clauses": instance.formula.n_clauses,
+        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
+        "variant": str(family.variant),
+        "penalty": str(family.penalty),
+        "formulation": formulation,
+        "sizes": description["sizes"],
+        "files": {name: (stage / name).stat().st_size for name in names},
+        "read_back": checks,
+    }
+
+
+def _write_graphs(
+    stage: Path, family: Family, wanted: Collection[str], member: NDArray[np.bool_]
+) -> None:
+    if not _GRAPHS.intersection(wanted):
+        return
+    built = graph(family, member)
+    validate_graph(built)
+    if "json" in wanted:
+        write_node_link(built, stage / FILES["json"])
+    if "graphml" in wanted:
+        write_graphml(built, stage / FILES["graphml"])
+    if "dot" in wanted:
+        write_dot(built, stage / FILES["dot"])
+
+
+def _write_models(
+    stage: Path, family: Family, wanted: Collection[str], member: NDArray[np.bool_]
+) -> None:
+    """Write the member for model checkers."""
+    if "drn" in wanted:
+        write_drn(family.mdp(member), stage / FILES["drn"])
+    if "prism" in wanted:
+        write_prism(family.mdp(member), stage / FILES["prism"])
+
+
+def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
+    """Say what the files were made of, and by what; no times, so they reproduce."""
+    libraries = {}
+    for name in _LIBRARIES:
+        try:
+            libraries[name] = version(name)
+        except PackageNotFoundError:
+            libraries[name] = "unknown"
+    return {
+        "input": source.source,
+        "input_format": source.format,
+        "input_variables": instance.formula.n_variables,
+        "input_clauses": instance.formula.n_clauses,
+        "input_digest": instance.formula.digest(),
+        "warnings": list(source.warnings),
+        "olivine": __version__,
+        "python": platform.python_version(),
+        "libraries": libraries,
+    }
+
+
+def _describe_family(family: Family, member: NDArray[np.bool_]) -> dict[str, Any]:
+    """Sizes, parameters and maps.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes counted are not the ones declared.
+    """
+    three_sat = family.three_sat
+    declared, measured = vars(family.declared_sizes()), vars(family.measured_sizes())
+    if declared != measured:
+        raise RuntimeError(f"declared sizes {declared} but measured {measured}")
+    return {
+        "variant": str(family.variant),
+        "penalty": str(family.penalty),
+        "horizon": family.horizon,
+        "rewards": {
+            "[try x]": str(family.try_variable_reward),
+            "[try C]": str(family.try_clause_reward),
+            "[solve]": str(family.solve_reward),
+            "true literal": str(family.top),
+        },
+        "three_sat": {
+            "variables": family.n_variables,
+            "clauses": family.n_clauses,
+            "total_weight": family.total_weight,
+            "fresh_variables": three_sat.n_fresh,
+            # 0-based clause of the input each clause comes from; -1 for none.
+            "source": three_sat.source.tolist(),
+        },
+        "sizes": {"declared": declared, "measured": measured},
+        "member": "".join("1" if bit else "0" for bit in member),
+        "states": list(family.layout.state_names()),
+    }
+
+
+def _write_program(
+    stage: Path, instance: Instance, wanted: Collection[str], formulation: str
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Write the program files and read them back; their maps, and the checks."""
+    built = build(instance.family, formulation)
+    model = built.model
+    paths = {
+        FILES[name]: writer
+        for name, writer in (("lp", write_lp), ("mps", write_mps))
+        if name in wanted
+    }
+    maps = [writer(model, stage / file) for file, writer in paths.items()]
+    description = {
+        "formulation": formulation,
+        "objective": "g(s0), written as -g(s0) minimised",
+        "variables": len(model.variables),
+        "integer_variables": sum(v.integer for v in model.variables),
+        "rows": len(model.rows),
+        "names": maps[0],
+    }
+    return description, _read_back(stage, instance, list(paths), formulation)
+
+
+def _read_back(
+    stage: Path, instance: Instance, files: list[str], formulation: str
+) -> dict[str, str]:
+    """Solve program files with HiGHS where that is quick, and compare optima.
+
+    Raises
+    ------
+    RuntimeError
+        If a file has another optimum than the family.
+    """
+    family = instance.family
+    if family.n_clauses > READ_BACK_CLAUSES[formulation]:
+        return dict.fromkeys(files, "not solved: too large to be quick")
+    known = verify_instance(
+        instance, routes=("sat", "maxsat", "witness"), time_limit=READ_BACK_SECONDS
+    ).optimum
+    checks = {}
+    for file in files:
+        outcome = read_optimum(stage / file, time_limit=READ_BACK_SECONDS)
+        if outcome.status is not Status.OPTIMAL or outcome.objective is None:
+            checks[file] = f"not solved: {outcome.reason or outcome.status.value}"
+            continue
+        try:
+            found = round_to_possible(family.parameters, -outcome.objective).value
+        except ValueError as error:
+            raise RuntimeError(f"{file}: HiGHS finds {error}") from error
+        if known is not None and found != known:
+            raise RuntimeError(f"{file}: HiGHS finds {found}, the optimum is {known}")
+        checks[file] = f"solved by HiGHS: optimum {found}"
+    return checks

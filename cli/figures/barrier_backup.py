@@ -1,0 +1,133 @@
+"""The figure of ``olivine barrier backup``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from olivine.cli.figures.style import COLOURS, DASHES, GREY, MARKERS, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from olivine.algorithms.barriers.backup import BackupBarrier
+
+
+def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
+    """Draw failure probability against n, and trajectories against H.
+
+    Returns
+    -------
+    The title.
+    """
+    _failures(axes[0], record)
+    _growth(axes[1], record["growth"])
+    ties = f", ties {record['ties']} it" if Fraction(record["ratio"]) == 2 else ""
+    return (
+        f"Bellman backups on the two chains (ε = {record['epsilon']}, ratio "
+        f"{record['ratio']}{ties}), and VALOR on the same classes"
+    )
+
+
+def _failures(panel: Axes, record: Mapping[str, Any]) -> None:
+    """Exact lines, simulated points, the bound."""
+    from olivine.algorithms.barriers.backup import BackupBarrier
+
+    longest = 1.0
+    for i, chain in enumerate(record["chains"]):
+        epsilon, ratio = Fraction(record["epsilon"]), Fraction(record["ratio"])
+        barrier = BackupBarrier(chain["H"], epsilon, ratio)
+        limit = float(barrier.sample_limit)
+        style = {
+            "color": COLOURS[i % len(COLOURS)],
+            "linestyle": DASHES[i % len(DASHES)],
+        }
+        marker = MARKERS[i % len(MARKERS)]
+        high = max(32 * limit, *(row["n"] for row in chain["rows"]))
+        longest = max(longest, high)
+        grid, exact = _exact(barrier, high, record["ties"])
+        panel.plot(grid, exact, linewidth=1.3, **style)
+        _points(panel, chain["rows"], style["color"], marker)
+        if limit > 1:
+            bound = {"color": style["color"], "alpha": 0.3, "linewidth": 3.5}
+            panel.plot([1, limit], [0.25, 0.25], **bound)
+            panel.plot(
+                [limit], [0.25], "|", color=style["color"], ms=13, markeredgewidth=2
+            )
+        label = f"H = {chain['H']}, limit {_number(limit)}"
+        panel.plot([], [], marker=marker, markersize=4, label=label, **style)
+    bound = {"color": GREY, "alpha": 0.3, "linewidth": 3.5}
+    panel.plot([], [], label="1/4, proved for n up to the limit", **bound)
+    panel.set_xscale("log")
+    panel.set_xlim(0.8, 1.5 * longest)
+    panel.set_ylim(-0.02, 0.75)
+    panel.set_xlabel("n, samples of each state and action (lines: even n)")
+    runs = record["runs"]
+    panel.set_ylabel(f"probability of losing ε (points: {runs} runs, 95%)")
+    panel.set_title("Failure: exact (lines), simulated (points), bound", fontsize=9)
+    legend(panel, 2)
+
+
+def _exact(
+    barrier: BackupBarrier, high: float, ties: Any
+) -> tuple[list[int], list[float]]:
+    import numpy as np
+    from olivine.algorithms.barriers.backup_probability import failure_probability
+
+    grid = sorted({2 * max(1, round(n / 2)) for n in np.geomspace(2, high, 90)})
+    return grid, [failure_probability(barrier, n, ties).middle for n in grid]
+
+
+def _points(
+    panel: Axes, rows: Sequence[Mapping[str, Any]], colour: str, marker: str
+) -> None:
+    """Shares of runs that failed, with their intervals."""
+    shares = [row["failures"] / row["runs"] for row in rows]
+    below = [max(0, s - r["interval"][0]) for s, r in zip(shares, rows, strict=True)]
+    above = [max(0, r["interval"][1] - s) for s, r in zip(shares, rows, strict=True)]
+    panel.errorbar(
+        [row["n"] for row in rows],
+        shares,
+        yerr=[below, above],
+        fmt=marker,
+        color=colour,
+        markersize=4,
+        elinewidth=0.8,
+        capsize=2,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value < 1e6 else f"{value:.2g}".replace("e+", "e")
+
+
+def _growth(panel: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Trajectories with which Bellman backups still fail, and VALOR's."""
+    horizons = [row["H"] for row in rows]
+    panel.plot(
+        horizons,
+        [float(Fraction(row["bellman"])) for row in rows],
+        color=COLOURS[1],
+        linewidth=1.5,
+        marker="^",
+        markersize=4,
+        label="Bellman backups: with so many they still fail with probability ≥ 1/4",
+    )
+    for number, first in enumerate(rows[0]["valor"]):
+        kind = first["parameters"]
+        runs = [row["valor"][number] for row in rows]
+        best = sum(run["optimal"] for run in runs)
+        panel.plot(
+            horizons,
+            [float(run["trajectories"]) for run in runs],
+            color=COLOURS[2 * number],
+            linestyle=DASHES[1 + number],
+            marker="os"[number],
+            markersize=4,
+            label=f"VALOR, {kind} parameters: optimal in {best} of {len(runs)} runs",
+        )
+    panel.set_yscale("log")
+    panel.set_xlabel("H, length of the chains")
+    panel.set_ylabel("trajectories of a run")
+    panel.set_title("Trajectories against the horizon", fontsize=9)
+    legend(panel)

@@ -1,0 +1,98 @@
+"""The figure of ``olivine learn all``: what each algorithm needs, and gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olivine.cli.figures.files import style, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from olivine.cli.comparison import Plan
+
+# Dark enough to be told from white in print.
+_FULL, _EDGE, _GREY = "#0072B2", "#222222", "#777777"
+
+
+def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) -> None:
+    """Draw a panel for each environment and write the figure atomically.
+
+    A row is an algorithm. The dot stands at the median number of trajectories; it
+    is filled from the left by the share of ε-optimal runs, which stand beside it.
+    An algorithm that does not take the task, or ends no run in time, says so.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    environments = list(dict.fromkeys(record["env"] for record in records))
+    algorithms = list(dict.fromkeys(record["algorithm"] for record in records))
+    columns = min(2, max(1, len(environments)))
+    rows = max(1, -(-len(environments) // columns))
+    with style():
+        height = rows * (0.9 + 0.24 * len(algorithms)) + 0.6
+        figure: Figure = Figure(figsize=(5.6 * columns, height), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).flatten()
+        for panel, env in zip(panels, environments, strict=False):
+            own = {r["algorithm"]: r for r in records if r["env"] == env}
+            _panel(panel, str(env), algorithms, own)
+        for panel in panels[len(environments) :]:
+            panel.set_axis_off()
+        figure.suptitle(
+            f"Trajectories until the end of a run (median), and runs that end "
+            f"ε-optimal, ε = {plan.epsilon:g}, {plan.seeds} seeds",
+            fontsize=10,
+        )
+        write_figure(path, figure)
+
+
+def _panel(
+    panel: Axes,
+    title: str,
+    algorithms: Sequence[str],
+    records: Mapping[str, Mapping[str, Any]],
+) -> None:
+    done = [r["trajectories"] for r in records.values() if r["trajectories"]]
+    low, high = (min(done), max(done)) if done else (1, 10)
+    panel.set_xscale("log")
+    # Room on the right for what is written beside the last dot.
+    panel.set_xlim(low / 10, high * max(1e2, (high / low) ** 0.4))
+    for y, name in enumerate(algorithms):
+        record = records.get(name)
+        if record is None:
+            continue
+        if not record["runs"]:
+            word = "refused" if record["refused"] else "no run ended in time"
+            panel.annotate(
+                word, (0.02, y), xycoords=("axes fraction", "data"), va="center",
+                fontsize=8, color=_GREY, style="italic",
+            )  # fmt: skip
+            continue
+        x, share = record["trajectories"], record["successes"] / record["runs"]
+        face = _FULL if share == 1 else "white"
+        panel.plot(max(x, 1), y, "o", ms=7, mfc=face, mec=_EDGE, mew=0.9, zorder=3)
+        if 0 < share < 1:
+            panel.plot(
+                max(x, 1), y, "o", ms=7, mec=_EDGE, mew=0.9, zorder=4,
+                fillstyle="left", mfc=_FULL, markerfacecoloralt="white",
+            )  # fmt: skip
+        text = f"{record['successes']}/{record['runs']}"
+        if record["params"] == "practical":
+            text += " practical"
+        panel.annotate(
+            text, (max(x, 1), y), xytext=(7, 0), textcoords="offset points",
+            va="center", fontsize=8, color=_EDGE,
+        )  # fmt: skip
+    panel.set_yticks(range(len(algorithms)), algorithms)
+    panel.set_ylim(len(algorithms) - 0.5, -0.5)
+    panel.set_title(title, loc="left", fontsize=10)
+    panel.set_xlabel("trajectories")
+    panel.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)
+    panel.set_axisbelow(True)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)

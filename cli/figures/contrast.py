@@ -1,0 +1,187 @@
+"""The figure of ``olivine contrast``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from olivine.cli.figures.files import style, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from olivine.reduction.contrast.contrast import Measurement, Plan
+    from olivine.reduction.contrast.fit import Fit
+
+Fits = Mapping[str, Mapping[str, "Fit | None"]]
+Quantity = Literal["seconds", "work"]
+
+# Told apart in print and by colour-blind readers (Okabe and Ito's palette).
+_STYLE = {
+    "faithful": ("#D55E00", "o", "OLIVE, faithful"),
+    "strengthened": ("#E69F00", "s", "OLIVE, strengthened"),
+    "projected": ("#CC79A7", "D", "OLIVE, projected (MaxSAT)"),
+    "deterministic": ("#444444", "v", "multi, one policy"),
+    "csc": ("#0072B2", "o", "CSC"),
+    "ls": ("#56B4E9", "s", "LS"),
+    "lp": ("#009E73", "D", "LP"),
+    "mixture": ("#444444", "v", "multi, mixture"),
+}
+
+
+def save_figure(
+    folder: Path,
+    plan: Plan,
+    measurements: Sequence[Measurement],
+    fits: Fits,
+) -> list[str]:
+    """Draw the measurements and write contrast.png and contrast.svg.
+
+    Left, on semi-logarithmic axes, on which an exponential is a straight line:
+    the MILPs. Right, on logarithmic axes, on which a power is one: the oracles.
+    Time above, with the same scale on both sides; work below. Lines are fits,
+    dots single formulas, open triangles what the time limit cut off.
+
+    Returns
+    -------
+    Names of the files.
+    """
+    from matplotlib.figure import Figure
+    from olivine.reduction.contrast.contrast import EASY, HARD
+
+    names = ["contrast.png", "contrast.svg"]
+    with style():
+        figure: Figure = Figure(figsize=(11.0, 10.5), layout="constrained")
+        axes = figure.subplots(2, 2)
+        sides = (HARD, EASY)
+        for column, series in enumerate(sides):
+            _panel(axes[0, column], series, "seconds", measurements, fits)
+            _panel(axes[1, column], series, "work", measurements, fits)
+        _dress(axes, plan)
+        figure.suptitle(title(plan), fontsize=11)
+        for name in names:
+            write_figure(folder / name, figure)
+    return names
+
+
+def title(plan: Plan) -> str:
+    """Say on two lines what the figure shows of which formulas."""
+    formulas = "1 formula" if plan.instances == 1 else f"{plan.instances} formulas"
+    return (
+        "OLIVE's program against the oracles, on the same families of MDPs\n"
+        f"random 3-SAT, {plan.ratio:g} clauses a variable, {formulas} a size, "
+        f"variant {plan.variant}, seed {plan.seed}"
+    )
+
+
+def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
+    """Scales, labels, the limit."""
+    (time_hard, time_easy), (work_hard, work_easy) = axes
+    time_hard.set_title("MILPs (straight = exponential in n)")
+    time_easy.set_title("oracles (straight = polynomial in n)")
+    for panel in (time_hard, work_hard):
+        panel.set_yscale("log")
+        panel.set_xlabel("n, variables")
+    for panel in (time_easy, work_easy):
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xlabel("n, variables (logarithmic)")
+        _plain_ticks(panel, plan)
+    time_hard.set_ylabel("wall time [s]")
+    time_easy.set_ylabel("CPU time [s]")
+    work_hard.set_ylabel("branch-and-bound nodes (0 shown as 1)")
+    work_easy.set_ylabel("basic operations; LP: simplex iterations")
+    low = min(time_hard.get_ylim()[0], time_easy.get_ylim()[0])
+    high = 4 * plan.time_limit
+    for panel in (time_hard, time_easy):
+        panel.set_ylim(low, high)
+        panel.axhline(plan.time_limit, color="#777777", linewidth=0.8, linestyle=":")
+        panel.annotate(
+            f"time limit {plan.time_limit:g} s",
+            (0.99, plan.time_limit * 1.5),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            fontsize=8,
+            color="#555555",
+        )
+    for row in axes:
+        for panel in row:
+            panel.grid(visible=True, which="major", color="#e5e5e5", linewidth=0.6)
+            panel.set_axisbelow(True)
+            for side in ("top", "right"):
+                panel.spines[side].set_visible(False)
+            handles, labels = panel.get_legend_handles_labels()
+            if handles:
+                panel.legend(
+                    handles,
+                    labels,
+                    fontsize=8,
+                    frameon=False,
+                    loc="upper center",
+                    bbox_to_anchor=(0.5, -0.13),
+                )
+
+
+def _plain_ticks(panel: Axes, plan: Plan) -> None:
+    """Numbers of variables as they are, not as powers of ten."""
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+    ticks = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
+    panel.xaxis.set_major_locator(FixedLocator([n for n in ticks if n <= plan.max_n]))
+    panel.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
+def _panel(
+    panel: Axes,
+    series: Sequence[str],
+    quantity: Quantity,
+    measurements: Sequence[Measurement],
+    fits: Fits,
+) -> None:
+    """Dots, triangles, medians' fit and legend of each series."""
+    import numpy as np
+    from olivine.reduction.contrast.contrast import describe
+
+    count = len(series)
+    for number, name in enumerate(series):
+        own = [m for m in measurements if m.series == name]
+        if not own:
+            continue
+        colour, marker, label = _STYLE[name]
+        fitted = fits[name][quantity]
+        text = describe(fitted, name, quantity, measurements)
+        # Side by side, so that series of equal value do not hide each other.
+        shift = 1 + 0.012 * (number - (count - 1) / 2)
+        for cut in (False, True):
+            points = [m for m in own if m.censored is cut]
+            panel.plot(
+                [m.n * shift for m in points],
+                [max(getattr(m, quantity), _least(quantity)) for m in points],
+                linestyle="none",
+                marker="^" if cut else marker,
+                markersize=6 if cut else 3.5,
+                markerfacecolor="none" if cut else colour,
+                markeredgecolor=colour,
+                alpha=0.9 if cut else 0.65,
+            )
+        panel.plot(
+            [], [], color=colour, marker=marker, markersize=4, label=f"{label}: {text}"
+        )
+        if fitted is not None:
+            grid = np.linspace(fitted.first, fitted.last, 100)
+            panel.plot(grid, fitted(grid), color=colour, linewidth=1.3)
+    if any(m.censored for m in measurements if m.series in series):
+        panel.plot(
+            [],
+            [],
+            linestyle="none",
+            marker="^",
+            markerfacecolor="none",
+            markeredgecolor="#444444",
+            label="cut off by the time limit (at least)",
+        )
+
+
+def _least(quantity: Quantity) -> float:
+    return 1.0 if quantity == "work" else 1e-6

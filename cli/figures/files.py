@@ -1,0 +1,73 @@
+"""Writing figures: by the kind that the name says, whole, the same every time."""
+
+from __future__ import annotations
+
+import io
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What the writers would add of their own: versions and dates.
+_METADATA = {
+    ".svg": ("Creator", "Date", "Format", "Type"),
+    ".png": ("Software",),
+    ".pdf": ("Creator", "Producer", "CreationDate"),
+}
+
+
+def style() -> AbstractContextManager[None]:
+    """Text stays text, identifiers stay the same; for drawing and writing."""
+    import matplotlib
+
+    return matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "olivine", "font.size": 9}
+    )
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse, with a ValueError, a file that is no picture by its name."""
+    if path.suffix.lower() not in _METADATA:
+        *others, last = _METADATA
+        known = f"{', '.join(others)} or {last}"
+        raise ValueError(f"{path}: a figure's name ends in {known}")
+
+
+def check_figure(path: Path) -> None:
+    """Refuse, before any work, a figure that cannot be written.
+
+    Raises
+    ------
+    ValueError, OSError
+        As `check_suffix` and `olivine.cli.outputs.check_output`.
+    """
+    from olivine.cli.outputs import check_output
+
+    check_suffix(path)
+    check_output(path)
+
+
+def write_figure(path: Path, figure: Figure) -> None:
+    """Write a figure.
+
+    Raises
+    ------
+    ValueError
+        If the name does not say which kind.
+    OSError
+        If the file cannot be written.
+    """
+    from olivine.solvers.files import write_bytes
+
+    check_suffix(path)
+    suffix = path.suffix.lower()
+    buffer = io.BytesIO()
+    figure.savefig(
+        buffer,
+        format=suffix[1:],
+        dpi=150,
+        metadata=dict.fromkeys(_METADATA[suffix]),
+    )
+    write_bytes(path, buffer.getvalue())

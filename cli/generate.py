@@ -1,0 +1,155 @@
+"""``olivine generate``: the family as a graph, the program as LP and MPS files."""
+
+from __future__ import annotations
+
+import enum
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    Reading,
+    describe,
+    print_json,
+    report_error,
+    say,
+    stdout_console,
+    verb,
+)
+from olivine.cli.folder import staged
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    FormulationName,
+    Json,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    StrictReading,
+    VariantName,
+    VariantOption,
+    checked_penalty,
+)
+from olivine.cli.outputs import check_not_input
+
+
+class FormatName(enum.StrEnum):
+    """What can be written."""
+
+    LP = "lp"
+    MPS = "mps"
+    JSON = "json"
+    GRAPHML = "graphml"
+    DOT = "dot"
+    DRN = "drn"
+    PRISM = "prism"
+
+
+@verb
+def generate(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder to write, new or empty."
+        ),
+    ],
+    variant: VariantOption = VariantName.PAPER,
+    penalty: PenaltyOption = None,
+    formulation: Annotated[
+        FormulationName, typer.Option(help="Formulation of the program.")
+    ] = FormulationName.FAITHFUL,
+    member: Annotated[
+        str | None,
+        typer.Option(
+            metavar="Y",
+            help="Write graphs and models with the rewards of this member: a bit a "
+            "variable (of the input or of the 3-SAT form), as in 0110; all 0 if not "
+            "given.",
+        ),
+    ] = None,
+    formats: Annotated[
+        list[FormatName] | None,
+        typer.Option("--format", help="What to write; repeatable. All by default."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty.")
+    ] = False,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    json_lines: Json = False,
+) -> int:
+    """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
+
+    The graph is written as node-link JSON, GraphML and DOT, and the member for
+    model checkers in Storm's DRN and in PRISM's language. Beside them stand
+    three_sat.cnf, the 3-SAT form, and family.json with sizes, rewards, the
+    numbering of states and the meaning of the short names in the program files.
+    The objective there is g(s0), or -g(s0) minimised. The folder appears complete
+    or not at all.
+
+    Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
+    """
+    from olivine.cli import family_folder
+    from olivine.reduction.family.instance import Instance
+
+    start = time.perf_counter()
+    exact_penalty = checked_penalty(variant, penalty)
+    try:
+        check_not_input((output / name for name in family_folder.OURS), file)
+        source = Reading(strict, input_format, max_variables).read(file)
+    except (ValueError, OSError) as error:
+        return report_error(file, describe(error), json_lines=json_lines)
+    wanted = [f for f in FormatName if not formats or f in formats]
+    try:
+        instance = Instance.of(source.formula, variant.value, exact_penalty)
+        bits = family_folder.parse_member(member, instance.family)
+        family_folder.refuse_large(instance.family, wanted)
+    except ValueError as error:
+        message = f"{file}: {describe(error)}"
+        return report_error(file, message, json_lines=json_lines)
+    for warning in source.warnings:
+        say(f"olivine: warning: {warning}")
+    try:
+        with staged(
+            output,
+            force=force,
+            stale=family_folder.OURS,
+            last=family_folder.DESCRIPTION,
+        ) as stage:
+            record = family_folder.write_folder(
+                stage, instance, source, wanted, formulation.value, bits
+            )
+    except (ValueError, OSError) as error:
+        # A ValueError here means numbers that a format cannot hold.
+        return report_error(file, describe(error, str(output)), json_lines=json_lines)
+    record = {"file": file, "directory": str(output)} | record
+    record["warnings"] = list(source.warnings)
+    record["seconds"] = round(time.perf_counter() - start, 6)
+    if json_lines:
+        print_json(record)
+    else:
+        _show(record)
+    return ExitStatus.DONE
+
+
+def _show(record: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    console = stdout_console()
+    sizes = record["three_sat"]
+    console.print(
+        Text(
+            f"{record['directory']}: {record['variant']}, penalty {record['penalty']}, "
+            f"3-SAT form with {sizes['variables']} variables and {sizes['clauses']} "
+            "clauses"
+        )
+    )
+    for name, size in record["files"].items():
+        check = record["read_back"].get(name, "")
+        console.print(Text(f"  {name:14} {size:>12,} bytes  {check}".rstrip()))

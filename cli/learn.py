@@ -1,0 +1,319 @@
+"""``olivine learn``: run an algorithm on an environment, checked against the truth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    print_json,
+    say,
+    stderr_console,
+    stdout_console,
+    verb,
+)
+from olivine.cli.options import Json, Seed, parse_seconds
+
+SEEDS = 50
+RUN_LIMIT = 10.0
+"""Seconds that a run of ``learn all`` may take."""
+
+
+@verb
+def learn(
+    algorithm: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="See --list; all compares them all.",
+            show_default=False,
+        ),
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(
+            "--env",
+            metavar="ENV",
+            help="See --list; several for all: ENV,ENV.",
+            show_default=False,
+        ),
+    ] = None,
+    listing: Annotated[
+        bool, typer.Option("--list", help="List algorithms and environments.")
+    ] = False,
+    params: Annotated[
+        str | None,
+        typer.Option(
+            "--params",
+            metavar="theorem|paper|practical",
+            help="Constants: the theorem's (corrected where an erratum applies), as "
+            "printed, or free. By default the theorem's; for all, free ones where "
+            "observations are continuous.",
+            show_default=False,
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="tabular|finite|linear",
+            help="Function classes; the default depends on the algorithm.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", help="Accuracy, in (0, 1).")
+    ] = 0.3,
+    delta: Annotated[
+        float, typer.Option("--delta", help="Failure probability, in (0, 1).")
+    ] = 0.1,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="An option of the environment, or a setting of the algorithm.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            min=1,
+            help="For all: runs of each algorithm on each environment (50).",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            parser=parse_seconds,
+            metavar="SECONDS",
+            help="For all: seconds of a run (10).",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            min=1,
+            help="For all: how many at a time (1).",
+            show_default=False,
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check-assumptions",
+            help="Check what the algorithm assumes of its classes before the run; a "
+            "violation, shown with a counterexample, refuses it.",
+        ),
+    ] = False,
+    run_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--run-anyway", help="Check the assumptions, and run in any case."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="For all: a figure to write (.svg, .png, .pdf).",
+            show_default=False,
+        ),
+    ] = None,
+    json_lines: Json = False,
+) -> int:
+    """Run a learning algorithm on an environment.
+
+    The seed fixes the environment, the classes and the samples. Monitors compare
+    the run with the environment's true values; a claim of the paper that is
+    violated where it must hold is a contradiction. An algorithm that finds no
+    policy ends with status "failure", which is a result.
+
+    ALGORITHM all runs every algorithm on every environment, 50 seeds each. It
+    tells how many runs end ε-optimal, trajectories, oracle calls and seconds. A run
+    may take 10 seconds (--time-limit), and the runs of a pair thirty times that.
+
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
+
+    Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
+    """
+    from olivine.cli.comparison import Plan
+    from olivine.cli.learn_all import learn_all
+    from olivine.cli.learn_assumptions import Examination
+    from olivine.cli.learn_run import prepare
+
+    examination = None
+    if check or run_anyway:
+        examination = Examination(insist=run_anyway, show=not json_lines)
+    try:
+        if listing:
+            _list(json_lines)
+            return ExitStatus.DONE
+        if algorithm == "all":
+            if classes or setting:
+                raise ValueError("all: --classes and --set are for one algorithm")
+            if examination is not None:
+                raise ValueError("all: assumptions are checked for one algorithm")
+            names = () if env is None else tuple(env.split(","))
+            limit = RUN_LIMIT if time_limit is None else time_limit
+            plan = Plan(
+                names, params, epsilon, delta, seeds or SEEDS, seed, limit, 30 * limit
+            )
+            return learn_all(plan, output, jobs or 1, json_lines=json_lines)
+        only = {
+            "--seeds": seeds,
+            "--time-limit": time_limit,
+            "--jobs": jobs,
+            "--output": output,
+        }
+        for option, value in only.items():
+            if value is not None:
+                raise ValueError(f"{option}: only for olivine learn all")
+        run = prepare(
+            algorithm,
+            env,
+            params or "theorem",
+            classes,
+            epsilon,
+            delta,
+            setting or [],
+        )
+        with _Watch() as watch:
+            record, _ = run.with_seed(seed, watch.observers, examination)
+    except ValueError as error:
+        message = " ".join(str(error).split())
+        if json_lines:
+            failed: dict[str, Any] = {"algorithm": algorithm, "env": env}
+            failed["error"] = message
+            if examination is not None:
+                failed["assumptions"] = examination.to_json()
+            print_json(failed)
+        else:
+            say(f"olivine: {message}")
+        return ExitStatus.BAD_INPUT
+    if json_lines:
+        print_json(record)
+    else:
+        _show(record)
+    for contradiction in record["contradictions"]:
+        say(
+            f"olivine: contradiction: {contradiction} (this should be impossible: "
+            "please report it with the command)"
+        )
+    return ExitStatus.CONTRADICTION if record["contradictions"] else ExitStatus.DONE
+
+
+def _list(json_lines: bool) -> None:
+    from olivine.algorithms.environments import registry as environments
+    from olivine.algorithms.learning import registry
+    from olivine.cli.learn_run import register_environments
+
+    register_environments()
+    entries = registry.algorithms()
+    names = environments.names()
+    if json_lines:
+        print_json(
+            {
+                "algorithms": [entry.name for entry in entries],
+                "environments": names,
+                "assumptions": {e.name: list(e.assumptions) for e in entries},
+                "settings": {e.name: dict(e.settings) for e in entries},
+                "options": {n: environments.options(n) for n in names},
+            }
+        )
+        return
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = stdout_console()
+    console.print(Text("Algorithms, with their settings (--set)"))
+    for entry in entries:
+        console.print(Text(f"  {entry.name:18} {entry.summary}"))
+        console.print(Padding(Text(", ".join(entry.settings)), (0, 0, 0, 21)))
+    console.print(Text("What a setting means: --list --json"))
+    console.print(Text("Environments, with their options (--set)"))
+    for name in names:
+        options = environments.options(name).items()
+        listed = ", ".join(f"{key}={value}" for key, value in options)
+        console.print(Text(f"  {name:18} {listed}"))
+
+
+def _show(record: Mapping[str, Any]) -> None:
+    from fractions import Fraction
+
+    from rich.table import Table
+    from rich.text import Text
+
+    def number(value: Any) -> str:
+        return "unknown" if value is None else f"{float(Fraction(value)):.6g}"
+
+    console = stdout_console()
+    console.print(
+        Text(
+            f"{record['algorithm']} on {record['env']}: {record['status']}"
+            + (f" ({record['reason']})" if record["reason"] else "")
+        )
+    )
+    console.print(
+        Text(
+            f"  V^π = {number(record['value'])} of V* = "
+            f"{number(record['optimal_value'])}; estimated {number(record['estimate'])}"
+        )
+    )
+    calls = ", ".join(f"{n} {kind}" for kind, n in record["calls"].items() if n)
+    work = [f"{calls} calls"] if calls else []
+    if record["enumerated"]:
+        work.append(f"{record['enumerated']} functions evaluated on a data set")
+    console.print(
+        Text(
+            f"  {record['trajectories']:.3g} trajectories, {', '.join([*work, ''])}"
+            f"{record['seconds']:.3f} s, seed {record['seed']}"
+        )
+    )
+    table = Table("monitor", "holds", "margin", "checks", "when", box=None)
+    words = {True: "yes", False: "NO", None: "unknown"}
+    for name, monitor in record["monitors"].items():
+        margin = monitor["margin"]
+        table.add_row(
+            name,
+            words[monitor["holds"]],
+            "" if margin is None else f"{margin:.3g}",
+            str(monitor["checks"]),
+            monitor["scope"],
+        )
+    if record["monitors"]:
+        console.print(table)
+
+
+class _Watch:
+    """Progress on a terminal's standard error; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self.observers: tuple[Any, ...] = ()
+        self._progress: Any = None
+
+    def __enter__(self) -> _Watch:
+        if sys.stderr.isatty():
+            from olivine.cli.learn_progress import ProgressObserver, make_progress
+
+            self._progress = make_progress(stderr_console())
+            self._progress.start()
+            self.observers = (ProgressObserver(self._progress),)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()

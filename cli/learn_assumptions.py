@@ -1,0 +1,138 @@
+"""``olivine learn --check-assumptions``: what an algorithm asks of its classes.
+
+The classes are examined as soon as they are drawn, before the algorithm gets
+them. One that violates an assumption stops the run, unless the user insists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from olivine.cli.common import stdout_console
+
+if TYPE_CHECKING:
+    from olivine.algorithms.assumptions import Assumption
+    from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+    from olivine.algorithms.environments.protocol import Environment
+    from olivine.algorithms.learning.registry import Algorithm
+    from olivine.algorithms.learning.result import LearningResult
+
+
+class ViolatedError(ValueError):
+    """An assumption of the algorithm is violated, and nobody insists."""
+
+
+class Examination:
+    """Check the assumptions of an algorithm on the classes of a run.
+
+    Parameters
+    ----------
+    insist
+        Whether to run nevertheless.
+    show
+        Whether to print a table when the check is done.
+
+    Attributes
+    ----------
+    found
+        The assumptions by name, empty before the check.
+    """
+
+    def __init__(self, *, insist: bool, show: bool) -> None:
+        self.insist = insist
+        self.found: dict[str, Assumption] = {}
+        self._show = show
+        self._algorithm: Algorithm | None = None
+        self._environment: Environment | None = None
+
+    def begin(self, algorithm: Algorithm, environment: Environment, kind: str) -> None:
+        """Say what is run on what; tabular classes are examined at once.
+
+        Raises
+        ------
+        ViolatedError
+            As when called.
+        """
+        import numpy as np
+        from olivine.algorithms.learning.draw_classes import make_classes
+
+        self._algorithm, self._environment = algorithm, environment
+        if kind == "tabular" and algorithm.assumptions:
+            rng = np.random.default_rng(0)  # tabular classes draw nothing
+            self(*make_classes(environment, "tabular", rng))
+
+    def __call__(self, values: ValueClassByLevel, policies: PolicyClassByLevel) -> None:
+        """Examine classes; once a run.
+
+        Raises
+        ------
+        ViolatedError
+            If an assumption is violated, unless the user insists.
+        """
+        from olivine.algorithms.assumptions import check_assumptions
+
+        assert self._algorithm is not None
+        assert self._environment is not None
+        if self.found:
+            return
+        needed = self._algorithm.assumptions
+        self.found = check_assumptions(self._environment, values, policies, needed)
+        if self._show:
+            self._print(self._algorithm.name)
+        if self.violated and not self.insist:
+            raise ViolatedError(
+                f"{', '.join(self.violated)} violated, so the guarantee of "
+                f"{self._algorithm.name} has no ground; --run-anyway runs it "
+                "nevertheless"
+            )
+
+    @property
+    def violated(self) -> list[str]:
+        """Names of the assumptions that do not hold."""
+        return [name for name, a in self.found.items() if a.holds is False]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the key ``assumptions`` of the record."""
+        names = () if self._algorithm is None else self._algorithm.assumptions
+        unseen = {
+            "holds": None,
+            "reason": "the algorithm showed no classes",
+            "counterexample": None,
+        }
+        return {
+            name: self.found[name].to_json() if name in self.found else unseen
+            for name in names
+        }
+
+    def contradictions(self, result: LearningResult) -> list[str]:
+        """Contradictions of a run; where an assumption is violated, only of ``always``.
+
+        What is claimed under an assumption may fail without it.
+        """
+        from olivine.algorithms.learning.result import contradictions
+
+        if not self.violated:
+            return result.contradictions
+        monitors = result.monitors.items()
+        return contradictions({k: m for k, m in monitors if m.scope == "always"})
+
+    def _print(self, name: str) -> None:
+        show_assumptions(name, self.to_json())
+
+
+def show_assumptions(name: str, assumptions: Mapping[str, Any]) -> None:
+    """Print assumptions of an algorithm as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = stdout_console()
+    if not assumptions:
+        console.print(Text(f"{name} makes none of the paper's assumptions on classes"))
+        return
+    words = {True: "yes", False: "NO", None: "unknown"}
+    table = Table("assumption", "holds", "why", box=None)
+    for key, found in assumptions.items():
+        table.add_row(key, words[found["holds"]], Text(found["reason"]))
+    console.print(Text(f"{name} assumes of its classes"))
+    console.print(table)

@@ -1,0 +1,235 @@
+"""One run of ``olivine learn``: read its options, run, compare with the truth."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from olivine.algorithms.environments.protocol import Environment
+    from olivine.algorithms.learning.registry import Algorithm
+    from olivine.algorithms.learning.result import LearningResult
+    from olivine.cli.learn_assumptions import Examination
+
+MONTE_CARLO = 20_000
+"""Episodes that estimate V^π where it is not known exactly."""
+
+
+def register_environments() -> None:
+    """Add the environments that stand on a higher floor than the algorithms."""
+    from olivine.algorithms.environments import register
+    from olivine.reduction.family.environment import threesat
+
+    register("threesat", threesat)
+
+
+@dataclass(frozen=True)
+class LearningRun:
+    """A run of an algorithm on an environment, complete but for its seed.
+
+    Attributes
+    ----------
+    algorithm, env
+        Names.
+    params
+        ``"theorem"``, ``"paper"`` or ``"practical"``.
+    classes
+        Kind of the classes.
+    epsilon, delta
+        Accuracy and failure probability, in (0, 1).
+    for_env, for_algorithm
+        Options of the environment and settings of the algorithm.
+    """
+
+    algorithm: str
+    env: str
+    params: str
+    classes: str
+    epsilon: float
+    delta: float
+    for_env: Mapping[str, Any]
+    for_algorithm: Mapping[str, Any]
+
+    def with_seed(
+        self,
+        seed: int,
+        observers: tuple[Any, ...] = (),
+        examination: Examination | None = None,
+    ) -> tuple[dict[str, Any], LearningResult]:
+        """Run, and compare with the truth: the record to print, and the result.
+
+        The seed fixes the environment, the classes and the samples. Assumptions
+        are checked before the run if there is an examination.
+
+        Raises
+        ------
+        ValueError
+            If the task does not fit the algorithm, or an option is out of range.
+        """
+        import numpy as np
+        from olivine.algorithms.environments import make
+        from olivine.algorithms.learning import registry
+
+        register_environments()
+        environment = make(self.env, seed, **self.for_env)
+        algorithm = registry.get(self.algorithm)
+        if examination is not None:
+            examination.begin(algorithm, environment, self.classes)
+        start = time.perf_counter()
+        result = algorithm.run(
+            registry.Task(
+                environment,
+                cast("Any", self.params),
+                cast("Any", self.classes),
+                self.epsilon,
+                self.delta,
+                np.random.default_rng([seed, 1]),
+                dict(self.for_algorithm),
+                observers,
+                examination,
+                examination is not None and examination.insist,
+            )
+        )
+        seconds = time.perf_counter() - start
+        record = result.to_json()
+        record |= _truth(environment, result, seed)
+        record |= {
+            "params": self.params,
+            "classes": self.classes,
+            "settings": dict(self.for_env) | dict(self.for_algorithm),
+            "seed": seed,
+            "seconds": round(result.seconds or seconds, 6),
+        }
+        if examination is not None:
+            record["assumptions"] = examination.to_json()
+            record["contradictions"] = examination.contradictions(result)
+        return record, result
+
+
+def prepare(
+    name: str | None,
+    env: str | None,
+    params: str,
+    classes: str | None,
+    epsilon: float,
+    delta: float,
+    settings: Sequence[str] = (),
+) -> LearningRun:
+    """Check what the command line says and make a run of it.
+
+    Raises
+    ------
+    ValueError
+        If something is missing, unknown or out of range.
+    """
+    from olivine.algorithms.learning import registry
+    from olivine.algorithms.learning.draw_classes import KINDS
+
+    if name is None:
+        raise ValueError("ALGORITHM: missing (--list shows them)")
+    if env is None:
+        raise ValueError("--env: missing (--list shows the environments)")
+    algorithm = registry.get(name)
+    register_environments()
+    parameters = _choice("--params", params, registry.PARAMETER_KINDS)
+    kind = _choice("--classes", classes or algorithm.default_classes, KINDS)
+    for option, value in (("--epsilon", epsilon), ("--delta", delta)):
+        if not 0 < value < 1:
+            raise ValueError(f"{option}: {value} is not in (0, 1)")
+    for_env, for_algorithm = _split(algorithm, env, settings)
+    return LearningRun(
+        name, env, parameters, kind, epsilon, delta, for_env, for_algorithm
+    )
+
+
+def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
+    from olivine.algorithms.learning.registry import suggestion
+
+    if value not in known:
+        hint = suggestion(value, known)
+        raise ValueError(f"{option}: {value!r} is none of {', '.join(known)}{hint}")
+    return value
+
+
+def _split(
+    algorithm: Algorithm, env: str, settings: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide KEY=VALUE among the environment and the algorithm."""
+    from olivine.algorithms.environments.registry import options
+    from olivine.algorithms.learning.registry import suggestion
+
+    known = options(env)
+    for_env: dict[str, Any] = {}
+    for_algorithm: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set: {text!r} is not KEY=VALUE")
+        read = _value(value)
+        if isinstance(read, float) and not math.isfinite(read):
+            raise ValueError(f"--set: {text} is no finite number")
+        if key in known:
+            for_env[key] = read
+        elif key in algorithm.settings:
+            for_algorithm[key] = read
+        else:
+            every = [*known, *algorithm.settings]
+            raise ValueError(
+                f"--set: unknown {key!r}{suggestion(key, every)}; {env} has "
+                f"{', '.join(known)}; {algorithm.name} has "
+                f"{', '.join(algorithm.settings)}"
+            )
+    return for_env, for_algorithm
+
+
+def _value(text: str) -> Any:
+    """Read a value: an integer, a number, true, false, none, or a word.
+
+    An integer may be written with an exponent.
+
+    >>> _value("1e3"), _value("1e-3"), _value("1000.0")
+    (1000, 0.001, 1000.0)
+    """
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    if re.fullmatch(r"[+-]?\d{1,9}[eE]\+?\d{1,2}", text):
+        return int(Fraction(text))
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _truth(
+    environment: Environment, result: LearningResult, seed: int
+) -> dict[str, Any]:
+    """Give V^π, V* and their difference: rationals, or an estimate of the first."""
+    import numpy as np
+
+    best = environment.truth.optimal_value
+    found: dict[str, Any] = {
+        "value": None,
+        "optimal_value": str(best),
+        "suboptimality": None,
+    }
+    if result.policies is None:
+        return found
+    policies = list(result.policies)
+    if environment.truth.exact:
+        value = environment.truth.policy_value(policies)
+        return found | {"value": str(value), "suboptimality": str(best - value)}
+    rng = np.random.default_rng([seed, 2])
+    mean, error = environment.truth.estimate_policy_value(policies, MONTE_CARLO, rng)
+    return found | {
+        "value": mean,
+        "suboptimality": float(best) - mean,
+        "standard_error": error,
+    }

@@ -1,0 +1,175 @@
+"""Claims about the assumptions on the classes, and the Fact that relates them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+from olivine.algorithms.assumptions import policy, policy_value, realizable
+from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
+from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
+from olivine.algorithms.assumptions.evaluation import (
+    evaluation_closed,
+    evaluation_closed_classes,
+)
+from olivine.algorithms.assumptions.result import Assumption
+from olivine.algorithms.assumptions.violating import violating_classes
+from olivine.algorithms.environments import make
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.support.assumptions import separations, value_complete_only
+
+SOURCE = "paper, appendix Additional Notation and Definitions"
+FACT = f"{SOURCE}, Fact (relationship between the assumptions)"
+
+_PV, _P = policy_value.NAME, policy.NAME
+_SMALL = {"states": 2, "actions": 2, "horizon": 3}
+
+
+def _environments(count: int) -> Iterator[tuple[Environment, np.random.Generator]]:
+    for seed in range(count):
+        yield make("random-finite", seed, **_SMALL), np.random.default_rng([seed, 1])
+
+
+@functools.cache
+def _cases() -> tuple[dict[str, Assumption], ...]:
+    """Random environments with classes of all sorts, checked."""
+    return tuple(_drawn())
+
+
+def _drawn() -> Iterator[dict[str, Assumption]]:
+    for env, rng in _environments(6):
+        for kind in COMPLETENESS:
+            yield check_assumptions(env, *complete_classes(env, rng, kind, size=12))
+        for name in NAMES:
+            classes = violating_classes(env, rng, name, size=12)
+            yield check_assumptions(env, *classes)
+        for size in (4, 16):
+            classes = make_classes(env, "finite", rng, size=size)
+            yield check_assumptions(env, *classes)
+        yield check_assumptions(env, *make_classes(env, "tabular", rng))
+    for made in separations().values():
+        yield check_assumptions(made.environment, made.values, made.policies)
+
+
+def _implied(premise: str, *conclusions: str) -> Evidence:
+    applied = 0
+    for number, found in enumerate(_cases()):
+        if found[premise].holds is not True:
+            continue
+        applied += 1
+        for name in conclusions:
+            if found[name].holds is not True:
+                return Evidence(False, f"case {number}: {name}: {found[name].reason}")
+    return Evidence(applied > 0, f"in all {applied} cases where {premise} holds")
+
+
+@claim(
+    "completeness-implies-realizability",
+    source=FACT,
+    statement="Policy-value completeness implies g* in G (so the Fact says) and π* in "
+    "Π (directly, not by way of policy completeness).",
+    method="exhaustive on small instances",
+)
+def _value_side() -> Evidence:
+    return _implied(_PV, realizable.VALUE, realizable.POLICY)
+
+
+@claim(
+    "policy-completeness-implies-realizability",
+    source=FACT,
+    statement="Policy completeness implies that Π has an optimal policy.",
+    method="exhaustive on small instances",
+)
+def _policy_side() -> Evidence:
+    return _implied(_P, realizable.POLICY)
+
+
+@claim(
+    "completeness-fact",
+    source=FACT,
+    statement="Policy-value completeness does not imply policy completeness (printed: "
+    "it does): G need not hold the value of a bad policy of Π.",
+    method="exact",
+    erratum="24",
+)
+def _fact() -> Evidence:
+    made = value_complete_only()
+    found = check_assumptions(made.environment, made.values, made.policies)
+    shown = found[_PV].holds is True and found[_P].holds is False
+    return Evidence(
+        shown, f"two doors, G = {{g*}}: {_PV} holds, but {found[_P].reason}"
+    )
+
+
+@claim(
+    "completeness-fact-corrected",
+    source=FACT,
+    statement="Policy-value completeness implies policy completeness if G is closed "
+    "under evaluation: E[r + g'(x') | x, π(x)] in G_h for g' in G_{h+1}, π in Π_h.",
+    method="exhaustive on small instances",
+    erratum="24",
+)
+def _corrected() -> Evidence:
+    applied = 0
+    for env, rng in _environments(12):
+        classes = evaluation_closed_classes(env, rng)
+        if evaluation_closed(env, *classes).holds is not True:
+            return Evidence(False, "classes made to be closed are not")
+        found = check_assumptions(env, *classes, [_PV, _P])
+        if found[_PV].holds is not True or found[_P].holds is not True:
+            return Evidence(False, f"{found}")
+        applied += 1
+    return Evidence(
+        True, f"in all {applied} random environments, closed by construction"
+    )
+
+
+@claim(
+    "assumptions-separate",
+    source=FACT,
+    statement="Nothing else follows among the four assumptions: all eight combinations "
+    "that these implications allow occur (no arrow of the Fact can be turned round).",
+    method="exact",
+)
+def _separate() -> Evidence:
+    combinations = set()
+    for name, made in separations().items():
+        found = check_assumptions(made.environment, made.values, made.policies)
+        holds = frozenset(n for n, a in found.items() if a.holds is True)
+        if holds != made.holds or any(a.holds is None for a in found.values()):
+            return Evidence(False, f"{name}: {sorted(holds)}")
+        combinations.add(holds)
+    return Evidence(
+        len(combinations) == 8, f"{len(combinations)} combinations on two doors"
+    )
+
+
+@claim(
+    "all-functions-are-not-complete",
+    source=f"{SOURCE}, policy-value completeness (with G in X → [0, 1], section "
+    "Setting)",
+    statement="The class of all functions to [0, 1] is policy-value complete only if "
+    "no reward is paid before the last level, for r + g' leaves [0, 1]; with backups "
+    "cut off at 1 it is complete.",
+    method="exact",
+    erratum="25",
+)
+def _all_functions() -> Evidence:
+    checked = 0
+    for env, rng in _environments(10):
+        classes = make_classes(env, "tabular", rng)
+        found = check_assumptions(env, *classes, [_PV, CLIPPED, _P])
+        if found[_PV].holds is not False or found[CLIPPED].holds is not True:
+            return Evidence(False, f"{found[_PV].reason}; {found[CLIPPED].reason}")
+        if found[_P].holds is not True:
+            return Evidence(False, found[_P].reason)
+        checked += 1
+    late = value_complete_only().environment
+    found = check_assumptions(late, *make_classes(late, "tabular", rng), [_PV])
+    return Evidence(
+        found[_PV].holds is True,
+        f"{checked} environments with early rewards, one with late ones only",
+    )

@@ -1,0 +1,90 @@
+"""The claim that OLIVE is not oracle-efficient, put together from its two halves.
+
+If OLIVE were, three oracles that are polynomial for tabular classes and
+polynomially many operations would give the optimum of the program that it meets
+after polynomially many rounds; but that optimum decides 3-SAT. The check walks
+through these steps on one and the same families.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.support.families import least_unsatisfied, milp_value
+from olivine.reduction.contrast.data import oracle_data
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.run.run import adversarial_run, n_rounds
+
+_SEED = 41
+_RATIO = 4.26
+_SMALL = (3, 3, 3, 4, 4, 5)
+_LARGE = (6, 12, 24, 48)
+
+
+@claim(
+    "olive-is-not-oracle-efficient",
+    source="paper, thm:olive_notoracle",
+    statement="Unless P = NP (assumed), OLIVE cannot be implemented with polynomially "
+    "many operations and calls of CSC, LP and LS oracles: after m+n+1 rounds it meets "
+    "a program whose optimum is 1 exactly if the formula is satisfiable, in an MDP of "
+    "1+m+2n states on whose data CSC takes at most nK + K|X| operations, LS at most "
+    "3n + |X|, and LP is a linear program in |X| variables (n: tuples).",
+    method="exhaustive on small instances",
+)
+def _olive_is_not_oracle_efficient() -> Evidence:
+    rng = np.random.default_rng(_SEED)
+    decided = {True: 0, False: 0}
+    for n in _SMALL:
+        for ratio in (_RATIO, 3 * _RATIO):
+            family = _family(n, ratio, rng)
+            satisfiable = least_unsatisfied(family) == 0
+            value = milp_value(family, "strengthened", "value-policy")
+            if (value == 1) is not satisfiable:
+                return Evidence(False, f"n = {n}: optimum {value}, {satisfiable=}")
+            decided[satisfiable] += 1
+    for n in _LARGE:
+        family = _family(n, _RATIO, rng)
+        fault = _run_fault(family, rng) or _oracle_fault(family, rng)
+        if fault:
+            return Evidence(False, f"n = {n}: {fault}")
+    return Evidence(
+        all(decided.values()),
+        f"{decided[True]} satisfiable and {decided[False]} unsatisfiable formulas told "
+        f"apart by the optimum; for n = {', '.join(map(str, _LARGE))} the run has "
+        "m+n+1 rounds, each checked, and the oracles keep their counts on data from "
+        "the same MDP",
+    )
+
+
+def _family(n: int, ratio: float, rng: np.random.Generator) -> Family:
+    formula = random_ksat(n, round(ratio * n), 3, rng)
+    return Family(formula.three_sat(), "paper")
+
+
+def _run_fault(family: Family, rng: np.random.Generator) -> str:
+    """Say what is wrong with the run that meets the program."""
+    n, m = family.n_variables, family.n_clauses
+    run = adversarial_run(family, rng.random(n) < 0.5)
+    if not run.holds:
+        return run.failures()[0]
+    if not len(run.rounds) == n_rounds(family) == m + n + 1:
+        return f"{len(run.rounds)} rounds"
+    return ""
+
+
+def _oracle_fault(family: Family, rng: np.random.Generator) -> str:
+    """Say which oracle takes more than its bound on data of a member."""
+    problem = oracle_data(family, rng)
+    size, k, tuples = problem.n_states, problem.n_actions, len(problem.data)
+    if size != 1 + family.n_clauses + 2 * family.n_variables:
+        return f"{size} states"
+    found = problem.csc().operations
+    if found > tuples * k + k * size:
+        return f"CSC: {found} operations for n = {tuples}, K = {k}, |X| = {size}"
+    found = problem.least_squares().operations
+    if found > 3 * tuples + size:
+        return f"LS: {found} operations for n = {tuples}, |X| = {size}"
+    if not problem.lp().feasible:
+        return "LP: no solution, though the member's own values are one"
+    return ""

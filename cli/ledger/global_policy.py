@@ -1,0 +1,220 @@
+"""Claims about the global policy algorithm: its lemmas, and erratum 18."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from olivine.algorithms.assumptions import check_assumptions
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.global_policy.events import (
+    Comparison,
+    Fit,
+    GlobalPolicyObserver,
+)
+from olivine.algorithms.learning.events import Path
+from olivine.algorithms.learning.parameters import TheoremParameters
+from olivine.algorithms.valor import valor
+from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.support.global_policy import (
+    incomplete,
+    pruned_then_learned,
+    stale,
+)
+from olivine.cli.ledger.support.global_policy_runs import (
+    DELTA,
+    EPSILON,
+    SOURCE,
+    chosen_sizes,
+    constants,
+    held,
+    monitored,
+    runs,
+)
+
+
+@claim(
+    "global-policy-event",
+    source=f"{SOURCE}, Definition and Lemma on deviation bounds",
+    statement="With n_test and n_train as stated all data sets of a run are within "
+    "τ_val (values, mean return of π̂_{h:H}) and τ_pol (policies) of their means with "
+    "probability at least 1 - δ.",
+    method="monitored in runs",
+)
+def _event() -> Evidence:
+    every = runs()
+    inside = sum(run.result.monitors["event"].holds is True for run in every)
+    margin = min(run.result.monitors["event"].margin or Fraction(0) for run in every)
+    return Evidence(
+        inside >= (1 - DELTA) * len(every),
+        f"inside in {inside} of {len(every)} runs; least margin {float(margin):.3g}",
+    )
+
+
+@claim(
+    "global-policy-tested",
+    source=f"{SOURCE}, Lemma on the policy on tested states",
+    statement="If the policy loses at most φ_h at learned paths, g* is feasible for "
+    "the program of TestLearned, and where the test is true the policy loses at most "
+    "φ_h + 8τ_val; where the two paths lead to the same state it is true.",
+    method="monitored in runs",
+)
+def _tested() -> Evidence:
+    return held("gstar-feasible", "tested-policy", "same-state")
+
+
+class _Between(GlobalPolicyObserver):
+    """Watches what a learned path loses whenever a later level's policy changes."""
+
+    def __init__(self, made: Instance, path: Path) -> None:
+        self._truth, self._path = made.environment.truth, path
+        self.largest = Fraction(0)
+
+    def fitted(self, fit: Fit) -> None:
+        """Measure, if the path's level has a policy already."""
+        policies = fit.policies
+        level = len(self._path) + 1
+        if fit.level > level and policies[level - 1] is not None:
+            value = self._truth.policy_path_value(self._path, policies)
+            lost = self._truth.path_value(self._path) - value
+            self.largest = max(self.largest, lost)
+
+
+@claim(
+    "global-policy-quality",
+    source=f"{SOURCE}, Lemma on the quality of the policy",
+    statement="Whenever dfslearn returns from level h to h-1, the policy loses at "
+    "most φ_h at learned and φ_h + 8τ_val at pruned paths of level h, with φ_h = "
+    "(H-h+1)(8τ_val + 4τ_pol) and the oracles' errors. Printed: for learned paths at "
+    "all times; while another path of the level is being learned, a learned one can "
+    "lose more, for later levels' policies have changed.",
+    method="monitored in runs",
+    erratum="18",
+)
+def _quality() -> Evidence:
+    found = held("learned-quality", "pruned-quality")
+    parameters = chosen_sizes("theorem", 3, 4, 3)
+    made = stale(parameters)
+    watcher = _Between(made, (0,))
+    run = monitored(made, parameters, 0, observers=[watcher])
+    ratio = watcher.largest / parameters.phi(2)
+    holds = found.holds and ratio > 1 and not run.result.contradictions
+    return Evidence(holds, f"{found.text}; {float(ratio):.3f} φ_2 during a call")
+
+
+@claim(
+    "global-policy-termination",
+    source=f"{SOURCE}, Lemma on termination",
+    statement="At most M paths of a level are learned, at most K M were ever pruned, "
+    "and there are at most T_max = 3M²HK calls of dfslearn and as many of TestLearned.",
+    method="monitored in runs",
+)
+def _termination() -> Evidence:
+    names = "no-relearning", "pruned-paths", "dfslearn-calls", "test-calls"
+    return held(*names)
+
+
+@claim(
+    "global-policy-oracles",
+    source=f"{SOURCE}, Computational efficiency",
+    statement="The algorithm needs the LP oracle, CSC and the multi-data-set oracle, "
+    "and nothing else of the classes; at most M T_max, M² H and M H calls.",
+    method="monitored in runs",
+)
+def _oracles() -> Evidence:
+    return held("csc-calls", "lp-calls", "multi-calls", "oracles")
+
+
+@claim(
+    "global-policy-listing",
+    source=f"{SOURCE}, Algorithm (listing)",
+    statement="The level of path p is |p|+1; dfslearn returns past level H, for "
+    "TestLearned is false where nothing is learned; without learned paths it needs no "
+    "data, and then no policy is played before it is set; mean returns estimate V of "
+    "π̂_{h:H}; a pass through the pruned paths, which learning one of them changes, "
+    "goes through those pruned when it began.",
+    method="exact",
+    erratum="18",
+)
+def _listing() -> Evidence:
+    made = pruned_then_learned()
+    seen = _Rechecks()
+    run = monitored(made, constants(made), 0, observers=[seen])
+    learned_all = run.result.learned == (1, 3) and seen.failed == [(1,)]
+    # Data for D and one D' or more a comparison only; the rest is training.
+    tests = run.result.trajectories - 7 * run.parameters.n_train
+    sets, rest = divmod(tests, run.parameters.n_test)
+    holds = learned_all and rest == 0 and sets == seen.sets and run.result.succeeded
+    return Evidence(
+        holds,
+        f"p was pruned, failed its test after a change of policy and was learned; "
+        f"{seen.tests} tests, {seen.empty} of them without data, {sets} data sets",
+    )
+
+
+class _Rechecks(GlobalPolicyObserver):
+    """Counts tests and the data they need."""
+
+    def __init__(self) -> None:
+        self.failed: list[Path] = []
+        self.tests = self.sets = self.compared_tests = 0
+
+    def testing(self, path: Path) -> None:
+        """Count."""
+        self.tests += 1
+
+    def compared(self, comparison: Comparison) -> None:
+        """Count D' and, once a test, D."""
+        self.sets += 1 + comparison.first
+        self.compared_tests += comparison.first
+
+    def rechecked(self, path: Path, passed: bool) -> None:
+        """Note failures."""
+        if not passed:
+            self.failed.append(path)
+
+    @property
+    def empty(self) -> int:
+        """Tests without data."""
+        return self.tests - self.compared_tests
+
+
+@claim(
+    "global-policy-completeness",
+    source=f"{SOURCE}, Theorem (its assumption of policy completeness)",
+    statement="Realizability of G and Π does not suffice: on an instance where the "
+    "fit is infeasible, because no policy is best for the policies of later levels, "
+    "the algorithm fails inside the event, where VALOR succeeds.",
+    method="exact",
+)
+def _completeness() -> Evidence:
+    made = incomplete()
+    env = made.environment
+    run = monitored(made, constants(made), 0)
+    sizes = made.values.log_size(), made.policies.log_size()
+    shape = env.max_states, env.n_actions, env.horizon
+    other = valor(
+        env,
+        made.values,
+        made.policies,
+        TheoremParameters(EPSILON, DELTA, *shape, *sizes),
+        np.random.default_rng(0),
+    )
+    names = "value-realizability", "policy-realizability", "policy-completeness"
+    found = check_assumptions(env, made.values, made.policies, names)
+    checked = [found[name].holds for name in names]
+    monitors, truth = run.result.monitors, env.truth
+    lost = truth.optimal_value - truth.policy_value(list(other.policies or ()))
+    holds = (
+        checked == [True, True, False]
+        and monitors["event"].holds is True
+        and monitors["complete"].holds is False
+        and run.result.event_failed
+        and other.succeeded
+        and lost <= Fraction(EPSILON)
+    )
+    return Evidence(
+        holds,
+        f"realizable; {run.result.status}: {run.result.reason}; VALOR: {other.status}, "
+        f"loses {float(lost):.3g}",
+    )

@@ -1,0 +1,144 @@
+"""Claims about OLIVE itself, checked on random MDPs with seed 0 on."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.environment import TabularEnvironment
+from olivine.algorithms.olive.exact import olive_exact
+from olivine.algorithms.olive.optimisers import BranchAndBound
+from olivine.algorithms.olive.parameters import tabular_log_size, theorem_parameters
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.sampled_program import (
+    LevelData,
+    SampledConstraint,
+    SampledProgram,
+)
+from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
+from olivine.cli.ledger.claim import Evidence, claim
+
+_MDPS = 10
+_SAMPLED = 10
+
+
+def _mdp(seed: int) -> TabularMDP:
+    return random_tabular_mdp(np.random.default_rng(seed), horizon=3, width=2)
+
+
+@claim(
+    "olive-tabular-one-constraint-a-state",
+    source="Jiang et al. 2017 (Bellman rank), for tabular MDPs",
+    statement="With exact expectations and φ = 0 OLIVE over tabular (g, π) ends with "
+    "an optimal policy after at most one constraint a state, however ties are broken.",
+    method="exhaustive on small instances",
+)
+def _one_constraint_a_state() -> Evidence:
+    most = 0
+    for seed in range(_MDPS):
+        mdp = _mdp(seed)
+        best = mdp.optimal_values().value(mdp.start)
+        for tiebreak in (SolverTiebreak(), RandomTiebreak(np.random.default_rng(seed))):
+            result = olive_exact(mdp, optimiser=BranchAndBound(), tiebreak=tiebreak)
+            added = len(result.constraints)
+            most = max(most, added)
+            value = None
+            if result.policy is not None:
+                value = mdp.evaluate(result.policy).value(mdp.start)
+            if value != best or added > mdp.n_states or not result.proved:
+                return Evidence(
+                    False,
+                    f"seed {seed}: value {value} for {best}, {added} constraints for "
+                    f"{mdp.n_states} states",
+                )
+    return Evidence(
+        True,
+        f"{_MDPS} random MDPs of {_mdp(0).n_states} states, ties broken by the solver "
+        f"and at random: always optimal, at most {most} constraints",
+    )
+
+
+@claim(
+    "olive-sampled-pac",
+    source="Jiang et al. 2017, Theorem 1 (constants recalled)",
+    statement="With the theorem's parameters sampled OLIVE returns a policy within ε "
+    "of optimal with probability at least 1 − δ.",
+    method="statistical with confidence",
+)
+def _sampled_olive_is_pac() -> Evidence:
+    epsilon, delta, worst, failed, drawn = 0.3, 0.1, Fraction(0), 0, 0
+    for seed in range(_SAMPLED):
+        mdp = _mdp(seed)
+        parameters = theorem_parameters(
+            epsilon,
+            delta,
+            horizon=mdp.horizon,
+            n_actions=2,
+            rank=2,
+            log_size=tabular_log_size(mdp.n_states, 2),
+        )
+        result = olive_sampled(
+            TabularEnvironment(mdp),
+            parameters,
+            np.random.default_rng(seed),
+            optimiser=BranchAndBound(),
+        )
+        drawn = max(drawn, result.trajectories)
+        if result.policy is None:
+            failed += 1
+            continue
+        best = mdp.optimal_values().value(mdp.start)
+        lost = best - mdp.evaluate(result.policy).value(mdp.start)
+        worst = max(worst, lost)
+        failed += lost > Fraction(3, 10)
+    # 3 failures of 10 have a probability of about 7 % if each has δ
+    return Evidence(
+        failed <= 3,
+        f"{_SAMPLED} MDPs, ε = {epsilon}, δ = {delta}: {failed} failures, at most "
+        f"{float(worst):.3g} lost, up to {drawn} trajectories",
+    )
+
+
+@claim(
+    "erratum-6-importance-weight",
+    source="paper, eqn:oliveprobg and its form for Q-functions (eqn:oliveprobf)",
+    statement="The importance-weighted constraint over uniform actions is the "
+    "conditional expectation. Without the factor K, as printed for Q-functions, φ "
+    "admits K times the error.",
+    method="exact",
+    erratum="6",
+)
+def _importance_weight() -> Evidence:
+    """Compare on data in which every tuple is as frequent as it is probable."""
+    mdp = TabularMDP.from_lists(
+        [("s", 1, [(f"a{k}", Fraction(k, 4), {}) for k in range(3)])]
+    )
+    data = EmpiricalMeasure(
+        [0] * 3,
+        actions=range(3),
+        rewards=[mdp.reward(k) for k in range(3)],
+        next_observations=[-1] * 3,
+    )
+    constraint = SampledConstraint.of(LevelData(data, 3), mdp.action_counts, 1)
+    exact = OliveProgram(mdp, [Distribution.from_fractions({0: 1}, 1)])
+    pair = mdp.evaluate([1]).with_policy([2])
+    (error,) = exact.errors(pair)
+    printed = constraint.error(pair) / 3
+    start = EmpiricalMeasure([0])
+    admitted = [
+        SampledProgram([3], start, [constraint], abs(printed) * factor).is_feasible(
+            pair
+        )
+        for factor in (1, 3)
+    ]
+    return Evidence(
+        constraint.error(pair) == error != 0 and admitted == [False, True],
+        f"three actions, error {error}: with the factor {constraint.error(pair)}, "
+        f"without {printed}, so φ = {abs(printed)} as printed admits what "
+        f"φ = {abs(error)} does",
+    )

@@ -1,0 +1,1 @@
+"""Instances and runs that only claims and their tests need."""

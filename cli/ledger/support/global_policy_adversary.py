@@ -1,0 +1,197 @@
+"""An environment and an oracle that do the worst that the event allows.
+
+The environment's roll-outs are written down, within τ of the truth; the oracle gives
+the worst policy that its contract permits. The run is then the algorithm's own, and
+its loss that of `olivine.cli.ledger.support.global_policy_worst_case`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from olivine.algorithms.classes import (
+    FinitePolicyClass,
+    MixedPolicy,
+    PolicyClassByLevel,
+)
+from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.protocol import ActionRule, AnyPolicy, Path
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
+from olivine.cli.ledger.support.global_policy import known_values
+
+
+class ScriptedEnvironment(FiniteEnvironment):
+    """An environment whose roll-outs are written down, for a run without chance.
+
+    Parameters
+    ----------
+    environment
+        Whose truth it has.
+    script
+        Rows (x, a, return, probability) for each path and whether a_h is uniform.
+    """
+
+    def __init__(
+        self,
+        environment: FiniteEnvironment,
+        script: Mapping[
+            tuple[tuple[int, ...], bool],
+            Sequence[tuple[int, int, Fraction, Fraction]],
+        ],
+    ) -> None:
+        super().__init__(environment.truth.model, environment.name)
+        self._script = script
+
+    def rollouts(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        policies: Sequence[AnyPolicy],
+        first_action: ActionRule | None = None,
+    ) -> EmpiricalMeasure:
+        """Give what is written down, whatever the policies."""
+        rows = self._script[tuple(path), first_action is not None]
+        codes, actions, returns, chances = zip(*rows, strict=True)
+        scale = int(np.lcm.reduce([c.denominator for c in chances], dtype=object))
+        self._trajectories += n
+        return EmpiricalMeasure(
+            list(codes),
+            actions=list(actions),
+            rewards=list(returns),
+            weights=[int(c * scale) for c in chances],
+            draws=n,
+        )
+
+
+def worst_permitted(
+    policy_class: Any,
+    /,
+    sets: Sequence[ClassificationSet],
+    *,
+    epsilon_feas: float,
+) -> MultiResult:
+    """Answer with the member of a finite class that is worst of those permitted.
+
+    Parameters
+    ----------
+    policy_class, sets, epsilon_feas
+        As for `olivine.algorithms.oracles.multi.multi`; the class is a finite one.
+    """
+    revealed: FinitePolicyClass = reveal(policy_class)
+    best: tuple[Fraction, Any, list[Fraction]] | None = None
+    for member in revealed.members:
+        costs = []
+        for item in sets:
+            rows = np.arange(len(item.data))
+            chosen = np.asarray(item.costs)[rows, member(item.data.observations)]
+            costs.append(item.data.expectation_exact(chosen))
+        within = all(c <= s.limit for c, s in zip(costs, sets, strict=True))
+        if within and (best is None or sum(costs) > best[0]):
+            best = sum(costs, Fraction(0)), member, costs
+    policy, averages = (None, None) if best is None else best[1:]
+    k = revealed.n_actions
+    return MultiResult(
+        MultiStatus.UNKNOWN if policy is None else MultiStatus.FEASIBLE,
+        None if policy is None else MixedPolicy((policy,), (Fraction(1),), k),
+        None if averages is None else np.array([float(c) for c in averages]),
+        np.inf if policy is None else 0.0,
+        None,
+        True,
+        epsilon_feas,
+        0,
+        None,
+        None,
+        "worst permitted",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """A run in which everything goes as badly as the event allows.
+
+    Attributes
+    ----------
+    instance
+        Its environment is scripted. Use `worst_permitted` as oracle.
+    loss
+        What the policy returned loses, a little less than `worst_loss` times τ.
+    """
+
+    instance: Instance
+    loss: Fraction
+
+
+def adversary(parameters: GlobalPolicyParameters) -> Adversary:
+    """Make the worst case for given constants, K = M = 2, H ≥ 2 and one τ.
+
+    All happens at levels 1 and 2; nothing is paid later. Deviations are
+    τ(1 - 1/1000), and comparisons hold by τ/1000 at least, so that no rounding decides.
+    """
+    tau, e = parameters.tau_val, Fraction(1, 1000)
+    d, phi = 1 - e, parameters.phi(2) / tau  # in units of τ, like all that follows
+    best_q, w = Fraction(12), 10 - 2 * d + e
+    best_p, v = w + phi + 4 + d - e, w - 2 - d + e
+    bonus = w - v + 2 + 2 * d - e
+    top = Fraction(4, 5) / tau  # paid at the good observation of p
+    high, low = best_p / top, 1 - best_p / top
+
+    def coin(chance: Fraction, value: Fraction) -> dict[Fraction, Fraction]:
+        return {value * tau: chance, Fraction(0): 1 - chance}
+
+    def one(value: Fraction) -> dict[Fraction, Fraction]:
+        return coin(value * tau, 1 / tau)
+
+    zero: list[Any] = [0, 0]
+    at_high: list[Any] = [top * tau, coin(v / best_p, top)]
+    at_q: list[Any] = [one(best_q), one(w)]
+    horizon = parameters.H
+    ends = [["end"] * 2 if h < horizon else [] for h in range(2, horizon + 1)]
+    levels: list[Any] = [
+        [("root", {"x": 1}, {"x": [0, bonus * tau]}, ["q", "p"])],
+        [
+            ("q", {"y": 1}, {"y": at_q}, ends[0]),
+            ("p", {"z1": high, "z2": low}, {"z1": at_high, "z2": zero}, ends[0]),
+        ],
+        *[[("end", {"w": 1}, {"w": zero}, following)] for following in ends[1:]],
+    ]
+    environment = from_lists(levels, "adversary")
+
+    def rows(
+        law: Mapping[Fraction, Fraction], code: int, action: int, chance: Fraction
+    ) -> list[tuple[int, int, Fraction, Fraction]]:
+        return [(code, action, value, chance * p) for value, p in law.items()]
+
+    half, zeros = Fraction(1, 2), {Fraction(0): Fraction(1)}
+    seen_high = (best_p - d) / top
+    root_p = {bonus * tau + value: p for value, p in coin((v - d) / top, top).items()}
+    script: dict[tuple[tuple[int, ...], bool], Any] = {
+        # D_q: the best policy looks worse, the other one better.
+        ((0,), True): rows(one(best_q - d), 0, 0, half) + rows(one(w + d), 0, 1, half),
+        ((0,), False): rows(one(w), 0, 1, Fraction(1)),
+        # D: p looks worth less than it is, and the policy better.
+        ((1,), False): rows(coin((v + d) / (best_p - d), top), 1, 1, seen_high)
+        + rows(zeros, 2, 1, 1 - seen_high),
+        ((), True): rows(one(w + d), 0, 0, half) + rows(root_p, 0, 1, half),
+    }
+    for h in range(3, horizon + 1):
+        for path in ((0,) * (h - 2) + (a,) for a in (0, 1)):
+            script[path, False] = rows(zeros, 0, 0, Fraction(1))
+            script[path, True] = rows(zeros, 0, 0, half) + rows(zeros, 0, 1, half)
+    either = FinitePolicyClass([[0], [1]], 2)
+    both = FinitePolicyClass([[0, 0, 0], [1, 1, 1]], 2)
+    instance = Instance(
+        ScriptedEnvironment(environment, script),
+        known_values(environment),
+        PolicyClassByLevel([either, both, *[either] * (horizon - 2)]),
+    )
+    return Adversary(instance, (bonus + best_p - w) * tau)

@@ -1,0 +1,121 @@
+"""Small instances that show what parts of LSVEE are for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.protocol import Environment
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """An environment with a class of Q-functions that holds Q*.
+
+    Attributes
+    ----------
+    environment
+        It.
+    functions
+        F.
+    optimal
+        Number of Q* in F.
+    """
+
+    environment: Environment
+    functions: FiniteQClass
+    optimal: int
+
+
+def misled_at(horizon: int) -> Instance:
+    """Make an instance in which every consensus test passes though F errs.
+
+    One state a level lies on the optimal path, where action 1 leads on (and is paid
+    at the end); action 0 falls into a trap for good. F holds, for each level h, the
+    function that takes the two actions of the path's state for each other at h alone,
+    and Q* at last. All agree on the value of every state, so nothing below the
+    root is learned at first; each policy that is then tried falls at the next
+    level, and exploration on demand learns one more state of the path. H policies
+    are needed: more than K, and with H - 1 rejections.
+
+    Parameters
+    ----------
+    horizon
+        H, at least 2.
+    """
+    if horizon < 2:
+        raise ValueError(f"horizon: {horizon} is below 2")
+    unpaid, paid = {"x": [0, 0]}, {"x": [0, 1]}
+    levels: list[Any] = []
+    tables: list[Any] = []
+    for h in range(1, horizon + 1):
+        last = h == horizon
+        following = [] if last else [f"trap{h + 1}", f"path{h + 1}"]
+        states = [(f"path{h}", {"x": 1}, paid if last else unpaid, following)]
+        if h > 1:
+            fallen = [] if last else [f"trap{h + 1}"] * 2
+            states.append((f"trap{h}", {"c": 1}, {"c": [0, 0]}, fallen))
+        levels.append(states)
+        right, wrong = [[0, 1], [0, 0]], [[1, 0], [0, 0]]
+        rows = [wrong if g == h else right for g in range(1, horizon + 2)]
+        tables.append([row[: len(states)] for row in rows])
+    environment = from_lists(levels, "misled")
+    return Instance(environment, FiniteQClass(tables), horizon)
+
+
+def noisy_successor() -> Instance:
+    """Make an instance that needs the average over next observations.
+
+    The state after the first emits x (worth 1) and y (worth 0) half each, so Q* is
+    1/2 at the start and has variance 1/4 one step later. The other function claims
+    1/2 everywhere: at the start it has no Bellman error either, and no variance.
+    Fitted to one sampled x' a draw, Q* has the larger risk, by 1/4.
+    """
+    environment = from_lists(
+        [
+            [("s", {"start": 1}, {"start": [0, 0]}, ["t", "t"])],
+            [("t", {"x": HALF, "y": HALF}, {"x": [1, 1], "y": [0, 0]}, [])],
+        ],
+        "noisy-successor",
+    )
+    start = [[[HALF, HALF]], [[HALF, HALF]]]
+    below = [[[HALF, HALF], [HALF, HALF]], [[1, 1], [0, 0]]]
+    return Instance(environment, FiniteQClass([start, below]), 1)
+
+
+def one_sample_risks(
+    instance: Instance, path: tuple[int, ...], n: int, rng: np.random.Generator
+) -> list[Fraction]:
+    """Risks with one sampled next observation in place of the average.
+
+    Average over n draws of (f(x, a) - r - f(x', π_f(x')))² for every function:
+    what LSVEE does *not* compute (compare `olivine.algorithms.lsvee.averages.risks`).
+
+    Parameters
+    ----------
+    instance
+        With finite observations and an exact class.
+    path
+        Of h-1 < H-1 actions.
+    n
+        Draws.
+    rng
+        Draws them.
+    """
+    functions, level = instance.functions, len(path) + 1
+    data = instance.environment.sample(path, n, rng)
+    assert data.actions is not None
+    here = functions.values(level, data.observations)
+    chosen = here[:, np.arange(len(data)), data.actions]
+    ahead = functions.state_values(level + 1, data.codes("next_observations"))
+    errors = chosen - data.exact_rewards[None] - ahead
+    return [data.expectation_exact(row) for row in errors * errors]
+
+
+__all__ = ["Instance", "misled_at", "noisy_successor", "one_sample_risks"]

@@ -1,0 +1,144 @@
+"""The command ``olivine``: one verb a file, put together here."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+from olivine import __version__
+from olivine.cli.barrier import barrier
+from olivine.cli.check import check
+from olivine.cli.claims import claims
+from olivine.cli.common import ExitStatus, describe, drop_stdout, say
+from olivine.cli.contrast import contrast
+from olivine.cli.generate import generate
+from olivine.cli.learn import learn
+from olivine.cli.multi import multi
+from olivine.cli.report import report
+from olivine.cli.solve import solve
+from olivine.cli.trace import trace
+from olivine.cli.verify import verify
+from typer.core import TyperGroup
+
+
+class _Verbs(TyperGroup):
+    """The verbs, with usage errors in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb; drop the framework's jargon from what it says of options."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = plain(error.message)
+            raise
+
+
+def plain(message: str) -> str:
+    """Put a usage error in plain words, and suggest the nearest choice.
+
+    >>> plain("Value error, 'papr' is not one of 'paper', 'normalized'.")
+    "'papr' is not one of 'paper', 'normalized'. Did you mean 'paper'?"
+    """
+    message = message.removeprefix("Value error, ")
+    found = re.fullmatch(r"'(.*)' is not one of ('.*')\.", message, re.DOTALL)
+    if found is None:
+        return message
+    known = re.findall(r"'([^']*)'", found[2])
+    near = difflib.get_close_matches(found[1].lower(), known, 1, 0.5)
+    return f"{message} Did you mean {near[0]!r}?" if near else message
+
+
+app = typer.Typer(
+    cls=_Verbs,
+    name="olivine",
+    help="3-SAT as the optimisation problem inside OLIVE: build it, verify it, "
+    "solve through it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _verb in (
+    generate,
+    verify,
+    check,
+    solve,
+    trace,
+    learn,
+    contrast,
+    multi,
+    barrier,
+    claims,
+    report,
+):
+    app.command()(_verb)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"olivine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _olivine(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before a verb."""
+
+
+def main() -> None:
+    """Run the command; the console script ``olivine`` calls this.
+
+    A reader that closed our output ends it with 141 and SIGTERM with 143,
+    wherever that happens, and quietly.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        # Before or after a verb; inside one, `olivine.cli.common.verb` sees it.
+        sys.exit(ExitStatus.INTERRUPTED)
+    except (SystemExit, OSError) as end:
+        if _is_broken_pipe(end):
+            drop_stdout()
+            sys.exit(ExitStatus.BROKEN_PIPE)
+        if isinstance(end, SystemExit):
+            raise
+        drop_stdout()
+        say(f"olivine: {describe(end)}")
+        sys.exit(ExitStatus.BAD_INPUT)
+
+
+def _terminate(number: int, _frame: object) -> None:
+    """Leave as an exception, so that whoever has temporary files removes them."""
+    signal.signal(number, signal.SIG_IGN)  # some senders send it twice
+    raise SystemExit(int(ExitStatus.TERMINATED))
+
+
+def _is_broken_pipe(end: BaseException) -> bool:
+    """Whether it goes back to a closed pipe, which Rich and Typer call exit 1."""
+    cause: BaseException | None = end
+    while cause is not None:
+        if isinstance(cause, BrokenPipeError):
+            return True
+        cause = cause.__context__
+    return False

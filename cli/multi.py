@@ -1,0 +1,129 @@
+"""``olivine multi``: 3-SAT in the multi-data-set oracle for one policy."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    Reading,
+    describe,
+    expand,
+    print_json,
+    report_error,
+    say,
+    stdout_console,
+    verb,
+    worst,
+)
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    Json,
+    MaxVariables,
+    ReadAs,
+    StrictReading,
+    TimeLimit,
+)
+
+DEFAULT_SECONDS = 60.0
+
+
+@verb
+def multi(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="DIMACS files, folders of them, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    time_limit: TimeLimit = None,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    json_lines: Json = False,
+) -> int:
+    """Decide formulas by the multi-data-set oracle, and check it against SAT.
+
+    Asked for one deterministic policy, that oracle of the paper decides 3-SAT:
+    each clause is a data set, and the limits can be met exactly if the formula is
+    satisfiable. Asked for a mixture of policies it is polynomial, and answers
+    feasible whatever the formula. Each engine may take 60 seconds unless
+    --time-limit says otherwise.
+
+    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided.
+
+    Example: [bold]olivine multi tests/cases/satlib/uf20-01.cnf --json[/bold]
+    """
+    reading = Reading(strict, input_format, max_variables)
+    seconds = DEFAULT_SECONDS if time_limit is None else time_limit
+    statuses = []
+    for file, error in expand(files):
+        if error is not None:
+            statuses.append(report_error(file, error, json_lines=json_lines))
+            continue
+        statuses.append(_verify(file, reading, seconds, json_lines))
+    return worst(statuses)
+
+
+def _verify(
+    file: str, reading: Reading, seconds: float, json_lines: bool
+) -> ExitStatus:
+    from olivine.reduction.multi.verification import verify_multi_hardness
+
+    start = time.perf_counter()
+    try:
+        source = reading.read(file)
+    except (ValueError, OSError) as error:
+        return report_error(file, describe(error), json_lines=json_lines)
+    for warning in source.warnings:
+        say(f"olivine: warning: {warning}")
+    try:
+        found = verify_multi_hardness(source.formula, time_limit=seconds)
+    except ValueError as error:
+        message = f"{file}: {describe(error)}"
+        return report_error(file, message, json_lines=json_lines)
+    record = {"file": file} | found.to_json()
+    record["warnings"] = list(source.warnings)
+    record["seconds"] = round(time.perf_counter() - start, 6)
+    if json_lines:
+        print_json(record)
+    else:
+        _show(record)
+    for contradiction in found.contradictions:
+        say(
+            f"olivine: {file}: contradiction: {contradiction} "
+            "(this should be impossible: please report it with the input)"
+        )
+    if found.contradictions:
+        return ExitStatus.CONTRADICTION
+    decided = found.routes["deterministic"].satisfiable is not None
+    return ExitStatus.DONE if decided else ExitStatus.UNDECIDED
+
+
+def _show(record: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    console = stdout_console()
+    word = {True: "satisfiable", False: "unsatisfiable", None: "undecided"}
+    console.print(
+        Text(
+            f"{record['file']}: {word[record['satisfiable']]}; {record['data_sets']} "
+            f"data sets over {record['observations']} observations"
+        )
+    )
+    for name, route in record["routes"].items():
+        more = f", {route['nodes']} nodes" if "nodes" in route else ""
+        console.print(
+            Text(f"  {name:14} {route['status']:14} {route['seconds']:9.3f} s{more}")
+        )
+    mixture = record["mixture"]
+    console.print(
+        Text(
+            f"  {'mixture':14} {mixture['status']:14} {mixture['seconds']:9.3f} s, "
+            f"{mixture['calls']} CSC calls"
+        )
+    )

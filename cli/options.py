@@ -1,0 +1,138 @@
+"""Options that verbs share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+import enum
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+# The names of the choices, repeated here because their own modules import
+# numpy. A test compares both.
+
+
+class VariantName(enum.StrEnum):
+    """Variants of the family."""
+
+    PAPER = "paper"
+    NORMALIZED = "normalized"
+    GAP = "gap"
+    ALL_LEVELS = "all-levels"
+
+
+class FormulationName(enum.StrEnum):
+    """Formulations of the reduction's program."""
+
+    FAITHFUL = "faithful"
+    STRENGTHENED = "strengthened"
+    PROJECTED = "projected"
+
+
+class InputFormat(enum.StrEnum):
+    """Formats of input files."""
+
+    CNF = "cnf"
+    WCNF = "wcnf"
+
+
+# Longer ones, and larger exponents, only cost time: Fraction("1e999999999") would
+# write out all its digits.
+MOST_CHARACTERS = 100
+MOST_EXPONENT = 100
+
+
+def parse_fraction(text: str, example: str) -> Fraction:
+    """Read a number written as an integer, a fraction or a decimal."""
+    _, _, exponent = text.lower().partition("e")
+    try:
+        if len(text) > MOST_CHARACTERS or abs(int(exponent or 0)) > MOST_EXPONENT:
+            raise typer.BadParameter(
+                f"{text[:20]!r}{'...' if len(text) > 20 else ''} has more than "
+                f"{MOST_CHARACTERS} characters or an exponent beyond {MOST_EXPONENT}"
+            )
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(f"{text!r} is no number like {example}") from None
+
+
+def parse_penalty(text: str) -> Fraction:
+    """Read a penalty written as an integer, a fraction or a decimal."""
+    value = parse_fraction(text, "1/8, 0.125 or 1")
+    if not 0 < value <= 1:
+        raise typer.BadParameter(f"{text} is outside 0 < p <= 1")
+    return value
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time limit: a positive, finite number of seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no number of seconds") from None
+    if not 0 < value < float("inf"):
+        raise typer.BadParameter("a time limit is a positive number of seconds")
+    return value
+
+
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object a result, on one line."),
+]
+StrictReading = Annotated[
+    bool, typer.Option("--strict", help="Turn the reader's warnings into errors.")
+]
+ReadAs = Annotated[
+    InputFormat | None,
+    typer.Option("--input-format", help="Read as this, whatever the name says."),
+]
+MaxVariables = Annotated[
+    int,
+    typer.Option(
+        "--max-variables",
+        min=1,
+        max=2**31 - 1,
+        help="Refuse headers and literals above this.",
+    ),
+]
+VariantOption = Annotated[
+    VariantName, typer.Option("--variant", help="Variant of the MDP family.")
+]
+PenaltyOption = Annotated[
+    # A parser turns the text into a Fraction; typer shows it as P.
+    Fraction | None,
+    typer.Option(
+        "--penalty",
+        parser=parse_penalty,
+        metavar="P",
+        help="Penalty for trying a clause, like 1/8; the variant's own by default.",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the random generator.")
+]
+TimeLimit = Annotated[
+    # None means: each engine's own default.
+    float | None,
+    typer.Option(
+        "--time-limit",
+        parser=parse_seconds,
+        metavar="SECONDS",
+        help="Seconds for each engine or route.",
+    ),
+]
+DEFAULT_MAX_VARIABLES = 10**7
+
+
+def checked_penalty(variant: VariantName, penalty: Fraction | None) -> Fraction | None:
+    """Refuse, as a usage error, a penalty that the variant cannot have."""
+    from olivine.reduction.family.variants import check_penalty
+
+    if penalty is None:
+        return None
+    if variant is VariantName.GAP:
+        raise typer.BadParameter("variant gap fixes the penalty at 1/4 and takes none")
+    try:
+        return check_penalty(variant.value, penalty)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None

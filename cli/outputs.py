@@ -1,0 +1,58 @@
+"""Refusing places for output before any work is done for them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from olivine.cli.common import STANDARD_INPUT
+
+
+def check_output(output: Path, source: str | None = None) -> None:
+    """Refuse a file that cannot or must not be written.
+
+    Parameters
+    ----------
+    output
+        The file to write.
+    source
+        The input, which it must not be, by whatever name; - for standard input;
+        None where nothing is read.
+
+    Raises
+    ------
+    OSError
+        If there is no folder for it, or something that is no regular file.
+    ValueError
+        If it is the input.
+    """
+    from olivine.solvers.target import write_target
+
+    target = write_target(output)
+    if not target.parent.is_dir():
+        missing = errno.ENOTDIR if target.parent.exists() else errno.ENOENT
+        raise OSError(missing, os.strerror(missing), str(output))
+    if source is not None:
+        check_not_input([target], source)
+
+
+def check_not_input(outputs: Iterable[Path], source: str) -> None:
+    """Refuse outputs among which is the input itself.
+
+    Links of both kinds are seen through, and standard input that is redirected
+    from a file is that file.
+
+    Raises
+    ------
+    ValueError
+        If it is.
+    """
+    try:
+        read = os.fstat(0) if source == STANDARD_INPUT else os.stat(source)
+    except OSError:
+        return  # whoever reads it will say so
+    for output in outputs:
+        if output.exists() and os.path.samestat(output.stat(), read):
+            raise ValueError(f"{output} is the input itself")

@@ -1,0 +1,255 @@
+"""``olivine report``: a page to look at."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from olivine import __version__
+from olivine.cli import page
+from olivine.cli.common import (
+    ExitStatus,
+    Reading,
+    describe,
+    print_json,
+    report_error,
+    say,
+    verb,
+)
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    FormulationName,
+    Json,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    Seed,
+    StrictReading,
+    TimeLimit,
+    VariantName,
+    VariantOption,
+    checked_penalty,
+)
+from olivine.cli.outputs import check_output
+
+if TYPE_CHECKING:
+    from olivine.reduction.family.instance import Instance
+    from olivine.reduction.formula.dimacs import DimacsFile
+    from olivine.reduction.verify.verification import Verification
+
+EXCERPT_ROWS = 16
+EXCERPT_TERMS = 12
+# Above this many clauses the program is not built for an excerpt.
+EXCERPT_CLAUSES = 300
+
+
+@verb
+def report(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="HTML", help="Page to write.")
+    ],
+    variant: VariantOption = VariantName.PAPER,
+    penalty: PenaltyOption = None,
+    formulation: Annotated[
+        FormulationName, typer.Option(help="Formulation of the excerpt.")
+    ] = FormulationName.FAITHFUL,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    json_lines: Json = False,
+) -> int:
+    """Write one self-contained HTML page about a formula and its program.
+
+    It shows the formula's facts, the family and its sizes, what each route
+    found, a drawing for small formulas and the beginning of the program.
+
+    Exit status as for verify.
+
+    Example: [bold]olivine report tests/cases/cadical/full3.cnf -o full3.html[/bold]
+    """
+    from olivine.reduction.verify.verification import verify_instance
+    from olivine.solvers.files import write_text
+
+    start = time.perf_counter()
+    exact_penalty = checked_penalty(variant, penalty)
+    try:
+        check_output(output, file)
+        reading = Reading(strict, input_format, max_variables)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
+    except (ValueError, OSError) as error:
+        return report_error(file, describe(error), json_lines=json_lines)
+    for warning in source.warnings:
+        say(f"olivine: warning: {warning}")
+    answer = verify_instance(instance, time_limit=time_limit, seed=seed)
+    text = build_page(file, source, instance, answer, formulation.value)
+    try:
+        write_text(output, [text])
+    except OSError as error:
+        return report_error(file, describe(error, str(output)), json_lines=json_lines)
+    if json_lines:
+        record = {"file": file, "output": str(output)} | answer.to_json()
+        record["warnings"] = list(source.warnings)
+        record["seconds"] = round(time.perf_counter() - start, 6)
+        print_json(record)
+    else:
+        print(f"{output}: {verdict(answer, source.formula.is_weighted)}")
+    if answer.agree is False:
+        return ExitStatus.CONTRADICTION
+    return ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
+
+
+def build_page(
+    file: str,
+    source: DimacsFile,
+    instance: Instance,
+    answer: Verification,
+    formulation: str,
+) -> str:
+    """Put the page of a verified formula together."""
+    sections = [
+        _formula(file, source, instance),
+        _family(instance),
+        _routes(instance, answer),
+        *_drawing(instance, answer),
+        *_program(instance, formulation),
+    ]
+    footer = f"olivine {__version__}; variant {answer.variant}, seed {answer.seed}"
+    name = Path(file).name if file != "-" else "standard input"
+    found = verdict(answer, instance.formula.is_weighted)
+    return page.page(f"{name} in OLIVE's program", found, sections, footer)
+
+
+def verdict(answer: Verification, weighted: bool) -> str:
+    """Say in a sentence what was found, of weights where there are any."""
+    if answer.contradictions:
+        return "Contradiction: " + "; ".join(answer.contradictions)
+    word = {True: "Satisfiable", False: "Unsatisfiable", None: "Undecided"}
+    text = word[answer.satisfiable]
+    if answer.optimum is None:
+        return f"{text}: the optimum was not proved within the limits."
+    text += f": the optimum of OLIVE's program is exactly {answer.optimum}"
+    if answer.satisfiable is False and answer.unsatisfied is not None:
+        least = "unsatisfied weight" if weighted else "number of unsatisfied clauses"
+        text += f", the least {least} {answer.unsatisfied}"
+    return f"{text} (proved by {', '.join(answer.optimum_by)})."
+
+
+def _formula(file: str, source: DimacsFile, instance: Instance) -> str:
+    formula, family = instance.formula, instance.family
+    rows: list[tuple[str, Any]] = [
+        ("file", file),
+        ("format", source.format),
+        ("variables, clauses as read", f"{formula.n_variables}, {formula.n_clauses}"),
+        ("of the 3-SAT form", f"{family.n_variables}, {family.n_clauses}"),
+        ("total weight", family.total_weight),
+        ("digest", formula.digest()),
+        *(("warning", warning) for warning in source.warnings),
+    ]
+    return page.section("Formula", page.table(rows))
+
+
+def _family(instance: Instance) -> str:
+    family = instance.family
+    rows: list[tuple[str, Any]] = [
+        ("variant", family.variant),
+        ("penalty p", family.penalty),
+        ("reward of [solve]", family.solve_reward),
+        ("reward of [try C]", family.try_clause_reward),
+        ("reward of a true literal", family.top),
+        ("members", f"2^{family.n_variables}"),
+    ]
+    sizes = vars(family.declared_sizes()).items()
+    return page.section("Family of MDPs", page.table([*rows, *sizes]))
+
+
+def _routes(instance: Instance, answer: Verification) -> str:
+    from olivine.cli.figures.drawing import draw_theorem_o
+
+    rows = [
+        (
+            name,
+            found.status,
+            "" if found.value is None else found.value,
+            round(found.seconds, 3),
+            found.reason,
+        )
+        for name, found in answer.routes.items()
+    ]
+    agree = {True: "They agree.", False: "They contradict each other.", None: ""}
+    return page.section(
+        "Routes to the optimum",
+        page.table(rows, ["route", "status", "value", "seconds", "remark"]),
+        page.paragraph(agree[answer.agree]),
+        page.figure(
+            draw_theorem_o(
+                instance.family.parameters,
+                answer.unsatisfied,
+                weighted=instance.formula.is_weighted,
+            ),
+            "Theorem O: the optimum is 1 - min(top u / (3 W), p). The dotted line "
+            "is 1 - p; the filled point is this formula's.",
+        ),
+    )
+
+
+def _drawing(instance: Instance, answer: Verification) -> list[str]:
+    from olivine.cli.figures.drawing import draw_family
+    from olivine.reduction.program.witness import forward
+    from olivine.reduction.verify.routes import best_assignment
+
+    assignment = best_assignment(answer.routes)
+    if assignment is None:
+        return []
+    svg = draw_family(instance.family, forward(instance.family, assignment))
+    if svg is None:
+        return []
+    caption = (
+        "States by level with the values g of the best pair found; its policy in "
+        "bold from s0. Thin: what actions reach, dotted towards a negated literal."
+    )
+    return [page.section("The MDP", page.figure(svg, caption))]
+
+
+def _program(instance: Instance, formulation: str) -> list[str]:
+    from olivine.reduction.program.program import build
+
+    if instance.family.n_clauses > EXCERPT_CLAUSES:
+        return []
+    model = build(instance.family, formulation).model
+    names = [variable.name for variable in model.variables]
+
+    def linear(terms: Any) -> str:
+        shown = list(terms)
+        text = " ".join(
+            f"{'-' if c < 0 else '+'} {abs(c)} {names[i]}"
+            for i, c in shown[:EXCERPT_TERMS]
+        )
+        more = len(shown) - EXCERPT_TERMS
+        return text + (f" + ({more} more terms)" if more > 0 else "")
+
+    sense = "maximise" if model.maximise else "minimise"
+    lines = [f"{sense} {linear(model.objective.items())} + {model.objective_constant}"]
+    lines.append("subject to")
+    for row in model.rows[:EXCERPT_ROWS]:
+        terms = zip(row.indices, row.coefficients, strict=True)
+        lines.append(f"  [{row.name}]  {linear(terms)} {row.sense} {row.rhs}")
+    if len(model.rows) > EXCERPT_ROWS:
+        lines.append(f"  ... {len(model.rows) - EXCERPT_ROWS} more rows")
+    facts = (
+        f"Formulation {formulation}: {len(model.variables)} variables, "
+        f"{sum(v.integer for v in model.variables)} of them integral, "
+        f"{len(model.rows)} rows."
+    )
+    return [
+        page.section(
+            "OLIVE's program", page.paragraph(facts), page.listing("\n".join(lines))
+        )
+    ]

@@ -1,0 +1,160 @@
+"""``olivine solve``: a SAT solver that goes through OLIVE's program."""
+
+from __future__ import annotations
+
+import enum
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from olivine import __version__
+from olivine.cli.common import Reading, describe, print_json, report_error, say, verb
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    FormulationName,
+    Json,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    StrictReading,
+    TimeLimit,
+    VariantName,
+    VariantOption,
+    checked_penalty,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from olivine.reduction.family.instance import Instance
+    from olivine.reduction.verify.decision import Decision
+
+_EXIT = {True: 10, False: 20, None: 0}
+_ANSWER = {True: "SATISFIABLE", False: "UNSATISFIABLE", None: "UNKNOWN"}
+_LINE = 78
+
+
+class EngineName(enum.StrEnum):
+    """What decides."""
+
+    SAT = "sat"
+    MILP = "milp"
+
+
+@verb
+def solve(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
+    ],
+    engine: Annotated[
+        EngineName,
+        typer.Option(help="Decide by a SAT solver, or by a MILP of the program."),
+    ] = EngineName.SAT,
+    variant: VariantOption = VariantName.PAPER,
+    penalty: PenaltyOption = None,
+    formulation: Annotated[
+        FormulationName | None,
+        typer.Option(help="Formulation for --engine milp; by size when not given."),
+    ] = None,
+    time_limit: TimeLimit = None,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    json_lines: Json = False,
+) -> int:
+    """Decide a formula through OLIVE's program, like a solver of the SAT competition.
+
+    Prints c, s and v lines. A yes rests on an optimal pair of value 1, checked
+    exactly; the v lines are read off it and give every variable of the input.
+    No time limit unless --time-limit sets one.
+
+    Exit status: 10 satisfiable, 20 unsatisfiable, 0 unknown, 2 bad input.
+
+    Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
+    """
+    from olivine.reduction.verify.decision import decide
+
+    start = time.perf_counter()
+    exact_penalty = checked_penalty(variant, penalty)
+    try:
+        reading = Reading(strict, input_format, max_variables)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
+    except (ValueError, OSError) as error:
+        return report_error(file, describe(error), json_lines=json_lines)
+    for warning in source.warnings:
+        say(f"olivine: warning: {warning}")
+    decision = decide(
+        instance,
+        engine.value,
+        formulation=None if formulation is None else formulation.value,
+        time_limit=time_limit,
+    )
+    seconds = time.perf_counter() - start
+    if json_lines:
+        print_json(_record(file, instance, decision, source.warnings, seconds))
+    else:
+        _print(file, instance, decision, seconds)
+    return _EXIT[decision.satisfiable]
+
+
+def _record(
+    file: str,
+    instance: Instance,
+    decision: Decision,
+    warnings: tuple[str, ...],
+    seconds: float,
+) -> dict[str, Any]:
+    family = instance.family
+    model = decision.assignment
+    return {
+        "file": file,
+        "variables": instance.formula.n_variables,
+        "clauses": instance.formula.n_clauses,
+        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
+        "variant": str(family.variant),
+        "penalty": str(family.penalty),
+        "satisfiable": decision.satisfiable,
+        "value": None if decision.value is None else str(decision.value),
+        "model": None if model is None else literals(model),
+        "decided_by": decision.decided_by or None,
+        "remarks": list(decision.remarks),
+        "warnings": list(warnings),
+        "seconds": round(seconds, 6),
+    }
+
+
+def _print(file: str, instance: Instance, decision: Decision, seconds: float) -> None:
+    formula, family = instance.formula, instance.family
+    comments = [
+        f"olivine {__version__}: 3-SAT through OLIVE's program",
+        # A line break in a name must not start a line of another kind.
+        f"file {file!a}: {formula.n_variables} variables, {formula.n_clauses} clauses",
+        f"family {family.variant}, penalty {family.penalty}: 3-SAT form with "
+        f"{family.n_variables} variables, {family.n_clauses} clauses",
+        *decision.remarks,
+    ]
+    if decision.value is not None:
+        comments.append(f"exact witness: g(s0) = {decision.value}, all constraints met")
+    comments.append(f"{seconds:.3f} seconds")
+    lines = [f"c {comment}" for comment in comments]
+    lines.append(f"s {_ANSWER[decision.satisfiable]}")
+    if decision.assignment is not None:
+        lines += value_lines(decision.assignment)
+    print("\n".join(lines))
+
+
+def literals(model: NDArray[np.bool_]) -> list[int]:
+    """Signed 1-based literals of an assignment, one a variable."""
+    return [i if value else -i for i, value in enumerate(model.tolist(), start=1)]
+
+
+def value_lines(model: NDArray[np.bool_]) -> list[str]:
+    """Lines ``v ...`` that give every variable once and end with 0."""
+    lines, line = [], "v"
+    for word in map(str, [*literals(model), 0]):
+        if len(line) + 1 + len(word) > _LINE:
+            lines.append(line)
+            line = "v"
+        line += f" {word}"
+    return [*lines, line]

@@ -1,0 +1,238 @@
+"""``olivine verify``: the optimum of OLIVE's program equals satisfiability."""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from olivine.cli.certificates import certify, check_target
+from olivine.cli.common import (
+    ExitStatus,
+    Reading,
+    describe,
+    expand,
+    internal_error,
+    print_json,
+    progress_bar,
+    report_error,
+    say,
+    verb,
+    worst,
+)
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    FormulationName,
+    Json,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    Seed,
+    StrictReading,
+    TimeLimit,
+    VariantName,
+    VariantOption,
+    checked_penalty,
+)
+from olivine.cli.parallel import in_parallel
+from olivine.cli.tables import show
+
+if TYPE_CHECKING:
+    pass
+
+Record = dict[str, Any]
+
+
+class RouteName(enum.StrEnum):
+    """Routes to the optimum."""
+
+    SAT = "sat"
+    MAXSAT = "maxsat"
+    MILP = "milp"
+    BRUTE = "brute"
+    WITNESS = "witness"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with each file; picklable for worker processes."""
+
+    reading: Reading
+    variant: str
+    penalty: Fraction | None
+    formulation: str | None
+    routes: tuple[str, ...] | None
+    time_limit: float | None
+    seed: int
+    certificate: str | None = None
+
+    def __call__(self, file: str) -> tuple[Record, ExitStatus]:
+        """Verify one file; whatever happens becomes a record."""
+        start = time.perf_counter()
+        try:
+            return self._verify(file, start)
+        except MemoryError:
+            return {"file": file, "error": f"{file}: out of memory"}, (
+                ExitStatus.UNDECIDED
+            )
+        except Exception as error:
+            return {"file": file, "error": f"{file}: {internal_error(error)}"}, (
+                ExitStatus.CONTRADICTION
+            )
+
+    def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
+        from olivine.reduction.verify.verification import verify_instance
+
+        try:
+            source, instance = self.reading.read_instance(
+                file, self.variant, self.penalty
+            )
+        except (ValueError, OSError) as error:
+            return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+        answer = verify_instance(
+            instance,
+            formulation=self.formulation,
+            routes=self.routes,  # type: ignore[arg-type]
+            time_limit=self.time_limit,
+            seed=self.seed,
+        )
+        record = {"file": file} | answer.to_json()
+        del record["seconds"]
+        record["warnings"] = list(source.warnings)
+        status = ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
+        if answer.agree is False:
+            status = ExitStatus.CONTRADICTION
+        if self.certificate is not None:
+            try:
+                made = certify(instance, answer, self.certificate, self.time_limit)
+            except OSError as error:
+                return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+            record["certificate"] = made
+            if status is ExitStatus.DONE and made["file"] is None:
+                status = ExitStatus.UNDECIDED
+        record["seconds"] = round(time.perf_counter() - start, 6)
+        return record, status
+
+
+@verb
+def verify(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="DIMACS files, folders of them, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    variant: VariantOption = VariantName.PAPER,
+    penalty: PenaltyOption = None,
+    formulation: Annotated[
+        FormulationName | None,
+        typer.Option(help="Formulation of the MILP route; by size when not given."),
+    ] = None,
+    route: Annotated[
+        list[RouteName] | None,
+        typer.Option(help="Run this route; repeatable. By size when not given."),
+    ] = None,
+    time_limit: TimeLimit = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a certificate here, and its proof to FILE.drat; "
+            "for one input only.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Files verified at a time.")
+    ] = 1,
+    seed: Seed = 0,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    json_lines: Json = False,
+) -> int:
+    """Check that the optimum of OLIVE's program equals satisfiability.
+
+    Independent routes (a SAT solver, MaxSAT with Theorem O, a MILP of the
+    program, brute force, exact certificates) must agree. A route may take 60
+    seconds (the MILP 5) unless --time-limit says otherwise.
+
+    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided (or no
+    proof for the certificate within the time limit).
+
+    Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
+    """
+    job = Job(
+        reading=Reading(strict, input_format, max_variables),
+        variant=variant.value,
+        penalty=checked_penalty(variant, penalty),
+        formulation=None if formulation is None else formulation.value,
+        routes=tuple(r.value for r in route) if route else None,
+        time_limit=time_limit,
+        seed=seed,
+        certificate=None if certificate is None else str(certificate),
+    )
+    inputs = list(expand(files))
+    if certificate is not None:
+        if len(inputs) != 1:
+            raise typer.BadParameter(
+                f"a certificate is for one formula, not for {len(inputs)}"
+            )
+        try:
+            check_target(certificate, inputs[0][0])
+        except (ValueError, OSError) as error:
+            return report_error(
+                inputs[0][0], describe(error, str(certificate)), json_lines=json_lines
+            )
+    statuses: list[ExitStatus] = []
+    records: list[Record] = []
+    with progress_bar("verifying", len(inputs), json_lines) as progress:
+        for record, status in _results(job, inputs, jobs):
+            statuses.append(status)
+            _announce(record, json_lines)
+            if json_lines:
+                print_json(record)
+            else:
+                records.append(record)
+            progress.advance(progress.task_ids[0])
+    if not json_lines:
+        show(records)
+    return worst(statuses)
+
+
+def _results(
+    job: Job, inputs: list[tuple[str, str | None]], jobs: int
+) -> Iterator[tuple[Record, ExitStatus]]:
+    """Yield results in the order of the inputs."""
+    files = [file for file, error in inputs if error is None]
+    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
+    for file, error in inputs:
+        if error is None:
+            yield next(results)
+        else:
+            yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
+
+
+def _announce(record: Record, json_lines: bool) -> None:
+    """Say warnings, contradictions and (without --json) errors on standard error."""
+    for warning in record.get("warnings", ()):
+        say(f"olivine: warning: {warning}")
+    if "certificate" in record:
+        made = record["certificate"]
+        if made["file"] is None:
+            say(f"olivine: {record['file']}: {made['reason']}")
+        elif not json_lines:
+            say(f"olivine: {record['file']}: certificate in {made['file']}")
+    for contradiction in record.get("contradictions", ()):
+        say(
+            f"olivine: {record['file']}: contradiction: {contradiction} "
+            "(this should be impossible: please report it with the input)"
+        )
+    if "error" in record and not json_lines:
+        say(f"olivine: {record['error']}")

@@ -1,6 +1,0 @@
-"""``python -m olivine`` is the command ``olivine``."""
-
-from olivine.cli import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""Certificates of the optimum, and their independent checker."""

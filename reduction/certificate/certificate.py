@@ -1,0 +1,274 @@
+r"""Make certificates of the exact optimum of OLIVE's program.
+
+A certificate is what somebody who trusts none of this project needs to believe an
+optimum: a pair (g, pi) that attains it and, below 1, a DRAT proof that no assignment
+leaves less unsatisfied than Theorem O needs for the matching upper bound.
+`olivine.reduction.certificate.checker` judges it and imports nothing of the project;
+docs/certificate.md is the format.
+
+The bound proved is the least one that fixes the optimum: u itself where the
+penalty does not cap the optimum, and the cap's threshold where it does (in
+`paper` with its default penalty, 3).
+
+Every certificate made here has been judged by the checker before it is given
+out. Its bytes depend on the formula, the family, the assignment and the
+engine's version only: no time, host or seed is in them.
+
+Examples
+--------
+>>> from olivine.reduction.formula.formula import Formula
+>>> instance = Instance.of(Formula.from_clauses([[1], [-1]]))
+>>> outcome = make_certificate(instance, Fraction(5, 6), [True])
+>>> outcome.certificate.statement["optimum"], outcome.certificate.proof
+('5/6', '0\n')
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import ArrayLike
+from olivine.reduction.certificate import checker
+from olivine.reduction.certificate.text import certificate_text, sections
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.program.optimum import unsatisfied_from_optimum
+from olivine.reduction.program.witness import check, forward
+from olivine.solvers.child import run_in_child
+from olivine.solvers.clauses import Clauses
+from olivine.solvers.files import write_text, write_texts
+from olivine.solvers.outcome import SatStatus
+from olivine.solvers.sat import solve_sat
+
+SECONDS = 60.0
+"""Default time limit of a proof and its check, together."""
+
+ENGINES = ("cadical153", "glucose4")
+"""Engines asked for a proof, in this order, until one passes the check."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate: the contents of the files that it consists of.
+
+    Attributes
+    ----------
+    text
+        The JSON.
+    proof
+        The DRAT proof; None where the formula is satisfiable.
+    statement
+        What it proves, as `olivine.reduction.certificate.checker.judge` returns it.
+    """
+
+    text: str
+    proof: str | None
+    statement: dict[str, Any]
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the JSON to `path` and the proof, if any, to `path`.drat.
+
+        Both appear complete or not at all, the proof first. Where there is no
+        proof, that of a former certificate of the name is removed.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written.
+        """
+        name = os.fspath(path)
+        proof = f"{name}.drat"
+        if self.proof is not None:
+            write_texts({proof: [self.proof], name: [self.text]})
+            return
+        write_text(name, [self.text])
+        if os.path.isfile(proof):
+            os.unlink(proof)
+
+
+@dataclass(frozen=True)
+class CertificateOutcome:
+    """A certificate, or why there is none.
+
+    Attributes
+    ----------
+    certificate
+        Judged valid; None where none was found within the limits.
+    reason
+        Why there is none, else "".
+    seconds
+        Wall time.
+    """
+
+    certificate: Certificate | None
+    reason: str
+    seconds: float
+
+
+def make_certificate(
+    instance: Instance,
+    optimum: Fraction,
+    assignment: ArrayLike,
+    *,
+    time_limit: float | None = SECONDS,
+    memory_limit: int | None = None,
+) -> CertificateOutcome:
+    """Certify that OLIVE's program over a family has a given optimum.
+
+    Parameters
+    ----------
+    instance
+        The formula and its family.
+    optimum
+        The optimum, found by whatever means: it is proved here.
+    assignment
+        n truth values, of the 3-SAT form, whose pair attains the optimum.
+    time_limit
+        Wall seconds for the proof and its check, None for no limit.
+    memory_limit
+        Bytes for each of them, beyond what the caller holds.
+
+    Returns
+    -------
+    CertificateOutcome
+        Without a certificate where a limit was reached, where a bound on large
+        weights takes too many clauses to count (`checker.MAX_CLAUSES`), or
+        where a number has more than 200 digits.
+
+    Raises
+    ------
+    ValueError
+        If `optimum` is no possible optimum or `assignment` does not attain it.
+    RuntimeError
+        If an engine refutes the optimum, or the checker refuses what was made
+        for another reason than its proof: bugs.
+    """
+    start = time.monotonic()
+    family = instance.family
+    pair = forward(family, assignment)
+    if check(family, pair) != optimum:
+        attained = pair.value(family.start)
+        raise ValueError(f"the assignment attains {attained}, not {optimum}")
+    at_least = unsatisfied_from_optimum(family.parameters, optimum).at_least
+    formula = as_checked(instance.formula)
+    fields = sections(instance, pair, at_least)
+    limits = _Limits(start, time_limit, memory_limit)
+    certificate, reason = None, _beyond_format(fields)
+    if not reason and at_least:
+        certificate, reason = _prove(fields, formula, at_least, limits)
+    elif not reason:
+        certificate, reason = _judged(fields, None, formula, _Limits(start))
+    return CertificateOutcome(certificate, reason, time.monotonic() - start)
+
+
+def as_checked(formula: Formula) -> checker.Formula:
+    """Give a formula without hard clauses in the checker's own type."""
+    weights = formula.weights
+    return checker.Formula(
+        formula.n_variables,
+        [list(clause) for clause in formula.clauses()],
+        [1] * formula.n_clauses if weights is None else weights.tolist(),
+        weights is not None,
+    )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    start: float
+    seconds: float | None = None
+    memory: int | None = None
+
+    def left(self) -> dict[str, Any]:
+        """Arguments for what runs in a child process now."""
+        seconds = self.seconds
+        if seconds is not None:
+            # A little is always left: whatever runs then says that it timed out.
+            seconds = max(seconds - (time.monotonic() - self.start), 0.001)
+        return {"time_limit": seconds, "memory_limit": self.memory}
+
+
+_Result = tuple[Certificate | None, str]
+
+
+def _prove(
+    fields: dict[str, Any], formula: checker.Formula, at_least: int, limits: _Limits
+) -> _Result:
+    """Find a proof of the bound that the checker accepts."""
+    try:
+        bound = checker.bound_formula(checker.three_sat(formula), at_least)
+    except ValueError as error:
+        return None, str(error)
+    certificate, reason = None, ""
+    for engine in ENGINES:
+        outcome = solve_sat(
+            Clauses.from_lists(bound.clauses),
+            bound.n,
+            engine=engine,
+            proof=True,
+            **limits.left(),
+        )
+        if outcome.status is SatStatus.SATISFIABLE:
+            raise RuntimeError(
+                f"{engine} finds an assignment that leaves less than {at_least}"
+            )
+        if outcome.proof is None:
+            return None, f"no proof: {outcome.reason}"
+        certificate, reason = _judged(
+            fields, _proof_text(outcome.proof), formula, limits
+        )
+        if certificate is not None or not reason.startswith("proof"):
+            break
+    return certificate, reason
+
+
+def _proof_text(steps: tuple[str, ...]) -> str:
+    """Cut an engine's proof behind the empty clause, or add that."""
+    end = steps.index("0") if "0" in steps else len(steps)
+    return "\n".join([*steps[:end], "0"]) + "\n"
+
+
+def _judged(
+    fields: dict[str, Any],
+    proof: str | None,
+    formula: checker.Formula,
+    limits: _Limits,
+) -> _Result:
+    """Put a certificate together and have it judged, in a child process."""
+    digest = None if proof is None else hashlib.sha256(proof.encode()).hexdigest()
+    text = certificate_text(fields | {"proof": digest})
+    judged = run_in_child(_judge, text, proof or "", formula, **limits.left())
+    judged.raise_error("the checker")
+    if judged.value is None:
+        return None, f"the proof was not checked: {judged.message}"
+    statement, reason = judged.value
+    if statement is not None:
+        return Certificate(text, proof, statement), ""
+    if not reason.startswith("proof"):
+        raise RuntimeError(f"the checker refuses a certificate of ours: {reason}")
+    return None, reason
+
+
+def _judge(
+    text: str, proof: str, formula: checker.Formula
+) -> tuple[dict[str, Any] | None, str]:
+    try:
+        return checker.judge(text.encode(), proof.encode, formula), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+def _beyond_format(fields: dict[str, Any]) -> str:
+    """Say which number is too long for a certificate; "" if none is."""
+    states = fields["g"]
+    values = {value for kind in states if kind != "s0" for value in states[kind]}
+    for number in sorted({*values, states["s0"], fields["family"]["penalty"]}):
+        try:
+            checker.rational(number)
+        except ValueError as error:
+            return str(error)
+    return ""

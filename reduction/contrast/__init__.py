@@ -1,0 +1,1 @@
+"""OLIVE's program against the oracles as the formula grows."""

@@ -1,0 +1,288 @@
+"""OLIVE's program against the oracles, as the formula grows.
+
+On the same families of MDPs, of random 3-SAT formulas at a ratio of clauses to
+variables near the threshold: the time and the branch-and-bound nodes that
+OLIVE's program takes, in each formulation, beside the time and the operations
+of the CSC, LS and LP oracles on data from a member. And, on the same formulas,
+the multi-data-set oracle for one deterministic policy beside that for mixtures
+(`olivine.reduction.multi.hardness`).
+
+Series
+------
+faithful, strengthened, projected
+    Formulations of the program (`olivine.reduction.program.program`), by HiGHS. Work:
+    nodes.
+deterministic
+    The multi-data-set oracle for one policy, by HiGHS. Work: nodes.
+csc, ls, lp
+    The oracles. Work: basic operations; simplex iterations for LP.
+mixture
+    The multi-data-set oracle by multiplicative weights. Work: operations.
+
+What a time limit cut off is recorded as ``censored``: a lower bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from olivine.algorithms.oracles.multi import MultiStatus
+from olivine.reduction.contrast.data import oracle_data
+from olivine.reduction.contrast.fit import Fit, Law, fit
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.multi.hardness import MultiInstance
+from olivine.reduction.program.program import FORMULATIONS, build
+from olivine.solvers.milp import solve_milp
+from olivine.solvers.outcome import Status
+
+RATIO = 4.26
+SMALLEST = 3
+REPEATS = 7
+GIVE_UP = 2
+"""Sizes in a row with nothing solved, after which a series ends."""
+
+HARD = (*FORMULATIONS, "deterministic")
+EASY = ("csc", "ls", "lp", "mixture")
+SERIES = (*HARD, *EASY)
+WORK_UNIT = dict.fromkeys(HARD, "nodes") | {
+    "csc": "operations",
+    "ls": "operations",
+    "lp": "simplex iterations",
+    "mixture": "operations",
+}
+
+SECONDS_FLOOR = dict.fromkeys(HARD, 0.1) | dict.fromkeys(EASY, 3e-4)
+"""Median seconds below which the time is that of starting an engine, or of a
+call: no growth to be seen."""
+
+WORK_FLOOR = dict.fromkeys(HARD, 1.0) | dict.fromkeys(EASY, 0.0)
+"""One node is the root: the same for MILPs' nodes."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of one series on one formula.
+
+    Attributes
+    ----------
+    series
+        See the module.
+    n, m
+        Variables and clauses.
+    instance
+        Number of the formula; it is drawn from ``default_rng([seed, n,
+        instance])``.
+    seconds
+        Wall time of a MILP; CPU time of an oracle, the least of `REPEATS`, so that
+        other processes hardly count.
+    work
+        See the module.
+    censored
+        Whether the time limit cut it off.
+    status
+        The engine's or oracle's word.
+    """
+
+    series: str
+    n: int
+    m: int
+    instance: int
+    seconds: float
+    work: int
+    censored: bool
+    status: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure.
+
+    Attributes
+    ----------
+    max_n
+        Largest number of variables, at least `SMALLEST`.
+    instances
+        Formulas of each size, at least 1.
+    time_limit
+        Seconds for each MILP.
+    seed
+        Of everything that is drawn.
+    variant
+        Of the family; with its default penalty.
+    ratio
+        Clauses for each variable.
+    """
+
+    max_n: int
+    instances: int = 3
+    time_limit: float = 10.0
+    seed: int = 0
+    variant: str = "paper"
+    ratio: float = RATIO
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.max_n < SMALLEST:
+            raise ValueError(f"max_n: {self.max_n} is below {SMALLEST}")
+        if self.instances < 1:
+            raise ValueError(f"instances: {self.instances} is not positive")
+        if not self.time_limit > 0:
+            raise ValueError(f"time_limit: {self.time_limit} is not positive")
+        if not self.ratio > 0:
+            raise ValueError(f"ratio: {self.ratio} is not positive")
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of variables: each up to 8, then a fifth more each time."""
+        found = []
+        n = SMALLEST
+        while n < self.max_n:
+            found.append(n)
+            n = max(n + 1, round(1.2 * n))
+        return [*found, self.max_n]
+
+
+def measure(plan: Plan) -> Iterator[tuple[int, list[Measurement]]]:
+    """Run a plan.
+
+    Yields
+    ------
+    n, measurements
+        After each formula, smallest first. A series that solved nothing at
+        `GIVE_UP` sizes in a row is not run on larger ones.
+    """
+    unsolved = dict.fromkeys(SERIES, 0)
+    for n in plan.sizes:
+        alive = [s for s in SERIES if unsolved[s] < GIVE_UP]
+        solved: set[str] = set()
+        for instance in range(plan.instances):
+            found = measure_one(plan, n, instance, alive)
+            solved |= {m.series for m in found if not m.censored}
+            yield n, found
+        for series in alive:
+            unsolved[series] = 0 if series in solved else unsolved[series] + 1
+
+
+def measure_one(
+    plan: Plan, n: int, instance: int, series: Sequence[str] = SERIES
+) -> list[Measurement]:
+    """Measure the series on one formula."""
+    rng = np.random.default_rng([plan.seed, n, instance])
+    m = max(1, round(plan.ratio * n))
+    family = Family(random_ksat(n, m, 3, rng).three_sat(), plan.variant)
+    runs: dict[str, Callable[[], _Run]] = {
+        name: _program(family, name, plan.time_limit) for name in FORMULATIONS
+    }
+    runs |= _oracles(family, rng)
+    runs |= _multi(MultiInstance(family.three_sat), plan.time_limit)
+    found = []
+    for name in series:
+        run = runs[name]()
+        found.append(Measurement(name, n, m, instance, *run))
+    return found
+
+
+_Run = tuple[float, int, bool, str]
+"""Seconds, work, censored, status."""
+
+
+def _program(family: Family, name: str, time_limit: float) -> Callable[[], _Run]:
+    def run() -> _Run:
+        model = build(family, name).model
+        outcome = solve_milp(model, time_limit=time_limit)
+        seconds, nodes = outcome.seconds, outcome.nodes or 0
+        censored = outcome.status is not Status.OPTIMAL
+        return seconds, nodes, censored, outcome.status.value
+
+    return run
+
+
+def _oracles(family: Family, rng: np.random.Generator) -> dict[str, Callable[[], _Run]]:
+    data = oracle_data(family, rng)
+
+    def solve_csc() -> _Run:
+        seconds, found = _timed(data.csc)
+        return seconds, found.operations, False, "optimal"
+
+    def solve_ls() -> _Run:
+        seconds, found = _timed(data.least_squares)
+        return seconds, found.operations, False, "optimal"
+
+    def solve_lp() -> _Run:
+        seconds, found = _timed(data.lp)
+        return seconds, found.iterations, False, found.status.value
+
+    return {"csc": solve_csc, "ls": solve_ls, "lp": solve_lp}
+
+
+def _multi(instance: MultiInstance, time_limit: float) -> dict[str, Callable[[], _Run]]:
+    def solve_one() -> _Run:
+        start = time.perf_counter()
+        found = instance.solve("deterministic", time_limit=time_limit)
+        seconds = time.perf_counter() - start
+        censored = found.status is MultiStatus.UNKNOWN
+        return seconds, found.nodes or 0, censored, found.status.value
+
+    def solve_mixture() -> _Run:
+        seconds, found = _timed(lambda: instance.solve("multiplicative-weights"))
+        return seconds, found.operations or 0, not found.feasible, found.status.value
+
+    return {"deterministic": solve_one, "mixture": solve_mixture}
+
+
+def _timed(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Least CPU seconds of several runs, and the result."""
+    best, result = np.inf, None
+    for _ in range(REPEATS):
+        start = time.process_time()
+        result = run()
+        best = min(best, time.process_time() - start)
+    return float(best), result
+
+
+def describe(
+    found: Fit | None, series: str, quantity: str, measurements: Sequence[Measurement]
+) -> str:
+    """Say a law, or why there is none, in a few words."""
+    if found is not None:
+        return found.describe()
+    own = [m for m in measurements if m.series == series]
+    floor = {"seconds": SECONDS_FLOOR, "work": WORK_FLOOR}[quantity][series]
+    last = max((m.n for m in own), default=0)
+    largest = [m for m in own if m.n == last]
+    values = [getattr(m, quantity) for m in largest if not m.censored]
+    if values and len(values) == len(largest) and np.median(values) <= floor:
+        return f"no growth seen up to n = {last}"
+    if series in HARD and quantity == "work":
+        return "too few sizes beyond the root node"
+    return "too few sizes for a fit"
+
+
+def fits(measurements: Sequence[Measurement]) -> dict[str, dict[str, Fit | None]]:
+    """Fit what is expected of each series, to its seconds and to its work.
+
+    An exponential for the MILPs, a power for the oracles, over the sizes from the
+    first that is above `SECONDS_FLOOR` or `WORK_FLOOR`.
+    """
+    found: dict[str, dict[str, Fit | None]] = {}
+    for series in SERIES:
+        own = [m for m in measurements if m.series == series]
+        law: Law = "exponential" if series in HARD else "power"
+        sizes, cut = [m.n for m in own], [m.censored for m in own]
+        seconds = [m.seconds for m in own]
+        work = [max(1.0, m.work) for m in own]  # the root is a node
+        found[series] = {
+            "seconds": fit(law, sizes, seconds, cut, floor=SECONDS_FLOOR[series]),
+            "work": fit(law, sizes, work, cut, floor=WORK_FLOOR[series]),
+        }
+    return found

@@ -1,0 +1,1 @@
+"""The families of MDPs that encode a formula."""

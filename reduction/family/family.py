@@ -1,0 +1,375 @@
+"""The family of MDPs that encodes a 3-SAT formula.
+
+A formula with n variables and m clauses of three literals gives 2^n members
+M_y, one for each y in {0,1}^n. They share states, actions and transitions and
+differ in one reward a variable: the literal state x_i^{y_i} pays `top`, its
+twin nothing. Taking [solve] at s0 leads to a clause state C_j with probability
+1/m (w_j/W with weights); there the action b = b1 b2 b3, any but 000, leads to
+the states o_{j,1}^{b1}, o_{j,2}^{b2}, o_{j,3}^{b3} with probability 1/3 each,
+where o^1 is the state of a literal and o^0 that of its negation. Under M_y a
+clause state is worth `top` exactly when y satisfies the clause, else 2/3 of it.
+
+Source: Dann, Jiang, Krishnamurthy, Agarwal, Langford, Schapire, "On Oracle-Efficient
+PAC RL with Rich Observations" (NeurIPS 2018), proof of the NP-hardness of OLIVE's
+program; variants in `olivine.reduction.family.variants`, numbering in
+`olivine.reduction.family.layout`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.exact.columns import exact_sum
+from olivine.algorithms.mdp.distributions import Distributions
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.reduction.family.layout import Layout
+from olivine.reduction.family.sizes import Sizes, clause_transitions, declared_sizes
+from olivine.reduction.family.transitions import transitions
+from olivine.reduction.family.variants import (
+    MAX_TOTAL_WEIGHT,
+    Parameters,
+    Variant,
+    as_variant,
+    check_penalty,
+    default_penalty,
+)
+
+if TYPE_CHECKING:
+    from olivine.reduction.formula.formula import ThreeSat
+
+__all__ = ["Family", "Sizes", "Variant", "declared_sizes", "default_penalty"]
+
+
+class Family:
+    """The MDPs M_y of one formula, one variant and one penalty.
+
+    Parameters
+    ----------
+    three_sat
+        The formula, with at least one variable and one clause. Weights, where
+        it has any, are positive integers with total W at most 2^63 - 1.
+    variant
+        One of the four variants, or its name.
+    penalty
+        The penalty p, exact, in the variant's range; None takes the default.
+        `gap` has no choice of p and refuses one.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range; the message states the range.
+
+    Attributes
+    ----------
+    three_sat, variant, penalty
+        As given, the penalty resolved.
+    parameters : Parameters
+        Variant, penalty and total weight, with the rewards that follow.
+    layout : Layout
+        Numbering and names of states and actions.
+    clauses
+        int32, shape (m, 3): signed 1-based literals.
+    weights
+        One positive integer a clause, int64, or None.
+    total_weight
+        W, or m without weights.
+    """
+
+    def __init__(
+        self,
+        three_sat: ThreeSat,
+        variant: Variant | str = Variant.PAPER,
+        penalty: Fraction | int | None = None,
+    ) -> None:
+        self.three_sat = three_sat
+        self.clauses: NDArray[np.int32] = np.asarray(three_sat.clauses, dtype=np.int32)
+        self.layout = Layout(
+            as_variant(variant), three_sat.n_variables, len(self.clauses)
+        )
+        self.variant = self.layout.variant
+        if penalty is None:
+            self.penalty = default_penalty(self.variant, self.n_clauses)
+        elif self.variant is Variant.GAP:
+            raise ValueError("variant gap fixes the penalty at 1/4 and takes none")
+        else:
+            self.penalty = check_penalty(self.variant, penalty)
+        self.weights, self.total_weight = _checked_weights(three_sat, self.n_clauses)
+        self.parameters = Parameters(self.variant, self.penalty, self.total_weight)
+        _check_literals(self.clauses, self.n_variables)
+
+    def __repr__(self) -> str:
+        return (
+            f"Family({self.n_variables} variables, {self.n_clauses} clauses, "
+            f"variant={self.variant.value!r}, penalty={self.penalty})"
+        )
+
+    @property
+    def n_variables(self) -> int:
+        """Number n of variables of the 3-SAT form."""
+        return self.layout.n_variables
+
+    @property
+    def n_clauses(self) -> int:
+        """Number m of clauses of the 3-SAT form."""
+        return self.layout.n_clauses
+
+    @property
+    def top(self) -> Fraction:
+        """Reward of the one rewarding literal state of each pair."""
+        return self.parameters.top
+
+    @property
+    def solve_reward(self) -> Fraction:
+        """Reward of [solve]."""
+        return self.parameters.solve_reward
+
+    @property
+    def try_variable_reward(self) -> Fraction:
+        """Reward of every [try x_i]."""
+        return self.parameters.try_variable_reward
+
+    @property
+    def try_clause_reward(self) -> Fraction:
+        """Reward of every [try C_j]."""
+        return self.parameters.try_clause_reward
+
+    @property
+    def horizon(self) -> int:
+        """Greatest number of actions in an episode, 3."""
+        return self.layout.horizon
+
+    @property
+    def start(self) -> int:
+        """The start state s0."""
+        return self.layout.start
+
+    def clause_state(self, j: int) -> int:
+        """State C_{j+1}, for j in 0..m-1."""
+        return self.layout.clause_state(j)
+
+    def variable_state(self, i: int) -> int:
+        """State X_{i+1}, for i in 0..n-1; ValueError in `paper`."""
+        return self.layout.variable_state(i)
+
+    def literal_state(self, i: int, b: int) -> int:
+        """State x_{i+1}^b, for i in 0..n-1 and b in {0, 1}."""
+        return self.layout.literal_state(i, b)
+
+    @property
+    def bottom_state(self) -> int:
+        """State that [quit] leads to; ValueError but in `all-levels`."""
+        return self.layout.bottom_state
+
+    @cached_property
+    def literal_states_of_clauses(self) -> NDArray[np.int32]:
+        """States o_{j,k}^1, int32 of shape (m, 3)."""
+        return self.layout.literal_states(self.clauses)
+
+    # The MDPs ---------------------------------------------------------------
+
+    def mdp(self, y: ArrayLike | None = None) -> TabularMDP:
+        """Build the member M_y.
+
+        Parameters
+        ----------
+        y
+            n truth values (booleans or 0 and 1); None is the all-zero member.
+
+        Returns
+        -------
+        TabularMDP
+            Members share every array but that of the reward indices.
+
+        Raises
+        ------
+        ValueError
+            If `y` is not n truth values.
+        """
+        if y is None:
+            return self._zero_member
+        bits = as_assignment(y, self.n_variables)
+        first = self.layout.first_literal_action
+        indices = self._zero_member.reward_index.copy()
+        table = self._zero_member.reward_table
+        pairs = indices[first : first + 2 * self.n_variables].reshape(-1, 2)
+        pairs[:, 0] = np.where(bits, table.index(Fraction(0)), table.index(self.top))
+        pairs[:, 1] = np.where(bits, table.index(self.top), table.index(Fraction(0)))
+        return self._zero_member.with_rewards(indices, table)
+
+    @cached_property
+    def _zero_member(self) -> TabularMDP:
+        offsets, targets, numerators, denominators = transitions(
+            self.layout, self.literal_states_of_clauses, self.weights
+        )
+        table = tuple(
+            sorted(
+                {
+                    Fraction(0),
+                    self.top,
+                    self.solve_reward,
+                    self.try_variable_reward,
+                    self.try_clause_reward,
+                }
+            )
+        )
+        return TabularMDP(
+            horizon=self.horizon,
+            start=self.start,
+            state_level=self._levels(),
+            action_offset=self._action_offsets(),
+            transition_offset=offsets,
+            transition_target=targets,
+            transition_numerator=numerators,
+            transition_denominator=denominators,
+            reward_index=self._zero_rewards(table),
+            reward_table=table,
+            state_names=self.layout.state_names(),
+            action_names=self.layout.action_names(),
+        )
+
+    def _levels(self) -> NDArray[np.int32]:
+        layout = self.layout
+        levels = np.full(layout.n_states, layout.literal_level, dtype=np.int32)
+        levels[: layout.first_literal_state] = 2
+        levels[layout.start] = 1
+        return levels
+
+    def _action_offsets(self) -> NDArray[np.int64]:
+        layout = self.layout
+        counts = np.ones(layout.n_states + 1, dtype=np.int64)
+        counts[0] = 0
+        counts[1] = layout.solve + 1
+        counts[2 : 2 + self.n_clauses] = layout.clause_actions
+        return np.cumsum(counts, out=counts)
+
+    def _zero_rewards(self, table: tuple[Fraction, ...]) -> NDArray[np.int32]:
+        layout, n = self.layout, self.n_variables
+        indices = np.full(layout.n_actions, table.index(Fraction(0)), dtype=np.int32)
+        indices[:n] = table.index(self.try_variable_reward)
+        indices[n : layout.solve] = table.index(self.try_clause_reward)
+        indices[layout.solve] = table.index(self.solve_reward)
+        first = layout.first_literal_action
+        indices[first : first + 2 * n : 2] = table.index(self.top)
+        return indices
+
+    # OLIVE's program --------------------------------------------------------
+
+    @cached_property
+    def _distributions(self) -> Distributions:
+        layout, n, m = self.layout, self.n_variables, self.n_clauses
+        literals = layout.first_literal_state + np.arange(2 * n, dtype=np.int64)
+        between = np.arange(1 + m, layout.first_literal_state, dtype=np.int64)
+        bottom = np.arange(literals[-1] + 1, layout.n_states, dtype=np.int64)
+        points, after = 1 + m, len(between) + len(bottom)
+        sizes = np.ones(points + n + after, dtype=np.int64)
+        sizes[points : points + n] = 2
+        levels = np.full(len(sizes), 2, dtype=np.int32)
+        levels[0] = 1
+        levels[points : points + n] = layout.literal_level
+        levels[len(levels) - len(bottom) :] = 3
+        return Distributions(
+            offsets=np.concatenate([[0], np.cumsum(sizes)]),
+            states=np.concatenate([np.arange(points), literals, between, bottom]),
+            numerators=np.ones(points + 2 * n + after, dtype=np.int64),
+            denominators=sizes.copy(),
+            levels=levels,
+        )
+
+    def distributions(self) -> Distributions:
+        """Distributions that OLIVE's program constrains, with their levels.
+
+        In order: {s0}; each {C_j}; each pair {x_i^0, x_i^1}, half each; but in
+        `paper` each {X_i}; in `all-levels` {bottom}. No distribution over
+        literal states behind a clause is among them: it would tell the members
+        of the family apart.
+        """
+        return self._distributions
+
+    def distribution_name(self, index: int) -> str:
+        """Name of a distribution: "s0", "C3", "x1^0, x1^1", "X1", "bottom"."""
+        states = self._distributions[index].states
+        return ", ".join(self.layout.state_name(int(s)) for s in states)
+
+    @cached_property
+    def _program(self) -> OliveProgram:
+        return OliveProgram(self.mdp(), self._distributions)
+
+    def program(self) -> OliveProgram:
+        """OLIVE's program over the family: tolerance 0, values in [0, 1].
+
+        The members of the family all give this same program; it is written
+        with the all-zero one.
+        """
+        return self._program
+
+    # Sizes ------------------------------------------------------------------
+
+    def declared_sizes(self) -> Sizes:
+        """Exact size as a function of n, m and how clauses repeat variables."""
+        inner = clause_transitions(self.clauses)
+        return declared_sizes(self.variant, self.n_variables, self.n_clauses, inner)
+
+    def measured_sizes(self) -> Sizes:
+        """Size counted in the arrays and the list of distributions."""
+        mdp = self.mdp()
+        return Sizes(
+            mdp.n_states,
+            mdp.n_actions,
+            mdp.n_transitions,
+            len(self.distributions()),
+        )
+
+
+def as_assignment(values: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
+    """Turn n truth values (booleans or 0 and 1) into a boolean array.
+
+    Raises
+    ------
+    ValueError
+        If there are not n of them or one is no truth value.
+    """
+    array = np.asarray(values)
+    if array.shape != (n_variables,):
+        raise ValueError(
+            f"expected {n_variables} truth values, got an array of shape {array.shape}"
+        )
+    if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+        raise ValueError("truth values must be booleans or 0 and 1")
+    return array.astype(np.bool_)
+
+
+def _checked_weights(
+    three_sat: ThreeSat, n_clauses: int
+) -> tuple[NDArray[np.int64] | None, int]:
+    if three_sat.weights is None:
+        return None, n_clauses
+    weights = np.asarray(three_sat.weights, dtype=np.int64)
+    if weights.shape != (n_clauses,):
+        raise ValueError(f"{n_clauses} clauses but weights of shape {weights.shape}")
+    if int(weights.min()) < 1:
+        raise ValueError(f"clause weights must be positive, got {weights.min()}")
+    total = exact_sum(weights)
+    if total > MAX_TOTAL_WEIGHT:
+        raise ValueError(
+            f"the clause weights of the 3-SAT form add up to {total}; the family "
+            f"holds at most 2**63 - 1 = {MAX_TOTAL_WEIGHT}"
+        )
+    return weights, total
+
+
+def _check_literals(clauses: NDArray[np.int32], n_variables: int) -> None:
+    if clauses.shape != (len(clauses), 3):
+        raise ValueError(f"clauses must have shape (m, 3), got {clauses.shape}")
+    # Compared on both sides: abs(-2**31) is negative in int32.
+    bad = (clauses == 0) | (clauses > n_variables) | (clauses < -n_variables)
+    if bad.any():
+        j = int(np.flatnonzero(bad.any(axis=1))[0])
+        raise ValueError(
+            f"clause {j + 1} has a literal outside 1..{n_variables}: "
+            f"{clauses[j].tolist()}"
+        )

@@ -1,0 +1,237 @@
+"""MDPs as networkx graphs with nodes for states and for actions.
+
+A DiGraph that draws an action as an edge silently merges two actions between
+the same states, so actions are nodes of their own. The conventions:
+
+- a state node has the attributes ``kind="state"``, ``level`` (1-based int) and
+  ``label`` (its name), and the start state ``start=True``;
+- an action node has ``kind="action"``, ``level`` (that of its state), ``label``
+  and ``reward`` (Fraction); it has one edge in, from its state, and one edge
+  out to each successor, with the attribute ``probability`` (Fraction). Without
+  an edge out it ends the episode;
+- the graph has the attributes ``horizon`` and, as a check that nothing was
+  merged or lost, ``n_states``, ``n_actions`` and ``n_transitions``; for a
+  family also its parameters.
+
+Nodes are called by their names, "C1" and "C1 011", and stand in the order of
+the MDP's states and actions, as do the edges; reading a graph as an MDP relies
+on this order for the numbering and on nothing else.
+
+A graph takes some 500 bytes an edge. For large formulas use the arrays of
+`Family.mdp` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.graph_validation import validate_graph
+
+__all__ = [
+    "estimate_bytes",
+    "graph",
+    "graph_from_mdp",
+    "mdp_from_graph",
+    "validate_graph",
+]
+
+BYTES_PER_EDGE = 500
+"""Memory of a graph for each edge, nodes and attributes included (measured)."""
+
+DEFAULT_MEMORY_LIMIT = 4 * 2**30
+"""Bytes above which building a graph is refused unless told otherwise: 4 GiB."""
+
+
+def estimate_bytes(n_actions: int, n_transitions: int) -> int:
+    """Estimate the memory of a graph, in bytes; it has an edge for each of both."""
+    return BYTES_PER_EDGE * (n_actions + n_transitions)
+
+
+def graph(
+    family: Family,
+    y: ArrayLike | None = None,
+    *,
+    memory_limit: int = DEFAULT_MEMORY_LIMIT,
+) -> nx.DiGraph[str]:
+    """Build the graph of the member M_y.
+
+    Parameters
+    ----------
+    family
+        The family.
+    y
+        n truth values; None is the all-zero member.
+    memory_limit
+        Refuse to build a graph estimated to take more bytes than this.
+
+    Returns
+    -------
+    networkx.DiGraph
+        With the graph attributes of the module's conventions and ``variant``,
+        ``penalty`` (Fraction), ``n_variables``, ``n_clauses``,
+        ``total_weight``, ``member`` (a string of n bits), ``reward_lower`` and
+        ``reward_upper`` (Fractions).
+
+    Raises
+    ------
+    ValueError
+        If `y` is not n truth values or the graph would not fit.
+    """
+    sizes = family.declared_sizes()
+    _check_memory(sizes.actions, sizes.transitions, memory_limit)
+    mdp = family.mdp(y)
+    built = graph_from_mdp(mdp, memory_limit=memory_limit)
+    n = family.n_variables
+    bits = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    built.graph.update(
+        variant=family.variant.value,
+        penalty=family.penalty,
+        n_variables=n,
+        n_clauses=family.n_clauses,
+        total_weight=family.total_weight,
+        member="".join("1" if bit else "0" for bit in bits),
+        reward_lower=min(mdp.reward_table),
+        reward_upper=max(mdp.reward_table),
+    )
+    return built
+
+
+def graph_from_mdp(
+    mdp: TabularMDP, *, memory_limit: int = DEFAULT_MEMORY_LIMIT
+) -> nx.DiGraph[str]:
+    """Build the graph of any tabular MDP.
+
+    Raises
+    ------
+    ValueError
+        If the graph would not fit, or if names of the MDP collide.
+    """
+    _check_memory(mdp.n_actions, mdp.n_transitions, memory_limit)
+    built: nx.DiGraph[str] = nx.DiGraph(
+        horizon=int(mdp.horizon),
+        n_states=mdp.n_states,
+        n_actions=mdp.n_actions,
+        n_transitions=mdp.n_transitions,
+    )
+    names = list(mdp.state_names)
+    levels = mdp.state_level.tolist()
+    for name, level in zip(names, levels, strict=True):
+        built.add_node(name, kind="state", level=level, label=name)
+    built.nodes[names[mdp.start]]["start"] = True
+    offsets = mdp.transition_offset.tolist()
+    entries = _entries(mdp, names)
+    for state, action in _actions(mdp):
+        label = mdp.action_names[action]
+        node = f"{names[state]} {label}"
+        built.add_node(
+            node,
+            kind="action",
+            level=levels[state],
+            label=label,
+            reward=mdp.reward(action),
+        )
+        built.add_edge(names[state], node)
+        for _ in range(offsets[action + 1] - offsets[action]):
+            target, probability = next(entries)
+            built.add_edge(node, target, probability=probability)
+    _check_counts(built, mdp)
+    return built
+
+
+def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
+    """Read a graph, ours or the user's, as a tabular MDP.
+
+    States, actions and successors are numbered in the order of the graph's
+    nodes and edges; names are the labels, or the nodes themselves in their
+    absence. The horizon is the graph attribute, or the least that fits.
+
+    Raises
+    ------
+    ValueError
+        If the graph is no valid MDP, naming the node; see `validate_graph`.
+    """
+    validate_graph(graph)
+    nodes = graph.nodes(data=True)
+    states = [node for node, data in nodes if data["kind"] == "state"]
+    names = {node: _label(graph, node) for node in states}
+    start = next(node for node in states if graph.nodes[node].get("start") is True)
+    return TabularMDP.from_lists(
+        [
+            (
+                names[state],
+                graph.nodes[state]["level"],
+                [
+                    (
+                        _label(graph, action),
+                        graph.nodes[action]["reward"],
+                        {
+                            names[target]: data["probability"]
+                            for target, data in graph.adj[action].items()
+                        },
+                    )
+                    for action in graph.adj[state]
+                ],
+            )
+            for state in states
+        ],
+        start=names[start],
+        horizon=graph.graph.get("horizon"),
+    )
+
+
+def _label(graph: nx.DiGraph[Any], node: Any) -> str:
+    return str(graph.nodes[node].get("label", node))
+
+
+def _actions(mdp: TabularMDP) -> Iterator[tuple[int, int]]:
+    """Yield (state, global action) in order."""
+    for state in range(mdp.n_states):
+        for action in mdp.actions(state):
+            yield state, action
+
+
+def _entries(mdp: TabularMDP, names: list[str]) -> Iterator[tuple[str, Fraction]]:
+    """Yield (successor, probability) of every transition; equal ones are shared."""
+    counts = np.diff(mdp.transition_offset)
+    denominators = np.repeat(mdp.transition_denominator, counts).tolist()
+    shared: dict[tuple[int, int], Fraction] = {}
+    for target, *ratio in zip(
+        mdp.transition_target.tolist(),
+        mdp.transition_numerator.tolist(),
+        denominators,
+        strict=True,
+    ):
+        numerator, denominator = ratio
+        probability = shared.get((numerator, denominator))
+        if probability is None:
+            probability = Fraction(numerator, denominator)
+            shared[numerator, denominator] = probability
+        yield names[target], probability
+
+
+def _check_memory(n_actions: int, n_transitions: int, limit: int) -> None:
+    needed = estimate_bytes(n_actions, n_transitions)
+    if needed > limit:
+        raise ValueError(
+            f"a graph of {n_actions + n_transitions} edges would take about "
+            f"{needed / 2**30:.1f} GiB, above the limit of {limit / 2**30:.1f} GiB: "
+            "use the arrays of Family.mdp, or raise memory_limit"
+        )
+
+
+def _check_counts(built: nx.DiGraph[str], mdp: TabularMDP) -> None:
+    """Make sure that networkx has merged nothing."""
+    nodes = mdp.n_states + mdp.n_actions
+    edges = mdp.n_actions + mdp.n_transitions
+    if (len(built), built.number_of_edges()) != (nodes, edges):
+        raise ValueError(
+            f"the graph has {len(built)} nodes and {built.number_of_edges()} edges "
+            f"instead of {nodes} and {edges}: names of the MDP are not distinct"
+        )

@@ -1,0 +1,53 @@
+"""A formula together with the family of its 3-SAT form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.variants import Variant
+from olivine.reduction.formula.formula import Formula
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What the main job is about.
+
+    Attributes
+    ----------
+    formula
+        The formula as read. It has no hard clauses.
+    family
+        The family of MDPs of its 3-SAT form, ``family.three_sat``.
+    """
+
+    formula: Formula
+    family: Family
+
+    @classmethod
+    def of(
+        cls,
+        formula: Formula,
+        variant: Variant | str = Variant.PAPER,
+        penalty: Fraction | int | None = None,
+    ) -> Instance:
+        """Bring a formula to 3-SAT form and build its family.
+
+        Parameters
+        ----------
+        formula
+            Any formula, weighted or not, without hard clauses.
+        variant, penalty
+            Of the family; the penalty is the variant's default when None.
+
+        Raises
+        ------
+        ValueError
+            If a clause is hard or a parameter is out of range.
+        """
+        if formula.hard is not None and formula.hard.any():
+            count = int(formula.hard.sum())
+            clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"
+            raise ValueError(f"{clauses}: the family is defined for soft clauses only")
+        return cls(formula, Family(formula.three_sat(), variant, penalty))

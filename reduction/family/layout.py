@@ -1,0 +1,252 @@
+"""How the states and actions of a family are numbered and named.
+
+States, in order: s0; C_1..C_m; X_1..X_n (not in `paper`); x_1^0, x_1^1, x_2^0,
+...; bottom (only in `all-levels`). Actions, state by state: at s0 [try x_1]..
+[try x_n], [try C_1]..[try C_m], [solve]; at a clause state 001, 010, ..., 111
+and, in `all-levels`, [quit]; one [go] everywhere else.
+
+Indices in Python are 0-based (``clause_state(0)`` is C_1); names are 1-based,
+as the paper writes them. Names are made when they are asked for: a formula of a
+million clauses has eight million actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.reduction.family.variants import Variant, as_variant
+
+CLAUSE_BITS: NDArray[np.int8] = np.array(
+    [[v >> 2 & 1, v >> 1 & 1, v & 1] for v in range(1, 8)], dtype=np.int8
+)
+"""Shape (7, 3): the bits (b1, b2, b3) of each clause action, as printed."""
+
+MAX_STATES = 2**31 - 1
+"""Greatest number of states; their numbers are int32."""
+
+QUIT = 7
+"""Local index of [quit] at a clause state of `all-levels`."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Numbering of the states and actions of a family.
+
+    Attributes
+    ----------
+    variant
+        The variant.
+    n_variables, n_clauses
+        n >= 1 and m >= 1 of the 3-SAT form.
+    """
+
+    variant: Variant
+    n_variables: int
+    n_clauses: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variant", as_variant(self.variant))
+        if self.n_variables < 1 or self.n_clauses < 1:
+            raise ValueError(
+                "the family needs at least one variable and one clause, got "
+                f"{self.n_variables} and {self.n_clauses}"
+            )
+        if self.n_states > MAX_STATES:
+            raise ValueError(f"{self.n_states} states, more than int32 can number")
+
+    # States -----------------------------------------------------------------
+
+    @property
+    def start(self) -> int:
+        """The state s0."""
+        return 0
+
+    def clause_state(self, j: int) -> int:
+        """State C_{j+1}, for j in 0..m-1."""
+        return 1 + _checked(j, self.n_clauses, "clause")
+
+    @property
+    def first_variable_state(self) -> int:
+        """State X_1.
+
+        Raises
+        ------
+        ValueError
+            In `paper`, which has no such states.
+        """
+        if not self.variant.has_variable_states:
+            raise ValueError(f"variant {self.variant} has no states X_i")
+        return 1 + self.n_clauses
+
+    def variable_state(self, i: int) -> int:
+        """State X_{i+1}, for i in 0..n-1; ValueError in `paper`."""
+        return self.first_variable_state + _checked(i, self.n_variables, "variable")
+
+    @property
+    def first_literal_state(self) -> int:
+        """State x_1^0; x_{i+1}^b is 2i+b further on."""
+        between = self.n_variables if self.variant.has_variable_states else 0
+        return 1 + self.n_clauses + between
+
+    def literal_state(self, i: int, b: int) -> int:
+        """State x_{i+1}^b, for i in 0..n-1 and b in {0, 1}."""
+        i = _checked(i, self.n_variables, "variable")
+        return self.first_literal_state + 2 * i + _checked(b, 2, "truth value")
+
+    @property
+    def bottom_state(self) -> int:
+        """The state [quit] leads to; ValueError but in `all-levels`."""
+        if not self.variant.has_bottom:
+            raise ValueError(f"variant {self.variant} has no bottom state")
+        return self.first_literal_state + 2 * self.n_variables
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        bottom = 1 if self.variant.has_bottom else 0
+        return self.first_literal_state + 2 * self.n_variables + bottom
+
+    def literal_states(self, clauses: NDArray[np.int32]) -> NDArray[np.int32]:
+        """States o^1 of signed 1-based literals, an array of the same shape."""
+        states = np.abs(clauses)
+        states *= 2
+        states += clauses > 0
+        states += np.int32(self.first_literal_state - 2)
+        return states
+
+    @property
+    def horizon(self) -> int:
+        """Greatest number of actions in an episode."""
+        return 3
+
+    @property
+    def literal_level(self) -> int:
+        """Level of the literal states: 2 in `paper`, else 3.
+
+        In `paper` they are met at levels 2 and 3 (erratum 4); the label is the
+        level at which [try x_i] meets them and the pair constraints bind.
+        """
+        return 2 if self.variant is Variant.PAPER else 3
+
+    def state_name(self, state: int) -> str:
+        """Name of a state: "s0", "C1", "X1", "x1^0", "bottom"."""
+        state = _checked(state, self.n_states, "state")
+        if state == 0:
+            return "s0"
+        if state <= self.n_clauses:
+            return f"C{state}"
+        if state < self.first_literal_state:
+            return f"X{state - self.n_clauses}"
+        i, b = divmod(state - self.first_literal_state, 2)
+        return f"x{i + 1}^{b}" if i < self.n_variables else "bottom"
+
+    # Actions ----------------------------------------------------------------
+
+    @property
+    def clause_actions(self) -> int:
+        """Number of actions at a clause state: 7, or 8 with [quit]."""
+        return 8 if self.variant.has_bottom else 7
+
+    def try_variable(self, i: int) -> int:
+        """Local index at s0 of [try x_{i+1}]."""
+        return _checked(i, self.n_variables, "variable")
+
+    def try_clause(self, j: int) -> int:
+        """Local index at s0 of [try C_{j+1}]."""
+        return self.n_variables + _checked(j, self.n_clauses, "clause")
+
+    @property
+    def solve(self) -> int:
+        """Local (and global) index at s0 of [solve]."""
+        return self.n_variables + self.n_clauses
+
+    @property
+    def first_clause_action(self) -> int:
+        """Global index of 001 at C_1."""
+        return self.solve + 1
+
+    @property
+    def first_literal_action(self) -> int:
+        """Global index of [go] at x_1^0; one action a state from there on."""
+        between = self.first_literal_state - 1 - self.n_clauses
+        return self.first_clause_action + self.clause_actions * self.n_clauses + between
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions, counted state by state."""
+        rest = self.n_states - self.first_literal_state
+        return self.first_literal_action + rest
+
+    def action_name(self, action: int) -> str:
+        """Name of a global action: "[try x1]", "[solve]", "011", "[quit]", "[go]"."""
+        action = _checked(action, self.n_actions, "action")
+        if action < self.n_variables:
+            return f"[try x{action + 1}]"
+        if action < self.solve:
+            return f"[try C{action - self.n_variables + 1}]"
+        if action == self.solve:
+            return "[solve]"
+        j, k = divmod(action - self.first_clause_action, self.clause_actions)
+        if j >= self.n_clauses:
+            return "[go]"
+        return "[quit]" if k == QUIT else f"{k + 1:03b}"
+
+    def state_names(self) -> Names:
+        """All state names, made on demand."""
+        return Names(self, "state")
+
+    def action_names(self) -> Names:
+        """All action names, made on demand."""
+        return Names(self, "action")
+
+
+@dataclass(frozen=True, eq=False)
+class Names(Sequence[str]):
+    """The names of a layout as a sequence that stores none of them."""
+
+    layout: Layout
+    kind: str
+
+    def __len__(self) -> int:
+        if self.kind == "state":
+            return self.layout.n_states
+        return self.layout.n_actions
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self._name(i) for i in range(*index.indices(len(self)))]
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"{self.kind} {index} of {size}")
+        return self._name(index % size)
+
+    def _name(self, index: int) -> str:
+        if self.kind == "state":
+            return self.layout.state_name(index)
+        return self.layout.action_name(index)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Names) and other.layout == self.layout:
+            return other.kind == self.kind
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            mine == theirs for mine, theirs in zip(self, other, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def _checked(index: int, size: int, what: str) -> int:
+    if not 0 <= index < size:
+        raise ValueError(f"no {what} with index {index}: there are {size}")
+    return int(index)

@@ -1,0 +1,86 @@
+"""How large a family and OLIVE's program over it are, before they are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.reduction.family.layout import Layout
+from olivine.reduction.family.variants import Variant, as_variant
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Size of a family's MDPs and of OLIVE's program over them.
+
+    Attributes
+    ----------
+    states, actions
+        Numbers of states and of actions, the latter counted state by state.
+    transitions
+        Entries (action, successor) of positive probability.
+    constraints
+        Distributions that OLIVE's program constrains.
+    """
+
+    states: int
+    actions: int
+    transitions: int
+    constraints: int
+
+
+def declared_sizes(
+    variant: Variant | str,
+    n_variables: int,
+    n_clauses: int,
+    clause_transitions: int | None = None,
+) -> Sizes:
+    """Size of a family as a function of the formula's size.
+
+    Parameters
+    ----------
+    variant
+        The variant or its name.
+    n_variables, n_clauses
+        n and m of the 3-SAT form.
+    clause_transitions
+        Transitions of the actions 001..111 over all clauses, from the function
+        `clause_transitions`. None takes 21 m, exact when no clause repeats a
+        variable and an upper bound always; nothing else in the sizes depends on
+        more than n and m.
+    """
+    n, m = n_variables, n_clauses
+    layout = Layout(as_variant(variant), n, m)
+    inner = 21 * m if clause_transitions is None else clause_transitions
+    if layout.variant is Variant.PAPER:
+        return Sizes(1 + m + 2 * n, 1 + 8 * m + 3 * n, 2 * n + 2 * m + inner, 1 + m + n)
+    states, actions = 1 + m + 3 * n, 1 + 8 * m + 4 * n
+    transitions, constraints = 3 * n + 2 * m + inner, 1 + m + 2 * n
+    if layout.variant is Variant.ALL_LEVELS:
+        return Sizes(states + 1, actions + m + 1, transitions + m, constraints + 1)
+    return Sizes(states, actions, transitions, constraints)
+
+
+def clause_transitions(clauses: NDArray[np.int32]) -> int:
+    """Transitions of the actions 001..111 over all clauses.
+
+    Where literals of a clause share a variable their successors can coincide,
+    and an action then has fewer than three. Counted over the seven actions, a
+    clause has 21 transitions when its variables differ; 18 when two literals
+    are equal and 17 when two are complementary, the third apart; 13 when all
+    three are equal and 12 when one of them is the complement of the other two.
+
+    Parameters
+    ----------
+    clauses
+        int32, shape (m, 3), signed 1-based literals.
+    """
+    a, b, c = clauses[:, 0], clauses[:, 1], clauses[:, 2]
+    equal = (a == b).astype(np.int8) + (a == c) + (b == c)
+    opposite = (a == -b).astype(np.int8) + (a == -c) + (b == -c)
+    # Pairs (equal, opposite) that occur: (0,0), (1,0), (0,1), (3,0), (1,2).
+    table = np.zeros((4, 3), dtype=np.int64)
+    table[0, 0], table[1, 0], table[0, 1] = 21, 18, 17
+    table[3, 0], table[1, 2] = 13, 12
+    return int(table[equal, opposite].sum())

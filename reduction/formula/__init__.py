@@ -1,0 +1,1 @@
+"""Formulas: reading, writing, the 3-SAT form."""

@@ -1,0 +1,122 @@
+"""Writing formulas in DIMACS form, such that reading gives the same formula."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+from typing import Literal
+
+import numpy as np
+from olivine.reduction.formula.formula import Formula
+from olivine.solvers.files import write_text
+
+OutputFormat = Literal["cnf", "wcnf", "wcnf-headerless"]
+
+
+def write_dimacs(
+    formula: Formula,
+    path: str | os.PathLike[str],
+    *,
+    format: OutputFormat | None = None,
+    comments: Iterable[str] = (),
+) -> None:
+    """Write a formula to a file, which appears complete or not at all.
+
+    Parameters
+    ----------
+    formula
+        Any formula.
+    path
+        The file, or ``"-"`` for standard output. The text is not compressed.
+    format, comments
+        As in `dimacs_lines`.
+
+    Raises
+    ------
+    ValueError
+        As `dimacs_lines` does; nothing is written then.
+    OSError
+        If the file cannot be written.
+    """
+    lines = dimacs_lines(formula, format=format, comments=comments)
+    name = os.fspath(path)
+    if name == "-":
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+    else:
+        write_text(name, lines)
+
+
+def dimacs_lines(
+    formula: Formula,
+    *,
+    format: OutputFormat | None = None,
+    comments: Iterable[str] = (),
+) -> Iterator[str]:
+    r"""Give the lines of a formula in DIMACS form, each with its line feed.
+
+    Parameters
+    ----------
+    formula
+        Any formula.
+    format
+        ``cnf`` for a plain formula, ``wcnf`` (with header) or
+        ``wcnf-headerless`` for one with weights; None for ``cnf`` or ``wcnf``.
+        The header of a formula with hard clauses gives them a top weight above
+        the total of the others.
+    comments
+        Texts to begin with, of one line or several.
+
+    Raises
+    ------
+    ValueError
+        If the format cannot hold the formula: weights in ``cnf``, none in the
+        others; variables above the largest one used, or no clause, in
+        ``wcnf-headerless``.
+
+    Examples
+    --------
+    >>> formula = Formula.from_clauses([(1, -2), ()], weights=[5, 1])
+    >>> list(dimacs_lines(formula))
+    ['p wcnf 2 2\n', '5 1 -2 0\n', '1 0\n']
+    """
+    if format is None:
+        format = "wcnf" if formula.is_weighted else "cnf"
+    if format not in ("cnf", "wcnf", "wcnf-headerless"):
+        raise ValueError(f"unknown format {format!r}")
+    if formula.is_weighted != (format != "cnf"):
+        kind = "a weighted" if formula.is_weighted else "a plain"
+        raise ValueError(f"{format} cannot hold {kind} formula")
+    if format == "wcnf-headerless":
+        largest = int(np.abs(formula.literals).max(initial=0))
+        if formula.n_variables > largest or not len(formula):
+            raise ValueError(
+                "headerless WCNF cannot hold a formula without clauses or with "
+                f"unused variables at the end ({formula.n_variables} variables, "
+                f"the largest used is {largest})"
+            )
+    return _lines(formula, format, list(comments))
+
+
+def _lines(
+    formula: Formula, format: OutputFormat, comments: list[str]
+) -> Iterator[str]:
+    for comment in comments:
+        for line in comment.splitlines() or [""]:
+            yield f"c {line}".rstrip() + "\n"
+    hard_mark = "h"
+    if format != "wcnf-headerless":
+        header = f"p {format} {formula.n_variables} {len(formula)}"
+        if formula.hard is not None:
+            hard_mark = str(formula.total_weight + 1)
+            header += f" {hard_mark}"
+        yield header + "\n"
+    weights = repeat(None) if formula.weights is None else formula.weights.tolist()
+    for weight, clause in zip(weights, formula.clauses(), strict=False):
+        if weight is None:
+            lead = ""
+        else:
+            lead = f"{weight or hard_mark} "  # a hard clause has weight 0
+        yield lead + " ".join(map(str, (*clause, 0))) + "\n"

@@ -1,0 +1,296 @@
+"""Formulas in conjunctive normal form: immutable, flat arrays, exact weights.
+
+A formula is a multiset of clauses as written: clauses may be empty,
+tautological, repeated or repeat a literal, and variables may be unused.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import operator
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.exact.columns import exact_sum
+from olivine.reduction.formula.assignment import checked_assignment, literal_truth
+from olivine.reduction.formula.checks import (
+    MAX_VARIABLE,
+    MAX_WEIGHT,
+    checked_hard,
+    checked_literals,
+    checked_offsets,
+    checked_weights,
+)
+from olivine.reduction.formula.three_sat import ThreeSat, to_three_sat
+
+__all__ = ["MAX_VARIABLE", "MAX_WEIGHT", "Formula", "ThreeSat"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Formula:
+    """A plain, weighted or partial formula over the variables 1..n.
+
+    Equality, hash and `digest` go by content. Two formulas are equal only if
+    both are plain or both weighted, whatever the weights are.
+
+    Parameters
+    ----------
+    n_variables, literals, offsets, weights, hard
+        The attributes, or anything that converts to them; copied and checked.
+
+    Attributes
+    ----------
+    n_variables
+        n, from 0 to 2^31-1; variables need not be used.
+    literals
+        int32, the clauses laid end to end; i or -i for variable i, 1 <= i <= n.
+    offsets
+        int64, shape (m+1,); clause j is ``literals[offsets[j]:offsets[j+1]]``.
+    weights
+        int64, shape (m,), from 1 to 2^63-1, the weight of each soft clause; 0
+        where the clause is hard, whatever was given there. None for a plain
+        formula, in which every clause counts 1.
+    hard
+        bool, shape (m,), which clauses are hard; None if none is. A formula
+        with hard clauses has weights, 1 each if none were given.
+
+    Raises
+    ------
+    ValueError
+        For anything else. The message names the clause, counted from 0.
+    """
+
+    n_variables: int
+    literals: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    weights: NDArray[np.int64] | None
+    hard: NDArray[np.bool_] | None
+
+    def __init__(
+        self,
+        n_variables: int,
+        literals: ArrayLike,
+        offsets: ArrayLike,
+        weights: ArrayLike | None = None,
+        hard: ArrayLike | None = None,
+    ) -> None:
+        n = operator.index(n_variables)
+        if not 0 <= n <= MAX_VARIABLE:
+            raise ValueError(f"{n} variables; expected 0..{MAX_VARIABLE}")
+        bounds = checked_offsets(offsets)
+        m = len(bounds) - 1
+        hard_clauses = checked_hard(hard, m)
+        fields: dict[str, NDArray[Any] | None] = {
+            "literals": checked_literals(literals, n, bounds),
+            "offsets": bounds,
+            "weights": checked_weights(weights, hard_clauses, m),
+            "hard": hard_clauses,
+        }
+        object.__setattr__(self, "n_variables", n)
+        for name, array in fields.items():
+            if array is not None:
+                array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_clauses(
+        cls,
+        clauses: Iterable[Iterable[int]],
+        n_variables: int | None = None,
+        weights: Iterable[int] | None = None,
+        hard: Iterable[bool] | None = None,
+    ) -> Formula:
+        """Make a formula of clauses given as collections of literals.
+
+        Parameters
+        ----------
+        clauses
+            One collection of nonzero integers a clause.
+        n_variables
+            Number of variables; the largest one used if None.
+        weights, hard
+            One entry a clause, as in the class; None for a plain formula.
+
+        Raises
+        ------
+        ValueError
+            As the class does.
+
+        Examples
+        --------
+        >>> formula = Formula.from_clauses([(1, -2), ()], n_variables=3)
+        >>> formula
+        <Formula: 3 variables, 2 clauses>
+        >>> formula.satisfied([True, True, False])
+        array([ True, False])
+        """
+        rows = [tuple(clause) for clause in clauses]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        listed = list(itertools.chain.from_iterable(rows))
+        literals = np.array(listed)
+        integral = literals.dtype.kind == "i"
+        if n_variables is None:
+            n_variables = _largest_variable(literals) if listed else 0
+        return cls(
+            n_variables,
+            literals if integral else listed,
+            offsets,
+            None if weights is None else list(weights),
+            None if hard is None else list(hard),
+        )
+
+    @property
+    def n_clauses(self) -> int:
+        """Number of clauses m."""
+        return len(self.offsets) - 1
+
+    def __len__(self) -> int:
+        """Return the number of clauses m."""
+        return self.n_clauses
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """Number of literals of each clause as written, shape (m,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the clauses have weights (be they all 1)."""
+        return self.weights is not None
+
+    @property
+    def total_weight(self) -> int:
+        """Sum of the weights of the soft clauses; their number if plain."""
+        return self.n_clauses if self.weights is None else exact_sum(self.weights)
+
+    def clause(self, j: int) -> tuple[int, ...]:
+        """Literals of clause j, 0 <= j < m.
+
+        Raises
+        ------
+        IndexError
+            If there is no clause j.
+        """
+        if not 0 <= j < self.n_clauses:
+            raise IndexError(f"no clause {j} among {self.n_clauses}")
+        return tuple(self.literals[self.offsets[j] : self.offsets[j + 1]].tolist())
+
+    def clauses(self) -> Iterator[tuple[int, ...]]:
+        """Yield the clauses as tuples of integers."""
+        flat = self.literals.tolist()
+        for start, stop in itertools.pairwise(self.offsets.tolist()):
+            yield tuple(flat[start:stop])
+
+    def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
+        """Which clauses an assignment satisfies.
+
+        Parameters
+        ----------
+        assignment
+            Booleans, shape (n,); entry i-1 is variable i.
+
+        Returns
+        -------
+        Booleans, shape (m,). An empty clause is never satisfied.
+        """
+        values = checked_assignment(assignment, self.n_variables)
+        true_before = np.zeros(len(self.literals) + 1, dtype=np.int64)
+        np.cumsum(literal_truth(self.literals, values), out=true_before[1:])
+        return np.asarray(np.diff(true_before[self.offsets]) > 0)
+
+    def unsatisfied_weight(self, assignment: ArrayLike) -> int:
+        """Total weight of the soft clauses left unsatisfied; exact.
+
+        The number of unsatisfied clauses if the formula is plain. Hard clauses
+        have no weight: ask `satisfied` for them.
+        """
+        unsatisfied = ~self.satisfied(assignment)
+        if self.weights is None:
+            return int(np.count_nonzero(unsatisfied))
+        return exact_sum(self.weights[unsatisfied])
+
+    def three_sat(self) -> ThreeSat:
+        """Bring the formula into 3-SAT form; see `olivine.reduction.formula.three_sat`.
+
+        Raises
+        ------
+        ValueError
+            If a clause is hard, or the fresh variables exceed 2^31-1.
+        """
+        return to_three_sat(self)
+
+    def digest(self) -> str:
+        """SHA-256 of the content, in hexadecimal; the same on every machine.
+
+        The bytes hashed are the ASCII line ``olivine formula 1``; then n, m, the
+        number of literals and the flags (1: weighted, 2: some clause hard) as
+        64-bit integers; then offsets (64 bits), literals (32 bits), weights (64
+        bits) and hard (a byte each) as far as there are any. All are signed
+        and little-endian.
+        """
+        return self._digest
+
+    @functools.cached_property
+    def _digest(self) -> str:
+        flags = (self.weights is not None) + 2 * (self.hard is not None)
+        sizes = (self.n_variables, self.n_clauses, len(self.literals), flags)
+        parts = [
+            b"olivine formula 1\n" + struct.pack("<4q", *sizes),
+            self.offsets.astype("<i8", copy=False).tobytes(),
+            self.literals.astype("<i4", copy=False).tobytes(),
+        ]
+        if self.weights is not None:
+            parts.append(self.weights.astype("<i8", copy=False).tobytes())
+        if self.hard is not None:
+            parts.append(self.hard.astype("u1").tobytes())
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether variables, clauses in order, weights and hardness are equal."""
+        if not isinstance(other, Formula):
+            return NotImplemented
+        return (
+            self.n_variables == other.n_variables
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.literals, other.literals)
+            and _equal(self.weights, other.weights)
+            and _equal(self.hard, other.hard)
+        )
+
+    def __hash__(self) -> int:
+        """Hash of the content, from `digest`."""
+        return hash(self._digest)
+
+    def __repr__(self) -> str:
+        """Show the counts, not the arrays."""
+        parts = [f"{self.n_variables} variables", f"{self.n_clauses} clauses"]
+        if self.weights is not None:
+            parts.append(f"total weight {self.total_weight}")
+        if self.hard is not None:
+            parts.append(f"{np.count_nonzero(self.hard)} hard")
+        return f"<Formula: {', '.join(parts)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through the constructor: unpickled arrays would be writable."""
+        fields = (self.n_variables, self.literals, self.offsets)
+        return Formula, (*fields, self.weights, self.hard)
+
+
+def _largest_variable(literals: NDArray[Any]) -> int:
+    """Largest variable used; where not all are integers, as large as can be."""
+    if literals.dtype.kind != "i":
+        return MAX_VARIABLE  # so that the check names the one that is not
+    return min(max(int(literals.max()), -int(literals.min())), MAX_VARIABLE)
+
+
+def _equal(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b)

@@ -1,0 +1,174 @@
+"""WalkSAT: good assignments of a 3-SAT form, found by local search.
+
+A local search proves nothing, but the assignment it returns is a witness: its
+exact value bounds the optimum from below. Together with a verdict that the
+formula is unsatisfiable, which bounds it from above, one unsatisfied clause
+settles the optimum without MaxSAT.
+
+Selman, Kautz, Cohen, *Noise strategies for improving local search*, AAAI 1994;
+the weighted form picks flips by the weight they break.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.reduction.formula.formula import ThreeSat
+
+_NOISE = 0.5
+_FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK = 1024
+
+
+@dataclass(frozen=True)
+class LocalSearch:
+    """Best assignment that a search met.
+
+    Attributes
+    ----------
+    assignment
+        Boolean array, shape (n,).
+    unsatisfied
+        Weight (number, when unweighted) of the clauses it leaves unsatisfied.
+    flips
+        Number of flips made.
+    seed
+        The generator before the search.
+    """
+
+    assignment: NDArray[np.bool_]
+    unsatisfied: int
+    flips: int
+    seed: RecordedSeed
+
+
+def walksat(
+    three_sat: ThreeSat,
+    rng: np.random.Generator,
+    *,
+    start: NDArray[np.bool_] | None = None,
+    target: int = 0,
+    max_flips: int = 100_000,
+    time_limit: float | None = None,
+) -> LocalSearch:
+    """Search for an assignment that leaves little weight unsatisfied.
+
+    Parameters
+    ----------
+    three_sat
+        The 3-SAT form.
+    rng
+        Source of randomness; one integer is drawn from it.
+    start
+        First assignment; a random one when None.
+    target
+        Stop once no more than this weight is unsatisfied.
+    max_flips
+        Stop after so many flips.
+    time_limit
+        Stop after so many seconds, None for no limit.
+    """
+    seed = RecordedSeed.of(rng)
+    source = random.Random(int(rng.integers(2**63)))
+    if start is None:
+        bits = [source.random() < 0.5 for _ in range(three_sat.n_variables)]
+    else:
+        bits = [bool(b) for b in start]
+    state = _State(three_sat, bits)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    best, since_best, flips = state.cost, [], 0
+    while best > target and flips < max_flips:
+        if flips % _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK == 0 and _passed(deadline):
+            break
+        variable = state.choose(source)
+        state.flip(variable)
+        flips += 1
+        since_best.append(variable)
+        if state.cost < best:
+            best = state.cost
+            since_best.clear()
+        elif len(since_best) > 8 * three_sat.n_variables + 1000:
+            _forget_pairs(since_best)
+    for variable in since_best:  # flips commute: undo those made since the best
+        state.bits[variable] = not state.bits[variable]
+    assignment = np.array(state.bits, dtype=np.bool_)
+    unsatisfied = three_sat.unsatisfied_weight(assignment)
+    return LocalSearch(assignment, unsatisfied, flips, seed)
+
+
+def _passed(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() > deadline
+
+
+def _forget_pairs(flipped: list[int]) -> None:
+    """Drop flips that cancel, so that the log stays shorter than the formula."""
+    odd: set[int] = set()
+    for variable in flipped:
+        odd ^= {variable}
+    flipped[:] = sorted(odd)
+
+
+class _State:
+    """An assignment with what it leaves unsatisfied, kept up to date."""
+
+    def __init__(self, three_sat: ThreeSat, bits: list[bool]) -> None:
+        self.bits = bits
+        weights = three_sat.weights
+        self.clauses: list[tuple[int, ...]] = []
+        self.weights: list[int] = []
+        # occurrences[l] for a signed literal l: negative ones count from the end.
+        self.occurrences: list[list[int]] = [[] for _ in range(2 * len(bits) + 1)]
+        for j, row in enumerate(three_sat.clauses.tolist()):
+            literals = set(row)
+            if any(-literal in literals for literal in literals):
+                continue  # a tautology never matters
+            index = len(self.clauses)
+            self.clauses.append(tuple(literals))
+            self.weights.append(1 if weights is None else int(weights[j]))
+            for literal in literals:
+                self.occurrences[literal].append(index)
+        self.true_literals = [sum(map(self.holds, c)) for c in self.clauses]
+        self.unsatisfied = [j for j, k in enumerate(self.true_literals) if k == 0]
+        self.position = {j: place for place, j in enumerate(self.unsatisfied)}
+        self.cost = sum(self.weights[j] for j in self.unsatisfied)
+
+    def holds(self, literal: int) -> bool:
+        return self.bits[abs(literal) - 1] == (literal > 0)
+
+    def broken_by(self, variable: int) -> int:
+        """Weight of the clauses that flipping a variable (0-based) breaks."""
+        literal = variable + 1 if self.bits[variable] else -variable - 1
+        counts, weights = self.true_literals, self.weights
+        return sum(weights[j] for j in self.occurrences[literal] if counts[j] == 1)
+
+    def choose(self, source: random.Random) -> int:
+        """Variable (0-based) of a random unsatisfied clause, by WalkSAT's rule."""
+        clause = self.clauses[source.choice(self.unsatisfied)]
+        broken = [(self.broken_by(abs(x) - 1), abs(x) - 1) for x in clause]
+        least, variable = min(broken)
+        if least > 0 and source.random() < _NOISE:
+            return source.choice(broken)[1]
+        return variable
+
+    def flip(self, variable: int) -> None:
+        was = variable + 1 if self.bits[variable] else -variable - 1
+        self.bits[variable] = not self.bits[variable]
+        counts = self.true_literals
+        for j in self.occurrences[was]:
+            counts[j] -= 1
+            if counts[j] == 0:
+                self.position[j] = len(self.unsatisfied)
+                self.unsatisfied.append(j)
+                self.cost += self.weights[j]
+        for j in self.occurrences[-was]:
+            if counts[j] == 0:
+                place, last = self.position.pop(j), self.unsatisfied.pop()
+                if last != j:
+                    self.unsatisfied[place] = last
+                    self.position[last] = place
+                self.cost -= self.weights[j]
+            counts[j] += 1

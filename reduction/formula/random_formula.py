@@ -1,0 +1,93 @@
+"""Random k-CNF: the usual benchmark distributions, uniform and planted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.reduction.formula.assignment import checked_assignment
+from olivine.reduction.formula.checks import MAX_VARIABLE
+from olivine.reduction.formula.formula import Formula
+
+
+def random_ksat(
+    n: int,
+    m: int,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    planted: ArrayLike | bool | None = None,
+) -> Formula:
+    """Draw m independent clauses of k distinct variables out of n.
+
+    Variables and their order are uniform. Signs are fair coins; with a planted
+    assignment they are uniform over the 2^k - 1 choices that it satisfies.
+
+    Parameters
+    ----------
+    n, m, k
+        Numbers of variables, clauses and literals a clause; m >= 0,
+        1 <= k <= n <= 2^31-1.
+    rng
+        Where all randomness comes from.
+    planted
+        Booleans, shape (n,), an assignment that every clause shall satisfy;
+        True to draw one (before anything else), None for none.
+
+    Raises
+    ------
+    ValueError
+        If n, m, k or the assignment are not as above.
+
+    Examples
+    --------
+    >>> formula = random_ksat(6, 4, 3, np.random.default_rng(0), planted=[True] * 6)
+    >>> formula.satisfied([True] * 6)
+    array([ True,  True,  True,  True])
+    """
+    if not 1 <= k <= n <= MAX_VARIABLE:
+        raise ValueError(
+            f"clauses of {k} distinct variables out of {n}: expected "
+            f"1 <= k <= n <= {MAX_VARIABLE}"
+        )
+    if m < 0:
+        raise ValueError(f"{m} clauses: expected at least 0")
+    if planted is True:
+        planted = rng.random(n) < 0.5
+    elif planted is False:
+        planted = None
+    assignment = None if planted is None else checked_assignment(planted, n)
+
+    variables = _distinct_variables(n, m, k, rng)
+    signs = rng.integers(0, 2, size=(m, k), dtype=np.int8) == 1
+    if assignment is not None:
+        while len(falsified := _falsified(variables, signs, assignment)):
+            redrawn = rng.integers(0, 2, size=(len(falsified), k), dtype=np.int8)
+            signs[falsified] = redrawn == 1
+    literals = np.where(signs, variables + 1, -(variables + 1)).ravel()
+    return Formula(n, literals, np.arange(m + 1) * k)
+
+
+def _distinct_variables(
+    n: int, m: int, k: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Uniform sequences of k distinct integers below n, shape (m,k).
+
+    The i-th draw is uniform over the n-i integers not drawn yet, counted past
+    those that were: no rejection, so k may be close to n.
+    """
+    drawn = np.empty((m, k), dtype=np.int64)
+    for i in range(k):
+        value = rng.integers(0, n - i, size=m)
+        for taken in np.sort(drawn[:, :i], axis=1).T:
+            value += value >= taken
+        drawn[:, i] = value
+    return drawn
+
+
+def _falsified(
+    variables: NDArray[np.int64],
+    signs: NDArray[np.bool_],
+    assignment: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Find the clauses without a true literal."""
+    return np.flatnonzero(np.all(signs != assignment[variables], axis=1))

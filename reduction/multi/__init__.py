@@ -1,0 +1,1 @@
+"""3-SAT in the multi-data-set oracle for one policy."""

@@ -1,0 +1,214 @@
+"""Verify that the deterministic multi-data-set oracle decides a formula.
+
+Routes: a SAT solver on the formula; the oracle's deterministic form on its
+instance (`olivine.reduction.multi.hardness`); for few variables all 2^n policies. They
+must agree. Beside them the mixture form, which must call every formula
+feasible.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.oracles.multi import MultiResult, MultiStatus
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.multi.hardness import TOLERANCE, MultiInstance
+from olivine.solvers.outcome import SatStatus
+from olivine.solvers.sat import solve_sat
+
+BRUTE_VARIABLES = 10
+
+MultiRoute = Literal["sat", "deterministic", "brute"]
+
+
+@dataclass(frozen=True)
+class MultiRouteResult:
+    """What one route says.
+
+    Attributes
+    ----------
+    status
+        The engine's word.
+    satisfiable
+        The verdict, or None where there is none.
+    seconds
+        Wall time.
+    details
+        More, for people; JSON values.
+    """
+
+    status: str
+    satisfiable: bool | None
+    seconds: float
+    details: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        record: dict[str, Any] = {"status": self.status}
+        return record | dict(self.details) | {"seconds": round(self.seconds, 6)}
+
+
+@dataclass(frozen=True)
+class MultiVerification:
+    """What the routes found, together.
+
+    Attributes
+    ----------
+    instance
+        The multi-data-set problem.
+    variables, clauses
+        Of the formula as given.
+    satisfiable
+        The verdict, None where no route has one.
+    assignment
+        Read off the deterministic policy, of the formula as given; it satisfies
+        it. None if no such policy was found.
+    routes
+        What each route found.
+    mixture
+        The mixture form's answer.
+    mixture_seconds
+        Its time.
+    contradictions
+        What cannot be.
+    """
+
+    instance: MultiInstance
+    variables: int
+    clauses: int
+    satisfiable: bool | None
+    assignment: NDArray[np.bool_] | None
+    routes: Mapping[MultiRoute, MultiRouteResult]
+    mixture: MultiResult
+    mixture_seconds: float
+    contradictions: tuple[str, ...]
+
+    @property
+    def agree(self) -> bool | None:
+        """Whether all finished routes agree; None when fewer than two finished."""
+        if self.contradictions:
+            return False
+        votes = [r for r in self.routes.values() if r.satisfiable is not None]
+        return True if len(votes) >= 2 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """One record."""
+        sizes = self.instance.declared_sizes()
+        mixture = self.mixture.to_json()
+        return {
+            "variables": self.variables,
+            "clauses": self.clauses,
+            "data_sets": sizes.data_sets,
+            "examples": sizes.examples,
+            "observations": sizes.observations,
+            "epsilon_feas": TOLERANCE,
+            "satisfiable": self.satisfiable,
+            "routes": {name: r.to_json() for name, r in self.routes.items()},
+            "mixture": mixture | {"seconds": round(self.mixture_seconds, 6)},
+            "agree": self.agree,
+            "contradictions": list(self.contradictions),
+        }
+
+
+def verify_multi_hardness(
+    formula: Formula, *, time_limit: float | None = None
+) -> MultiVerification:
+    """Decide a formula by its multi-data-set problem and by SAT.
+
+    Parameters
+    ----------
+    formula
+        Any formula without hard clauses; weights are not looked at.
+    time_limit
+        Seconds for the SAT solver, and for the MILP.
+
+    Raises
+    ------
+    ValueError
+        If the formula has hard clauses.
+    RuntimeError
+        If a policy within the limits comes back as no model of the formula,
+        which is a bug.
+    """
+    instance = MultiInstance(formula.three_sat())
+    routes: dict[MultiRoute, MultiRouteResult] = {"sat": _by_sat(formula, time_limit)}
+    found, routes["deterministic"] = _deterministically(instance, time_limit)
+    if instance.three_sat.n_variables <= BRUTE_VARIABLES:
+        routes["brute"] = _by_brute_force(instance)
+    start = time.perf_counter()
+    mixture = instance.solve("column-generation")
+    seconds = time.perf_counter() - start
+    votes = {n: r.satisfiable for n, r in routes.items() if r.satisfiable is not None}
+    contradictions = []
+    if len(set(votes.values())) > 1:
+        contradictions.append(f"satisfiable: {votes}")
+    if not mixture.feasible:
+        contradictions.append(f"mixture: {mixture.status.value}")
+    return MultiVerification(
+        instance=instance,
+        variables=formula.n_variables,
+        clauses=formula.n_clauses,
+        satisfiable=next(iter(votes.values()), None),
+        assignment=_certificate_back(formula, instance, found),
+        routes=routes,
+        mixture=mixture,
+        mixture_seconds=seconds,
+        contradictions=tuple(contradictions),
+    )
+
+
+def _by_sat(formula: Formula, time_limit: float | None) -> MultiRouteResult:
+    outcome = solve_sat(formula, formula.n_variables, time_limit=time_limit)
+    verdict = {SatStatus.SATISFIABLE: True, SatStatus.UNSATISFIABLE: False}
+    return MultiRouteResult(
+        outcome.status.value, verdict.get(outcome.status), outcome.seconds, {}
+    )
+
+
+def _deterministically(
+    instance: MultiInstance, time_limit: float | None
+) -> tuple[MultiResult, MultiRouteResult]:
+    start = time.perf_counter()
+    found = instance.solve("deterministic", time_limit=time_limit)
+    verdict = {MultiStatus.FEASIBLE: True, MultiStatus.INFEASIBLE: False}
+    details: dict[str, Any] = {"nodes": found.nodes, "proved": found.proved}
+    if found.reason:
+        details["reason"] = found.reason
+    seconds = time.perf_counter() - start
+    result = MultiRouteResult(
+        found.status.value, verdict.get(found.status), seconds, details
+    )
+    return found, result
+
+
+def _by_brute_force(instance: MultiInstance) -> MultiRouteResult:
+    start = time.perf_counter()
+    n, tried, satisfiable = instance.three_sat.n_variables, 0, False
+    for values in itertools.product((False, True), repeat=n):
+        tried += 1
+        policy = instance.policy(np.array(values, dtype=np.bool_))
+        if instance.violation(policy) == 0:
+            satisfiable = True
+            break
+    status = "feasible" if satisfiable else "infeasible"
+    seconds = time.perf_counter() - start
+    return MultiRouteResult(status, satisfiable, seconds, {"policies": tried})
+
+
+def _certificate_back(
+    formula: Formula, instance: MultiInstance, found: MultiResult
+) -> NDArray[np.bool_] | None:
+    if not found.feasible or found.policy is None:
+        return None
+    (policy,) = found.policy.members
+    assignment = instance.assignment(policy)
+    restricted = instance.three_sat.restrict(assignment)
+    if not formula.satisfied(restricted).all():
+        raise RuntimeError("a policy within the limits came back as no model")
+    return restricted

@@ -1,0 +1,1 @@
+"""OLIVE's program over a family: its formulations, optimum and witness."""

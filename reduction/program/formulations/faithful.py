@@ -1,0 +1,166 @@
+"""The program word for word: `faithful`.
+
+The variables are those of OLIVE's program: g(x) for every state, and a binary
+π(x,a) for every action of s0 and of the clause states (`q-function`: f(x,a),
+and π any greedy policy). The constraints are one average Bellman error for each
+distribution; that an action's equation binds only when π takes it is said with
+the least big-M constants. Nothing is known here of formulas: the model is
+`olivine.algorithms.olive.model` of the family's all-zero member, and it is built as
+well for a tolerance φ > 0 and another range of g.
+
+It is the reference for the other formulations, and slow: HiGHS and CBC do not
+solve 20 variables and 85 clauses in a minute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.enumeration import policy_optimum
+from olivine.algorithms.olive.model import ProgramModel
+from olivine.algorithms.olive.program import Form, OliveProgram
+from olivine.reduction.family.family import Family
+from olivine.reduction.program.formulations.reduction_model import (
+    ReductionModel,
+    Values,
+)
+from olivine.reduction.program.witness import back, forward
+
+_SNAP = 1e-6
+_DENOMINATOR = 10**6
+
+
+def faithful(
+    family: Family,
+    form: Form = "value-policy",
+    tolerance: Fraction | int = 0,
+    lower: Fraction | int = 0,
+    upper: Fraction | int = 1,
+) -> FaithfulModel:
+    """Transcribe OLIVE's program over a family.
+
+    Parameters
+    ----------
+    family
+        The family.
+    form
+        "value-policy" or "q-function".
+    tolerance
+        φ >= 0.
+    lower, upper
+        Range of g (and f).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    program = OliveProgram(
+        family.mdp(), family.distributions(), tolerance, lower, upper
+    )
+    built = program.to_model(form)
+    built.model.name = f"faithful, {form}, {family.variant}"
+    return FaithfulModel(family, "faithful", form, built.model, built)
+
+
+@dataclass(frozen=True, eq=False)
+class FaithfulModel(ReductionModel):
+    """See `faithful`.
+
+    Attributes
+    ----------
+    program_model
+        The model with its maps from states and actions to variables.
+    """
+
+    program_model: ProgramModel
+
+    @property
+    def program(self) -> OliveProgram:
+        """The program that is modelled, with its tolerance and range."""
+        return self.program_model.program
+
+    def assignment(self, values: Values) -> NDArray[np.bool_]:
+        """Read an assignment off a point; see `ReductionModel.assignment`.
+
+        With tolerance 0 and values in [0, 1] this is `witness.back`, and the
+        contract holds. Otherwise literal values are rounded to the nearer end,
+        and nothing is promised.
+        """
+        self._check_length(values)
+        if self.program.tolerance == 0:
+            pair = self._evaluated(values)
+            if self.family.program().is_feasible(pair):
+                return back(self.family, pair)
+        first = self.family.layout.first_literal_state
+        index = self.program_model.value_index
+        return np.array(
+            [
+                float(values[index[state + 1]]) >= float(values[index[state]])
+                for state in range(first, first + 2 * self.family.n_variables, 2)
+            ],
+            dtype=np.bool_,
+        )
+
+    def pair(self, values: Values) -> Pair:
+        """Read a pair off a point; see `ReductionModel.pair`.
+
+        An exact point gives its own pair. From floats come the policy and, with
+        tolerance 0, the literal values, which determine every other value; with
+        a tolerance the best values for the policy, by an exact linear program.
+        """
+        self._check_length(values)
+        if all(isinstance(v, Fraction | int) for v in values):
+            return self.program_model.pair([Fraction(v) for v in values])
+        if self.program.tolerance == 0:
+            pair = self._evaluated(values)
+            broken = self.program.violations(pair)
+            if broken:
+                raise ValueError(f"no feasible pair near the point: {broken[0]}")
+            return pair
+        best = policy_optimum(self.program, self.program_model.policy(values))
+        if best is None:
+            raise ValueError("no values are feasible with the policy of the point")
+        return best
+
+    def point(self, assignment: ArrayLike) -> list[Fraction]:
+        """Exact point of the certificate; see `ReductionModel.point`."""
+        return self.program_model.point(forward(self.family, assignment))
+
+    def _evaluated(self, values: Values) -> Pair:
+        """Policy of the point, with the values that its literals determine.
+
+        Literal values near an end of what the pair constraint allows are moved
+        there. The other states satisfy the Bellman equation of the policy, so
+        they are the values of the policy in an MDP with these literal rewards.
+        """
+        layout, n = self.family.layout, self.family.n_variables
+        lowest = max(self.program.lower, self.family.top - self.program.upper)
+        highest = self.family.top - lowest
+        rewards = []
+        for i in range(n):
+            variable = self.program_model.value_index[layout.literal_state(i, 1)]
+            rewards.append(_snapped(values[variable], lowest, highest))
+        mdp = self.family.mdp()
+        table = list(mdp.reward_table)
+        indices = mdp.reward_index.copy()
+        start = layout.first_literal_action
+        for i, reward in enumerate(rewards):
+            table += [self.family.top - reward, reward]
+            indices[start + 2 * i] = len(table) - 2
+            indices[start + 2 * i + 1] = len(table) - 1
+        policy = self.program_model.policy(values)
+        return mdp.with_rewards(indices, table).evaluate(policy)
+
+
+def _snapped(value: Fraction | float, lowest: Fraction, highest: Fraction) -> Fraction:
+    exact = Fraction(value)
+    for end in (lowest, highest):
+        if abs(exact - end) <= _SNAP:
+            return end
+    inside = exact.limit_denominator(_DENOMINATOR)
+    return min(max(inside, lowest), highest)

@@ -1,0 +1,152 @@
+"""Everything but the assignment projected out: `projected`.
+
+By the vertex lemma (see `olivine.reduction.program.formulations.strengthened`) some
+optimal pair has literal values 0 and `top` only, so truth values x_i in {0, 1} say it
+all; its best clause actions are known, and its value is that of Theorem O. With
+integral y_j = 3 (top - g(C_j)) / top, which is 1 for an unsatisfied clause,
+
+    maximise   1 - sum_j top w_j / (3 W) y_j - p z
+    subject to y_j + z + (sum of the distinct literals of C_j) >= 1,
+
+where z = 1 says that s0 takes [try C_j] for some clause instead of [solve]
+(z is a literal that satisfies every clause, at the cost of the penalty). At an
+optimum the objective is g(s0): 1 - min(top u / (3 W), p). A tautology has no y_j,
+as it is always satisfied, and a repeated literal counts once: x + x + x >= 1
+reads x >= 1.
+
+No z is needed where [try C_j] cannot be strictly better, that is, where
+top u / (3 W) <= p. This is so if top / 6 <= p, as u <= W / 2; else a short local
+search looks for an assignment that shows it. What is left is the plain MaxSAT
+model, with the clauses' losses for weights. (The search decides whether z is
+there, never what the optimum is. With z, HiGHS is as fast if p is a multiple of
+a clause's loss, as by default in `paper`, but not always otherwise.)
+
+Nothing of g or pi is left, so both forms have this same projection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.olive.program import Form
+from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.program.formulations.reduction_model import (
+    ReductionModel,
+    Values,
+    clause_weights,
+)
+from olivine.reduction.program.optimum import step
+from olivine.solvers.model import LinearModel
+
+_FLIPS = 10_000
+
+
+def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
+    """Project OLIVE's program (tolerance 0, values in [0, 1]) to the assignment.
+
+    Parameters
+    ----------
+    family
+        The family.
+    form
+        Either; the model is the same.
+    """
+    model = LinearModel(name=f"projected, {family.variant}")
+    truth = tuple(
+        model.add_variable(f"x{i + 1}", 0, 1, integer=True)
+        for i in range(family.n_variables)
+    )
+    clauses = [sorted(set(row), key=abs) for row in family.clauses.tolist()]
+    open_clauses = [j for j, c in enumerate(clauses) if len({*map(abs, c)}) == len(c)]
+    weights = clause_weights(family)
+    costs = {j: step(family.parameters) * weights[j] for j in open_clauses}
+    trying = None
+    if sum(costs.values()) > 2 * family.penalty and not _solve_wins(family):
+        trying = model.add_variable("try a clause", 0, 1, integer=True)
+    missing: dict[int, int] = {}
+    for j in open_clauses:
+        missing[j] = model.add_variable(f"y(C{j + 1})", 0, 1, integer=True)
+        helpers = [missing[j]] if trying is None else [missing[j], trying]
+        negative = sum(literal < 0 for literal in clauses[j])
+        model.add_row(
+            helpers + [truth[abs(literal) - 1] for literal in clauses[j]],
+            [1] * len(helpers) + [1 if literal > 0 else -1 for literal in clauses[j]],
+            ">=",
+            1 - negative,
+            f"C{j + 1}",
+        )
+    losses = [(missing[j], -cost) for j, cost in costs.items()]
+    if trying is not None:
+        losses.append((trying, -family.penalty))
+    model.set_objective(
+        [variable for variable, _ in losses],
+        [loss for _, loss in losses],
+        maximise=True,
+        constant=1,
+    )
+    return ProjectedModel(family, "projected", form, model, truth, missing, trying)
+
+
+def _solve_wins(family: Family) -> bool:
+    """Whether an assignment is found for which no [try C_j] beats [solve]."""
+    harmless = int(family.penalty / step(family.parameters))
+    search = walksat(
+        family.three_sat, np.random.default_rng(0), target=harmless, max_flips=_FLIPS
+    )
+    return search.unsatisfied <= harmless
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedModel(ReductionModel):
+    """See `projected`.
+
+    Attributes
+    ----------
+    truth_index
+        Variable of the truth value of each x_i.
+    missing_index
+        Variable y_j of each clause that is no tautology.
+    try_index
+        The variable z, or None where it is not needed.
+    """
+
+    truth_index: tuple[int, ...]
+    missing_index: dict[int, int]
+    try_index: int | None
+
+    def assignment(self, values: Values) -> NDArray[np.bool_]:
+        """Read an assignment off a point; see `ReductionModel.assignment`.
+
+        With z = 1 a point need not satisfy a clause, as [try C_j] does. If it
+        satisfies none its complement is taken, which satisfies all of them.
+        """
+        self._check_length(values)
+        read = np.array([values[i] >= 0.5 for i in self.truth_index], dtype=np.bool_)
+        return read if self.family.three_sat.satisfied(read).any() else ~read
+
+    def point(self, assignment: ArrayLike) -> list[Fraction]:
+        """Exact point of the certificate; see `ReductionModel.point`.
+
+        Two assignments that are never optimal differ: one so bad that its
+        certificate takes [try C_j] is a point of [solve] here if there is no z;
+        and one that satisfies no clause is worth 1 - p here if there is.
+        """
+        truth = as_assignment(assignment, self.family.n_variables)
+        values = [Fraction(0)] * len(self.model.variables)
+        for i, variable in enumerate(self.truth_index):
+            values[variable] = Fraction(int(truth[i]))
+        satisfied = self.family.three_sat.satisfied(truth)
+        for j, variable in self.missing_index.items():
+            values[variable] = Fraction(int(not satisfied[j]))
+        if self.try_index is not None:
+            tried = [Fraction(0)] * len(values)
+            for variable in self.truth_index:
+                tried[variable] = values[variable]
+            tried[self.try_index] = Fraction(1)
+            better = self.model.objective_value
+            return tried if better(tried) > better(values) else values
+        return values

@@ -1,0 +1,210 @@
+"""The exact optimum of OLIVE's program over a family, from the formula.
+
+Theorem O. Let u be the least total weight of unsatisfied clauses, W the total
+weight (the number m of clauses without weights), p the penalty and `top` the
+reward of a rewarded literal state. With tolerance 0 the optimum of OLIVE's
+program is exactly
+
+    1 - min(top * u / (3 W), p).
+
+Here `top` is 1 in `paper`, 3/4 in `gap` and 1 - p otherwise. In `gap` the
+minimum is always the first term.
+
+Proof sketch. A feasible pair (g, pi) satisfies the Bellman equation of pi at
+s0, at every clause state (and X_i, bottom), and g(x_i^0) + g(x_i^1) = top.
+
+[solve] at s0. Hold the clause actions fixed. Then g(s0) is linear in the
+literal values, and these range over a product of segments, one a variable. So
+some vertex does as well: an assignment, each true literal at `top`, each false
+one at 0. At a vertex a satisfied clause is worth `top`, by the action that
+spells its truth values; an unsatisfied one would need 000, and its best action
+flips one bit and gets 2/3 of `top`. Summed over the clauses the best vertex
+gives solve_reward + top * (1 - u / (3 W)), and solve_reward + top = 1.
+
+[try C_j]. At most try_clause_reward + top = 1 - p, and no less: a clause by
+itself can be satisfied.
+
+[try x_i]. The pair is worth top/2, which gives try_variable_reward + top/2.
+Every clause is satisfied by an assignment or by its complement (or by both), so
+u <= W/2 and [solve] gives at least solve_reward + 5/6 top, which is more.
+
+The larger of the first two is the formula above. With [quit] a clause state is
+worth g(bottom) = 0, no better than any other action.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from olivine.reduction.family.variants import Parameters
+
+DEFAULT_ACCURACY = Fraction(1, 10**6)
+"""Accuracy to which engines are trusted: their feasibility tolerance, 1e-6."""
+
+
+class Rounded(NamedTuple):
+    """A possible optimum and how far from it the given value was."""
+
+    value: Fraction
+    distance: Fraction
+
+
+@dataclass(frozen=True)
+class Unsatisfied:
+    """What an optimum says about the least unsatisfied weight u.
+
+    Attributes
+    ----------
+    at_least
+        u is at least this.
+    exact
+        Whether u is exactly that; false when the penalty caps the optimum.
+    """
+
+    at_least: int
+    exact: bool
+
+    @property
+    def satisfiable(self) -> bool:
+        """Whether the formula is satisfiable. An optimum always tells."""
+        return self.at_least == 0
+
+    def __str__(self) -> str:
+        return f"u = {self.at_least}" if self.exact else f"u >= {self.at_least}"
+
+
+def step(parameters: Parameters) -> Fraction:
+    """Loss of [solve] for each unit of unsatisfied weight, top / (3 W)."""
+    return parameters.top / (3 * parameters.total_weight)
+
+
+def optimum(parameters: Parameters, unsatisfied: int) -> Fraction:
+    """Compute the optimum of OLIVE's program by Theorem O.
+
+    Parameters
+    ----------
+    parameters
+        Variant, penalty and total weight W of the family.
+    unsatisfied
+        u, the least total weight of unsatisfied clauses of the 3-SAT form.
+
+    Raises
+    ------
+    ValueError
+        If `unsatisfied` is no possible u, that is, not in 0..W/2.
+    """
+    largest = parameters.total_weight // 2
+    if not 0 <= unsatisfied <= largest:
+        raise ValueError(
+            f"least unsatisfied weight {unsatisfied} is outside 0..{largest}, half of "
+            "the total (an assignment or its complement satisfies each clause)"
+        )
+    return 1 - min(step(parameters) * unsatisfied, parameters.penalty)
+
+
+def number_of_possible_optima(parameters: Parameters) -> int:
+    """Count the values that the optimum can take."""
+    return min(_cap(parameters), parameters.total_weight // 2) + 1
+
+
+def possible_optima(parameters: Parameters) -> list[Fraction]:
+    """List the values that the optimum can take for some u, falling from 1.
+
+    They are the 1 - k * step for k = 0, 1, ... above 1 - p, and 1 - p itself
+    where some u <= W/2 reaches it. (With weights not every weight in 0..W/2
+    need be the weight of some set of clauses.)
+    """
+    count = number_of_possible_optima(parameters)
+    return [_possible(parameters, k) for k in range(count)]
+
+
+def round_to_possible(
+    parameters: Parameters,
+    value: float | Fraction,
+    accuracy: float | Fraction = DEFAULT_ACCURACY,
+) -> Rounded:
+    """Round an engine's objective to the one possible optimum near it.
+
+    Parameters
+    ----------
+    parameters
+        Variant, penalty and total weight W of the family.
+    value
+        The objective, known up to `accuracy`.
+    accuracy
+        How far the objective may be off, absolutely.
+
+    Raises
+    ------
+    ValueError
+        If no possible optimum lies within `accuracy` of the value, if more than
+        one does, or if the value is not finite.
+
+    Notes
+    -----
+    The result is what the optimum is if the engine was right up to `accuracy`.
+    That is to be confirmed in exact arithmetic before it is believed.
+    """
+    exact, slack = _finite(value), _finite(accuracy)
+    last = number_of_possible_optima(parameters) - 1
+    # The possible optima fall with k, in equal steps but perhaps for the last;
+    # the nearest two are next to where the steps reach the value, or the last.
+    reached = min(max((1 - exact) / step(parameters), Fraction(0)), Fraction(last))
+    floor = int(reached // 1)
+    near = {k for k in range(floor - 1, floor + 3) if 0 <= k <= last}
+    near |= {last, max(last - 1, 0)}
+    ranked = sorted(
+        (abs(candidate - exact), candidate)
+        for candidate in (_possible(parameters, k) for k in sorted(near))
+    )
+    distance, nearest = ranked[0]
+    if distance > slack:
+        raise ValueError(
+            f"{float(exact)!r} is no possible optimum: the nearest, {nearest}, is "
+            f"{float(distance):.3g} away and the accuracy is {float(slack):.3g}"
+        )
+    if len(ranked) > 1 and ranked[1][0] <= slack:
+        raise ValueError(
+            f"{float(exact)!r} is ambiguous: {nearest} and {ranked[1][1]} are both "
+            f"possible optima within the accuracy {float(slack):.3g}"
+        )
+    return Rounded(nearest, distance)
+
+
+def unsatisfied_from_optimum(parameters: Parameters, value: Fraction) -> Unsatisfied:
+    """Say what an exact optimum implies about u, the inverse of Theorem O.
+
+    Above 1 - p the optimum determines u. At 1 - p it says that u is at least
+    the least k whose loss by [solve] reaches p; where that is the largest
+    possible u, W/2, it is u.
+
+    Raises
+    ------
+    ValueError
+        If the value is no possible optimum of the family.
+    """
+    loss = (1 - value) / step(parameters)
+    cap, largest = _cap(parameters), parameters.total_weight // 2
+    if loss.denominator == 1 and 0 <= loss < cap and loss <= largest:
+        return Unsatisfied(int(loss), exact=True)
+    if value == 1 - parameters.penalty and cap <= largest:
+        return Unsatisfied(cap, exact=cap == largest)
+    raise ValueError(f"{value} is no possible optimum of {parameters}")
+
+
+def _cap(parameters: Parameters) -> int:
+    """Least k at which [try C_j] does as well as [solve]: ceil(p / step)."""
+    return -int(-(parameters.penalty / step(parameters)) // 1)
+
+
+def _possible(parameters: Parameters, k: int) -> Fraction:
+    return 1 - min(step(parameters) * k, parameters.penalty)
+
+
+def _finite(value: float | Fraction) -> Fraction:
+    try:
+        return Fraction(value)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{value!r} is not a finite number") from None

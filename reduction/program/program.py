@@ -1,0 +1,106 @@
+"""OLIVE's program over a family as a mixed-integer linear model.
+
+Three formulations with the same optimum, by how much they know of formulas:
+
+=============  ================================================================
+faithful       the program word for word; any tolerance and range. Slow.
+strengthened   the program with its policy, literal values integral, its
+               constraints disaggregated, and a cut.
+projected      policy, clause values and s0's choice projected out: MaxSAT.
+=============  ================================================================
+
+Each stands in `olivine.reduction.program.formulations`, with the reasons, in two forms:
+"value-policy" over pairs (g, π) and "q-function" over Q-functions f.
+
+Examples
+--------
+>>> from olivine.reduction.family.family import Family
+>>> from olivine.reduction.formula.formula import Formula
+>>> from olivine.reduction.program.program import build
+>>> from olivine.solvers.milp import solve_milp
+>>> family = Family(Formula.from_clauses([[1], [-1]]).three_sat())
+>>> built = build(family, "strengthened")
+>>> outcome = solve_milp(built.model)
+>>> round(outcome.objective, 6)
+0.833333
+>>> built.pair(outcome.values).value(family.start)
+Fraction(5, 6)
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from olivine.algorithms.olive.program import Form
+from olivine.reduction.family.family import Family
+from olivine.reduction.program.formulations.faithful import faithful
+from olivine.reduction.program.formulations.projected import projected
+from olivine.reduction.program.formulations.reduction_model import ReductionModel
+from olivine.reduction.program.formulations.strengthened import strengthened
+
+__all__ = ["FORMS", "FORMULATIONS", "ReductionModel", "build"]
+
+Formulation = Literal["faithful", "strengthened", "projected"]
+FORMULATIONS: tuple[Formulation, ...] = ("faithful", "strengthened", "projected")
+FORMS: tuple[Form, ...] = ("value-policy", "q-function")
+
+
+def build(
+    family: Family,
+    formulation: str = "faithful",
+    form: str = "value-policy",
+    tolerance: Fraction | int = 0,
+    lower: Fraction | int = 0,
+    upper: Fraction | int = 1,
+) -> ReductionModel:
+    """Write OLIVE's program over a family as a linear model.
+
+    Parameters
+    ----------
+    family
+        The family.
+    formulation
+        One of `FORMULATIONS`.
+    form
+        One of `FORMS`.
+    tolerance
+        φ >= 0, on the absolute average Bellman errors.
+    lower, upper
+        Range of g (and f).
+
+    Returns
+    -------
+    ReductionModel
+        The model and the way back from its points.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a parameter out of range; or if `strengthened`
+        or `projected` is asked for with a tolerance or another range than
+        [0, 1], for which they do not hold.
+    """
+    if form == "value-policy" or form == "q-function":
+        chosen: Form = form  # type: ignore[assignment]
+    else:
+        raise ValueError(f"unknown form {form!r}: choose from {', '.join(FORMS)}")
+    if formulation == "faithful":
+        return faithful(family, chosen, tolerance, lower, upper)
+    if formulation not in FORMULATIONS:
+        names = ", ".join(FORMULATIONS)
+        raise ValueError(f"unknown formulation {formulation!r}: choose from {names}")
+    if tolerance != 0:
+        raise ValueError(
+            f"formulation {formulation} needs tolerance 0, got {tolerance}: it "
+            "declares literal values integral, which loses nothing for tolerance 0 "
+            "only (vertex lemma); use faithful"
+        )
+    if (lower, upper) != (0, 1):
+        raise ValueError(
+            f"formulation {formulation} needs values in [0, 1], got [{lower}, "
+            f"{upper}]: its bounds and cut rest on that range; use faithful"
+        )
+    if formulation == "strengthened":
+        return strengthened(family, chosen)
+    return projected(family, chosen)

@@ -1,0 +1,197 @@
+"""How much tolerance φ, or sampling, the decision by OLIVE's program stands.
+
+With φ > 0 a pair need meet the average Bellman equations up to φ only, and the
+optimum of an unsatisfiable formula rises. Its *critical tolerance* is the least
+φ at which it reaches 1: below it the optimum still decides the formula. With u
+the least unsatisfied weight, W the total weight, p the penalty:
+
+- `normalized`, `gap`, `all-levels`: it is exactly
+
+      min( u(1−p) / (12 W − 2u),  p/4,  (1−p)/6 ),
+
+  by [solve], [try C_j], [try x_i] in turn. Each equation on the way is bent by
+  φ in the pair's favour, no value in the way reaches 1 before, and the value of
+  [solve] is linear in the literal values, so a vertex is optimal.
+- `paper`: at least min(u/(3W + 8u), p, 1/4) and at most min(p, 1/4). There the
+  range of g cuts: a satisfied clause state is worth 1 without any tolerance, and
+  [try C_j] needs φ ≥ p. The bound for [solve] is attained by some formulas (all
+  eight clauses on three variables: 1/32) but not by all.
+
+Proof of u/(3W + 8u) (ours; φ < 1/8, else there is nothing to show). Let g be
+feasible with [solve] and g(s0) = 1, t the value of a literal's own state, t′ that
+of its negation: t + t′ ≤ 1 + 2φ. A clause state is worth at most 1; let ℓ_j be
+what C_j lacks, so Σ w_j ℓ_j ≤ φW. Its action leads to at least one own state of a
+literal, and nothing is worth more than 1, so 3ℓ_j ≥ 1 − 3φ − t for the largest t
+of the clause. Put r(t) = 1 − max(0, 1 − 3φ − t)/(1 − 8φ); then r(t) + r(t′) ≤ 1, so
+an assignment can be drawn that makes each literal true with probability at least
+r(t). It leaves C_j unsatisfied with probability at most 1 − r(t) ≤ 3ℓ_j/(1 − 8φ),
+hence u ≤ 3φW/(1 − 8φ). ∎
+
+Both hold for u ≥ 1; for u = 0 it is 0. docs/reduction.md, tolerances, has the form
+for the other variants, and for `paper` with p = 1/m the weaker φ < 1/(6m+2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.tolerance import least_tolerance
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.variants import Parameters, Variant
+
+Reason = Literal["closed form", "branch and bound", "numerical"]
+
+
+@dataclass(frozen=True)
+class CriticalTolerance:
+    """The critical tolerance of a family.
+
+    Attributes
+    ----------
+    value
+        The least tolerance found at which g(s0) = 1, attained by `pair`; None
+        if time ran out.
+    exact
+        Whether it is proved to be the least.
+    by
+        What proves it; "numerical": the engine's word.
+    lower, upper
+        What the closed forms say.
+    pair
+        A pair with g(s0) = 1 that needs the tolerance.
+    seconds
+        Wall time in the engine.
+    """
+
+    value: Fraction | None
+    exact: bool
+    by: Reason
+    lower: Fraction
+    upper: Fraction
+    pair: Pair | None
+    seconds: float
+
+
+def tolerance_bounds(
+    parameters: Parameters, unsatisfied: int
+) -> tuple[Fraction, Fraction]:
+    """Bounds on the critical tolerance by the closed forms; equal but in `paper`.
+
+    Parameters
+    ----------
+    parameters
+        Variant, penalty and total weight of the family.
+    unsatisfied
+        u, the least unsatisfied weight of the 3-SAT form.
+
+    Raises
+    ------
+    ValueError
+        If u is outside 0..W/2.
+    """
+    u, total = unsatisfied, parameters.total_weight
+    if not 0 <= u <= total // 2:
+        raise ValueError(f"least unsatisfied weight {u} is outside 0..{total // 2}")
+    ceiling = tolerance_ceiling(parameters)
+    if u == 0:
+        return Fraction(0), Fraction(0)
+    if parameters.variant is Variant.PAPER:
+        return min(Fraction(u, 3 * total + 8 * u), ceiling), ceiling
+    least = min(u * parameters.top / (12 * total - 2 * u), ceiling)
+    return least, least
+
+
+def tolerance_ceiling(parameters: Parameters) -> Fraction:
+    """Tolerance at which the optimum is 1 whatever the formula.
+
+    By [try C_j] or [try x_i] alone.
+    """
+    p = parameters.penalty
+    if parameters.variant is Variant.PAPER:
+        return min(p, Fraction(1, 4))
+    return min(p / 4, (1 - p) / 6)
+
+
+def still_decides(
+    parameters: Parameters, unsatisfied: int, tolerance: Fraction | int
+) -> bool | None:
+    """Whether the optimum at a tolerance still tells if the formula is satisfiable.
+
+    None where the closed forms for `paper` leave it open. A satisfiable formula
+    has optimum 1 at every tolerance, so it is always decided.
+    """
+    if unsatisfied == 0:
+        return True
+    lower, upper = tolerance_bounds(parameters, unsatisfied)
+    if tolerance < lower:
+        return True
+    return False if tolerance >= upper else None
+
+
+def critical_tolerance(
+    family: Family,
+    unsatisfied: int,
+    *,
+    prove: bool = False,
+    engine: str = "highs",
+    time_limit: float | None = None,
+) -> CriticalTolerance:
+    """Compute the critical tolerance by one MILP that minimises φ with g(s0) = 1.
+
+    Parameters
+    ----------
+    family
+        The family.
+    unsatisfied
+        u, which must be right: the closed forms rest on it.
+    prove
+        Solve by exact branch and bound; for a handful of clauses.
+    engine, time_limit
+        Of the MILP.
+
+    Returns
+    -------
+    CriticalTolerance
+        `exact` where the closed form confirms the value (its pair attains the
+        lower bound) or the search proved it.
+
+    Raises
+    ------
+    ValueError
+        If `unsatisfied` is outside 0..W/2.
+    RuntimeError
+        If the value found contradicts the closed forms: then they, u, or the
+        program are wrong.
+    """
+    lower, upper = tolerance_bounds(family.parameters, unsatisfied)
+    ceiling = tolerance_ceiling(family.parameters)
+    found = least_tolerance(
+        family.program(), 1, ceiling, prove=prove, engine=engine, time_limit=time_limit
+    )
+    value = found.tolerance
+    if value is not None and value < lower:
+        raise RuntimeError(
+            f"{family}: tolerance {value} suffices, below the closed form's {lower} "
+            f"for u = {unsatisfied}"
+        )
+    if found.proved and (value is None or value > upper):
+        raise RuntimeError(
+            f"{family}: the least tolerance, {value}, exceeds the closed form's {upper}"
+        )
+    by: Reason = "numerical"
+    if value is not None and value == lower:
+        by = "closed form"
+    elif found.proved:
+        by = "branch and bound"
+    return CriticalTolerance(
+        value,
+        by != "numerical",
+        by,
+        lower,
+        upper,
+        found.pair,
+        found.seconds,
+    )

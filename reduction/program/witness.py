@@ -1,0 +1,238 @@
+"""Certificates both ways: an assignment to a pair (g, pi) and back.
+
+`forward` turns an assignment into a feasible pair whose value only depends on the
+weight it leaves unsatisfied; `back` turns any feasible pair, whoever found it, into an
+assignment that is worth at least as much; `check` computes the value of a pair after
+verifying every constraint of OLIVE's program exactly. Together with Theorem O
+(`olivine.reduction.program.optimum`) they make an optimum believable without trusting
+an engine.
+
+Why `back` works. In a feasible pair g(x_i^0) + g(x_i^1) = top with both in
+[0, 1]. Give every clause its best action for these literal values; no clause
+state is then worth less than g says. Let L be the value of s0 under its own
+action as a function of the literal values, these clause actions held fixed.
+L is linear without products, L = const + sum_i c_i * g(x_i^1), so moving every
+*fractional* pair to the end that the sign of c_i points to does not lower L,
+and choosing the clause actions anew for the resulting assignment does not
+either. What is left is `forward` of that assignment, or better. Literal pairs
+that are 0 and top already are kept, so that ``back(forward(a))`` is ``a``.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.exact.ragged import IntArray, fits_int64
+from olivine.algorithms.mdp.pair import Pair
+from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.formula.assignment import literal_truth
+
+
+def forward(family: Family, assignment: ArrayLike) -> Pair:
+    """Turn an assignment into a feasible pair.
+
+    The true literals are worth `top`, the false ones 0. A satisfied clause
+    takes the action that spells its truth values and is worth `top`, an
+    unsatisfied one takes 001 and is worth 2/3 of it. s0 takes [solve] unless
+    [try C_j] on the first satisfied clause is strictly better.
+
+    Parameters
+    ----------
+    family
+        The family.
+    assignment
+        n truth values, of the variables of the 3-SAT form.
+
+    Returns
+    -------
+    Pair
+        Feasible; g(s0) is 1 - min(top * v / (3 W), p) where v < W is the weight
+        that the assignment leaves unsatisfied (and 1 - top / 3 where v = W).
+        Hence optimal if the assignment is an optimum of MaxSAT, by Theorem O,
+        and 1 if it satisfies the formula.
+
+    Raises
+    ------
+    ValueError
+        If `assignment` is not n truth values.
+    """
+    layout, n = family.layout, family.n_variables
+    truth_of_variables = as_assignment(assignment, n)
+    truth = literal_truth(family.clauses, truth_of_variables)
+    satisfied: NDArray[np.bool_] = np.any(truth, axis=1)
+    unsatisfied = _weight_of(family, ~satisfied)
+    start, action = _best_start(family, satisfied, unsatisfied)
+    top = family.top
+    denominator = math.lcm(
+        6 * top.denominator, start.denominator, family.penalty.denominator
+    )
+
+    def scaled(value: Fraction) -> int:
+        return int(value * denominator)
+
+    dtype = np.int64 if fits_int64(denominator) else object
+    values = np.zeros(layout.n_states, dtype=dtype)
+    policy = np.zeros(layout.n_states, dtype=np.int32)
+    values[layout.start], policy[layout.start] = scaled(start), action
+    clauses = slice(1, 1 + family.n_clauses)
+    values[clauses][satisfied] = scaled(top)
+    values[clauses][~satisfied] = scaled(top * 2 / 3)
+    spelled = truth @ np.array([4, 2, 1], dtype=np.int32) - 1
+    policy[clauses] = np.where(satisfied, spelled, 0)
+    if family.variant.has_variable_states:
+        values[1 + family.n_clauses : layout.first_literal_state] = scaled(top / 2)
+    true_literals = 2 * np.arange(n) + truth_of_variables + layout.first_literal_state
+    values[true_literals] = scaled(top)
+    return Pair(values, denominator, policy)
+
+
+def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
+    """Turn any feasible pair into an assignment worth at least as much.
+
+    Literal values of 0 and `top` are read off; fractional ones are rounded as
+    the module's docstring says. Contract, for every feasible pair:
+
+    - g(s0) of ``forward(family, back(family, pair))`` is at least that of the
+      pair, and the same if the pair is optimal;
+    - if pi(s0) is [solve], the assignment leaves at most
+      ``3 W (1 - g(s0)) / top`` unsatisfied; so it attains the least
+      unsatisfied weight u if the pair is optimal, and it satisfies the formula
+      if g(s0) = 1 (only [solve] reaches 1);
+    - if pi(s0) is [try C_j] and the pair is optimal, it satisfies C_j. Such a
+      pair says no more about the other clauses than that u is large enough for
+      the penalty to cap the optimum, and neither does the assignment.
+
+    Parameters
+    ----------
+    family
+        The family.
+    pair
+        A feasible pair; need not be optimal, nor come from `forward`.
+
+    Returns
+    -------
+    numpy.ndarray
+        bool, shape (n,): values of the variables of the 3-SAT form.
+
+    Raises
+    ------
+    ValueError
+        If the pair is not feasible; the message names a violated constraint.
+    """
+    check(family, pair)
+    layout, n = family.layout, family.n_variables
+    first = layout.first_literal_state
+    pairs = pair.numerators[first : first + 2 * n].reshape(n, 2)
+    assignment: NDArray[np.bool_] = (pairs[:, 1] >= pairs[:, 0]).astype(np.bool_)
+    fractional = ((pairs != 0).all(axis=1)).astype(np.bool_)
+    if not fractional.any():
+        return assignment
+    # What s0 does decides; where it is indifferent, [solve] does.
+    slopes = _slopes(family, pair)
+    action = int(pair.policy[layout.start])
+    decisive = [slopes]
+    if n <= action < layout.solve:
+        decisive.insert(0, _slopes(family, pair, clause=action - n))
+    undecided = fractional.copy()
+    for slope in decisive:
+        decided = undecided & (slope != 0).astype(np.bool_)
+        assignment[decided] = (slope > 0)[decided]
+        undecided &= ~decided
+    return assignment
+
+
+def check(family: Family, pair: Pair) -> Fraction:
+    """Verify a pair exactly and return its objective g(s0).
+
+    Checked are the range [0, 1] of every value, that the policy takes an action
+    of each state, and that the average Bellman error of the pair under every
+    distribution of the program is 0. All in integers, vectorised over states.
+
+    Raises
+    ------
+    ValueError
+        With the first violated constraint and by how much.
+    """
+    found = violations(family, pair)
+    if found:
+        raise ValueError(f"the pair is not feasible: {found[0]}")
+    return pair.value(family.start)
+
+
+def violations(family: Family, pair: Pair) -> list[str]:
+    """Describe every constraint of the program that a pair violates.
+
+    Raises
+    ------
+    ValueError
+        If the pair has another number of states than the family, or its policy
+        names an action that a state does not have.
+    """
+    if pair.n_states != family.layout.n_states:
+        raise ValueError(
+            f"the pair has {pair.n_states} states, the family {family.layout.n_states}"
+        )
+    lines = []
+    for broken in family.program().violations(pair):
+        if broken.kind == "value":
+            name, value = (
+                family.layout.state_name(broken.index),
+                pair.value(broken.index),
+            )
+            lines.append(f"g({name}) = {value} lies outside [0, 1]")
+        else:
+            name = family.distribution_name(broken.index)
+            lines.append(f"average Bellman error {broken.amount} at {{{name}}}, not 0")
+    return lines
+
+
+def _best_start(
+    family: Family, satisfied: NDArray[np.bool_], unsatisfied: int
+) -> tuple[Fraction, int]:
+    """Value of s0 and its local action, given which clauses are satisfied."""
+    solve = 1 - family.top * Fraction(unsatisfied, 3 * family.total_weight)
+    capped = family.try_clause_reward + family.top
+    if capped > solve and satisfied.any():
+        return capped, family.layout.try_clause(int(np.argmax(satisfied)))
+    return solve, family.layout.solve
+
+
+def _weight_of(family: Family, chosen: NDArray[np.bool_]) -> int:
+    if family.weights is None:
+        return int(np.count_nonzero(chosen))
+    return int(family.weights[chosen].sum())  # at most W, which fits int64
+
+
+def _slopes(family: Family, pair: Pair, clause: int | None = None) -> IntArray:
+    """Differentiate the clauses' value in each g(x_i^1), best actions fixed.
+
+    Parameters
+    ----------
+    clause
+        One clause, or None for the sum of all by weight.
+
+    Returns
+    -------
+    Shape (n,); integers up to a positive factor common to all variables.
+    """
+    chosen = slice(None) if clause is None else slice(clause, clause + 1)
+    literals = family.clauses[chosen]
+    own = family.literal_states_of_clauses[chosen]
+    first = np.int32(family.layout.first_literal_state)
+    twin = ((own - first) ^ 1) + first
+    bits = (pair.numerators[own] >= pair.numerators[twin]).astype(np.bool_)
+    # 000 is no action: the best one flips the bit of the largest value.
+    none = np.flatnonzero(~bits.any(axis=1))
+    bits[none, np.argmax(pair.numerators[own[none]], axis=1)] = True
+    signs = np.where(bits == (literals > 0), 1, -1)
+    exact = not fits_int64(3 * family.total_weight)
+    slopes = np.zeros(family.n_variables, dtype=object if exact else np.int64)
+    if family.weights is not None and clause is None:
+        signs = (
+            signs.astype(slopes.dtype) * family.weights.astype(slopes.dtype)[:, None]
+        )
+    np.add.at(slopes, (np.abs(literals) - 1).ravel(), signs.ravel())
+    return slopes

@@ -1,0 +1,1 @@
+"""Runs of OLIVE on members of a family."""

@@ -1,0 +1,171 @@
+"""OLIVE on a member of the family without an adversary, and what it collects.
+
+The hard program arises because ties are broken against OLIVE
+(`olivine.reduction.run.run`). Here its ties are broken by the solver or at random, and
+the constraints that it adds are sorted by what they are over:
+
+============  =================================================================
+start         s0
+clause        one clause state, as stated by the hard program
+clauses       several clause states, after [solve]
+variable      X_i, as stated
+pair          both literals of a variable, half each, as stated
+literals      literal states behind a clause: never stated, as their rewards
+              tell the members of the family apart
+bottom        the state behind [quit] alone, as stated
+mixed         anything else
+============  =================================================================
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.olive.exact import olive_exact
+from olivine.algorithms.olive.interfaces import Optimiser
+from olivine.algorithms.olive.loop import OliveResult
+from olivine.algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
+from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.run.functions import q_functions
+
+Kind = Literal[
+    "start", "clause", "clauses", "variable", "pair", "literals", "bottom", "mixed"
+]
+
+
+@dataclass(frozen=True, eq=False)
+class HonestRun:
+    """A run of OLIVE on a member.
+
+    Attributes
+    ----------
+    family, member
+        The family and y, a boolean array of shape (n,).
+    result
+        The run itself.
+    optimal_value
+        V* of the member.
+    kinds
+        What each constraint added is over, in order.
+    stated
+        For each constraint added, whether it is one of the hard program's.
+    """
+
+    family: Family
+    member: NDArray[np.bool_]
+    result: OliveResult[Distribution]
+    optimal_value: Fraction
+    kinds: tuple[Kind, ...]
+    stated: tuple[bool, ...]
+
+    @property
+    def seed(self) -> RecordedSeed | None:
+        """The generator of the tie-break before the run; None if it has none."""
+        return self.result.tie_seed
+
+    @property
+    def counts(self) -> Counter[Kind]:
+        """How many constraints of each kind were added."""
+        return Counter(self.kinds)
+
+    @property
+    def meets_hard_program(self) -> bool:
+        """Whether some round's program was exactly the hard one."""
+        size = len(self.family.distributions())
+        return len(self.stated) >= size and all(self.stated[:size])
+
+    @property
+    def stated_before_telling(self) -> int:
+        """Constraints of the hard program added before the first `literals`."""
+        first = next(
+            (i for i, kind in enumerate(self.kinds) if kind == "literals"),
+            len(self.kinds),
+        )
+        return sum(self.stated[:first])
+
+
+def honest_run(
+    family: Family,
+    y: ArrayLike | None = None,
+    *,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
+    all_levels: bool = False,
+    max_rounds: int | None = None,
+) -> HonestRun:
+    """Run OLIVE with exact expectations, φ = 0, on the member M_y.
+
+    Parameters
+    ----------
+    family, y
+        The member; None is the all-zero one.
+    optimiser, tiebreak, all_levels, max_rounds
+        As in `olivine.algorithms.olive.exact.olive_exact`.
+
+    Raises
+    ------
+    ValueError
+        If `y` is not n truth values.
+    """
+    n = family.n_variables
+    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    mdp = family.mdp(member)
+    result = olive_exact(
+        mdp,
+        optimiser=optimiser,
+        tiebreak=tiebreak,
+        all_levels=all_levels,
+        max_rounds=max_rounds,
+    )
+    stated = [d.probabilities() for d in family.distributions()]
+    added = result.constraints
+    return HonestRun(
+        family,
+        member,
+        result,
+        mdp.optimal_values().value(mdp.start),
+        tuple(kind_of(family, d) for d in added),
+        tuple(d.probabilities() in stated for d in added),
+    )
+
+
+def kind_of(family: Family, distribution: Distribution) -> Kind:
+    """Sort a distribution by the states that it is over; see the module."""
+    layout, states = family.layout, distribution.states.tolist()
+    first = layout.first_literal_state
+    last = first + 2 * family.n_variables - 1
+    if states == [layout.start]:
+        return "start"
+    if all(1 <= s <= family.n_clauses for s in states):
+        return "clause" if len(states) == 1 else "clauses"
+    if len(states) == 1 and family.n_clauses < states[0] < first:
+        return "variable"
+    if all(s > last for s in states):
+        return "bottom"
+    if not all(first <= s <= last for s in states):
+        return "mixed"
+    half = all(p == Fraction(1, 2) for p in distribution.probabilities().values())
+    twins = len(states) == 2 and states[1] == states[0] + 1
+    if twins and half and (states[0] - first) % 2 == 0:
+        return "pair"
+    return "literals"
+
+
+def adversarial_tiebreak(
+    family: Family, then: Tiebreak | None = None
+) -> ScriptedTiebreak:
+    """Break ties as the proof does: maximisers and levels of `run_schedule`.
+
+    Every pair is verified to be a maximiser. The run must add one level a round,
+    or all of them in `all-levels`. After the schedule, `then` takes over, and
+    the first program it meets is the hard one.
+    """
+    script = ((f.pair(family), move.level) for move, f in q_functions(family))
+    return ScriptedTiebreak(script, then)

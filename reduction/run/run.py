@@ -1,0 +1,275 @@
+"""The run of OLIVE that meets the hard program, each round verified exactly.
+
+The paper shows that OLIVE's program is NP-hard even where OLIVE itself, run on a member
+of the family, wrote it: ties among the maximisers and among the levels are broken
+against it (`olivine.reduction.run.schedule`). Here that run is carried out on any
+member M_y in exact arithmetic, and every round is checked for
+
+- `maximiser`: the pair (g, π) that the round's Q-function induces meets all
+  constraints so far and the range, and attains the program's optimum. The proof
+  of optimality is the range: no g exceeds 1, and g(s0) = 1;
+- `positive_error`: the average Bellman error at the chosen level is positive in
+  M_y under the exact distribution, and so is the sum over the levels, which
+  OLIVE compares with its stopping threshold;
+- `constraint_as_stated`: what the round adds is what it is stated to add, the
+  same function of (g, π), although read off M_y's own rewards.
+
+At the end the constraints collected are compared, one by one, with those of
+``family.program()``, the program that `olivine.reduction.program.program` writes as a
+model.
+
+Examples
+--------
+>>> from olivine.reduction.family.family import Family
+>>> from olivine.reduction.formula.formula import Formula
+>>> from olivine.reduction.run.run import adversarial_run
+>>> family = Family(Formula.from_clauses([[1, 2], [-1, 2]]).three_sat())
+>>> run = adversarial_run(family, [False, True])
+>>> [(r.action, r.level, r.constraint) for r in run.rounds][:3]
+[('[try C1]', 2, 'C1'), ('[try C2]', 2, 'C2'), ('[try x1]', 2, 'x1^0, x1^1')]
+>>> run.holds
+True
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.average_constraint import (
+    AverageConstraint,
+    average_constraint,
+)
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.variants import Variant
+from olivine.reduction.run.check import Replay, Replayed
+from olivine.reduction.run.schedule import Move, n_rounds, schedule
+
+__all__ = [
+    "Checks",
+    "Round",
+    "Run",
+    "adversarial_run",
+    "n_rounds",
+]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Whether the three checks of a round came out; see the module."""
+
+    maximiser: bool
+    positive_error: bool
+    constraint_as_stated: bool
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round of the run and what its checks found.
+
+    Attributes
+    ----------
+    number
+        1-based.
+    action
+        Name of the action that the round's policy takes at s0.
+    level
+        The level chosen.
+    errors
+        Average Bellman errors at levels 1 to 3.
+    constraint
+        The distributions that became constraints, by the names of their states:
+        "C1", or "x1^0, x1^1" (half each); several are separated by "; ".
+    optimum
+        g(s0), the optimum of the round's program if `checks.maximiser`.
+    checks
+        Which checks came out.
+    failures
+        For each check that did not, what is wrong.
+    evaluated
+        How many constraints the round made it necessary to evaluate.
+    """
+
+    number: int
+    action: str
+    level: int
+    errors: tuple[Fraction, ...]
+    constraint: str
+    optimum: Fraction
+    checks: Checks
+    failures: tuple[str, ...]
+    evaluated: int
+
+    @property
+    def total_error(self) -> Fraction:
+        """Sum of the errors, which OLIVE compares with its stopping threshold."""
+        return sum(self.errors, Fraction(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The whole run on one member.
+
+    Attributes
+    ----------
+    family, member
+        The family and y, a boolean array of shape (n,).
+    rounds
+        In order.
+    program_as_stated
+        Whether the constraints collected are exactly those of the family's
+        program, each once.
+    difference
+        If not, what differs.
+    """
+
+    family: Family
+    member: NDArray[np.bool_]
+    rounds: tuple[Round, ...]
+    program_as_stated: bool
+    difference: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check of every round came out and the program is right."""
+        return not self.failures()
+
+    def failures(self) -> list[str]:
+        """List what is wrong, with the number of the round; empty if all holds."""
+        found = [
+            f"round {r.number}, {r.action}: {failure}"
+            for r in self.rounds
+            for failure in r.failures
+        ]
+        return [*found, *(f"final program: {line}" for line in self.difference)]
+
+    @property
+    def least_total_error(self) -> Fraction:
+        """Least sum of errors of any round: OLIVE stops nowhere below it."""
+        return min(r.total_error for r in self.rounds)
+
+
+def adversarial_run(
+    family: Family, y: ArrayLike | None = None, moves: Iterable[Move] | None = None
+) -> Run:
+    """Run OLIVE on the member M_y and check every round.
+
+    Parameters
+    ----------
+    family
+        The family.
+    y
+        n truth values; None is the all-zero member.
+    moves
+        What each round chooses, `schedule` of the family by default. Any other
+        run can be checked as well; what is wrong with it is in the result.
+
+    Returns
+    -------
+    Run
+        Whose rounds are as many as the moves.
+
+    Raises
+    ------
+    ValueError
+        If `y` is not n truth values, or a move names what the MDP does not have.
+    """
+    n = family.n_variables
+    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    checker = _Checker(family, member)
+    chosen = schedule(family) if moves is None else moves
+    rounds = tuple(checker.round(t, move) for t, move in enumerate(chosen, start=1))
+    difference = tuple(checker.difference())
+    return Run(family, member, rounds, not difference, difference)
+
+
+class _Checker:
+    """Judges the rounds of a replay against what the schedule states."""
+
+    def __init__(self, family: Family, member: NDArray[np.bool_]) -> None:
+        self.family = family
+        self.mdp = family.mdp(member)
+        program = family.program()
+        self.stated = program.distributions
+        self.upper = program.upper
+        self.replay = Replay(
+            self.mdp,
+            program.lower,
+            program.upper,
+            all_levels=family.variant is Variant.ALL_LEVELS,
+        )
+        zero = family.mdp()
+        self.stated_forms = [average_constraint(zero, d) for d in self.stated]
+        self.collected: list[AverageConstraint] = []
+
+    def round(self, number: int, move: Move) -> Round:
+        played = self.replay.play(move.changes, move.level)
+        failures = {
+            "maximiser": list(self._maximiser(played)),
+            "positive_error": list(self._positive_error(played, move.level)),
+            "constraint_as_stated": list(self._as_stated(played, move)),
+        }
+        action = self.replay.action_at(self.mdp.start)
+        return Round(
+            number,
+            self.mdp.action_names[action],
+            move.level,
+            played.errors,
+            "; ".join(self._name(d) for d in played.added),
+            played.objective,
+            Checks(**{name: not lines for name, lines in failures.items()}),
+            tuple(f"{name}: {line}" for name, ls in failures.items() for line in ls),
+            played.evaluated,
+        )
+
+    def _maximiser(self, played: Replayed) -> Iterator[str]:
+        yield from played.broken
+        if played.objective != self.upper:
+            yield f"g(s0) is {played.objective}, not the optimum {self.upper}"
+
+    def _positive_error(self, played: Replayed, level: int) -> Iterator[str]:
+        chosen = played.errors[level - 1]
+        if chosen <= 0:
+            yield f"the average Bellman error at level {level} is {chosen}"
+        total = sum(played.errors, Fraction(0))
+        if total <= 0:
+            yield f"the errors add up to {total}, where OLIVE stops"
+
+    def _as_stated(self, played: Replayed, move: Move) -> Iterator[str]:
+        """Compare the constraints added with the stated ones, as functions."""
+        missing = {index: self.stated[index] for index in move.stated}
+        for distribution in played.added:
+            constraint = average_constraint(self.mdp, distribution)
+            self.collected.append(constraint)
+            name = self._name(distribution)
+            found = [i for i, stated in missing.items() if stated == distribution]
+            if not found:
+                yield f"it adds {{{name}}} at level {distribution.level}"
+                continue
+            del missing[found[0]]
+            if constraint != self.stated_forms[found[0]]:
+                yield f"the constraint of {{{name}}} is another function"
+        for distribution in missing.values():
+            level = distribution.level
+            yield f"it does not add {{{self._name(distribution)}}} at level {level}"
+
+    def difference(self) -> Iterator[str]:
+        """Compare all constraints collected with the program's, each once."""
+        stated, collected = Counter(self.stated_forms), Counter(self.collected)
+        for surplus, what in (
+            (collected - stated, "collected but not stated"),
+            (stated - collected, "stated but not collected"),
+        ):
+            for constraint in surplus:
+                states = ", ".join(
+                    self.mdp.state_names[s] for s, _ in constraint.base.coefficients
+                )
+                yield f"a constraint on {states} is {what}"
+
+    def _name(self, distribution: Distribution) -> str:
+        return ", ".join(self.mdp.state_names[int(s)] for s in distribution.states)

@@ -1,0 +1,219 @@
+"""The run of OLIVE that leaves the hard program: what each round chooses.
+
+OLIVE may take any maximiser of its program and any level with a positive average
+Bellman error. The choices here, made against it, collect exactly the constraints
+of OLIVE's program over the family and none over literal states behind a clause.
+They depend on the formula alone, not on the member that OLIVE runs in.
+
+A round is given as a `Move`: the states whose Q-values change against the round
+before (before the first, every Q-value is 0 and every state takes its first
+action), and the level. In `paper` (with n variables, m clauses):
+
+- round t = 1..m, *clause*: s0 takes [try C_t]; f(C_t, b) = 1 for every b; the
+  clauses before it and all literals are 0. Level 2 binds {C_t}.
+- round m + i, *literal*: s0 takes [try x_i], whose two literals are worth 1, the
+  earlier pairs 1/2 each. Level 2 binds {x_i^0, x_i^1}.
+- round m + n + 1, *start*: s0 takes [try x_1], all literals 1/2; level 1 binds s0.
+
+In `normalized` and `gap` X_i stands before the pair, so level 3 binds the pair
+and a *variable* round follows, with X_i at the top and its pair at half of it,
+in which level 2 binds {X_i}. In `all-levels` each round binds the levels 1 to 3
+at once: C_t is tried with [quit], which in the first round leads to a bottom
+state worth 1; literal rounds bind X_i and the pair; m + n rounds suffice.
+
+The value of both literals of a pair is the same in every round. So all actions
+001..111 of a bound clause state have the same backup, the mean of its three
+pairs, and that is their Q-value: the constraint of the clause holds whichever of
+them a greedy policy takes. The paper lets f be "any Q-function with" the values
+of the state that is tried; some such functions violate constraints of earlier
+rounds (erratum 5), so the values are fixed here for all states.
+
+Source: the paper's proof of its theorem that OLIVE's own run leads to NP-hard
+programs (Q-function version); `normalized` and `all-levels` are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.layout import QUIT
+from olivine.reduction.family.variants import Variant
+
+Kind = Literal["clause", "literal", "variable", "start"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a round sets in one state.
+
+    Attributes
+    ----------
+    action
+        Local index of π(x), a greedy action of f.
+    value
+        g(x) = f(x, π(x)).
+    q
+        f(x, a) of every local action a; None means 0 but for π(x), which keeps
+        the many actions of s0 out of it.
+    """
+
+    action: int
+    value: Fraction
+    q: tuple[Fraction, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a round chooses.
+
+    Attributes
+    ----------
+    kind, index
+        "clause" j, "literal" i, "variable" i, or "start" 0: what the round is
+        there to bind; 0-based.
+    level
+        The level chosen for its positive average Bellman error.
+    changes
+        The states whose Q-values or action differ from the round before.
+    stated
+        The constraints that the round is to add, as indices into
+        ``family.distributions()``.
+    """
+
+    kind: Kind
+    index: int
+    level: int
+    changes: Mapping[int, Setting]
+    stated: tuple[int, ...]
+
+
+def n_rounds(family: Family) -> int:
+    """Count the rounds of `schedule`: one a constraint, m + n in `all-levels`."""
+    n, m = family.n_variables, family.n_clauses
+    if family.variant is Variant.ALL_LEVELS:
+        return m + n
+    return 1 + m + (2 * n if family.variant.has_variable_states else n)
+
+
+def schedule(family: Family) -> Iterator[Move]:
+    """Yield the moves of the run, round by round.
+
+    All of them together change O(m + n) states.
+    """
+    return _Schedule(family).moves()
+
+
+class _Schedule:
+    """Keeps the values of the pairs while the rounds go by."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.layout = family.layout
+        self.top = family.top
+        n, m = family.n_variables, family.n_clauses
+        self.pair_constraint, self.variable_constraint = 1 + m, 1 + m + n
+        self.bottom_constraint = 1 + m + 2 * n
+        self.pairs = [Fraction(0)] * n
+        variables = np.abs(family.clauses) - 1
+        self.variables = variables.tolist()
+        order = np.argsort(variables.ravel(), kind="stable")
+        bounds = np.searchsorted(variables.ravel()[order], np.arange(n + 1))
+        clauses = order // 3
+        self.clauses_of = [
+            sorted(set(clauses[low:high].tolist())) for low, high in pairwise(bounds)
+        ]
+
+    def moves(self) -> Iterator[Move]:
+        for j in range(self.family.n_clauses):
+            yield self.clause_round(j)
+        for i in range(self.family.n_variables):
+            yield self.literal_round(i)
+            if self.family.variant in (Variant.NORMALIZED, Variant.GAP):
+                yield self.variable_round(i)
+        if self.family.variant is not Variant.ALL_LEVELS:
+            yield self.start_round()
+
+    # Rounds -----------------------------------------------------------------
+
+    def clause_round(self, j: int) -> Move:
+        changes = self.start(self.layout.try_clause(j))
+        if j:
+            changes |= self.bound_clause(j - 1)
+        one = Fraction(1)
+        state = self.layout.clause_state(j)
+        stated = [1 + j]
+        level = 2
+        if self.family.variant is Variant.ALL_LEVELS:
+            changes[state] = Setting(QUIT, one)
+            if j < 2:  # worth 1 in the first round, 0 from then on
+                changes[self.layout.bottom_state] = Setting(0, Fraction(1 - j))
+            if j == 0:
+                stated = [0, 1, self.bottom_constraint]
+                level = 3
+        else:
+            changes[state] = Setting(0, one, (one,) * 7)
+        return Move("clause", j, level, changes, tuple(stated))
+
+    def literal_round(self, i: int) -> Move:
+        changes = self.start(self.layout.try_variable(i))
+        if i == 0:
+            changes |= self.bound_clause(self.family.n_clauses - 1)
+            if self.family.variant is Variant.ALL_LEVELS and self.family.n_clauses == 1:
+                changes[self.layout.bottom_state] = Setting(0, Fraction(0))
+        elif self.family.variant in (Variant.PAPER, Variant.ALL_LEVELS):
+            changes |= self.set_pair(i - 1, self.top / 2)
+        changes |= self.set_pair(i, self.top)
+        stated = [self.pair_constraint + i]
+        if self.family.variant.has_variable_states:
+            changes |= self.set_variable(i, self.top)
+            if i:
+                changes |= self.set_variable(i - 1, self.top / 2)
+        if self.family.variant is Variant.ALL_LEVELS:
+            stated.append(self.variable_constraint + i)
+        return Move("literal", i, self.layout.literal_level, changes, tuple(stated))
+
+    def variable_round(self, i: int) -> Move:
+        changes = self.set_pair(i, self.top / 2)
+        return Move("variable", i, 2, changes, (self.variable_constraint + i,))
+
+    def start_round(self) -> Move:
+        changes = self.start(self.layout.try_variable(0))
+        last = self.family.n_variables - 1
+        if self.family.variant is Variant.PAPER:
+            changes |= self.set_pair(last, self.top / 2)
+        else:
+            changes |= self.set_variable(last, self.top / 2)
+        return Move("start", 0, 1, changes, (0,))
+
+    # Settings ---------------------------------------------------------------
+
+    def start(self, action: int) -> dict[int, Setting]:
+        """f(s0, ·) is 1 at one action and 0 elsewhere."""
+        return {self.layout.start: Setting(action, Fraction(1))}
+
+    def bound_clause(self, j: int) -> dict[int, Setting]:
+        """Give a clause state, bound by its constraint, the mean of its pairs."""
+        value = sum((self.pairs[v] for v in self.variables[j]), Fraction(0)) / 3
+        q = [value] * 7
+        if self.family.variant is Variant.ALL_LEVELS:
+            q.append(Fraction(0))  # [quit], to a bottom state worth 0 by now
+        return {self.layout.clause_state(j): Setting(0, value, tuple(q))}
+
+    def set_pair(self, i: int, value: Fraction) -> dict[int, Setting]:
+        """Give both literals of a variable a value, and its clauses theirs."""
+        self.pairs[i] = value
+        changes = {
+            self.layout.literal_state(i, b): Setting(0, value, (value,)) for b in (0, 1)
+        }
+        for j in self.clauses_of[i]:
+            changes |= self.bound_clause(j)
+        return changes
+
+    def set_variable(self, i: int, value: Fraction) -> dict[int, Setting]:
+        return {self.layout.variable_state(i): Setting(0, value, (value,))}

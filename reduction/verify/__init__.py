@@ -1,0 +1,1 @@
+"""Independent routes to the optimum, and what they prove."""

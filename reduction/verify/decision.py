@@ -1,0 +1,172 @@
+"""Decide a formula through OLIVE's program.
+
+The fast path of the main job: 3-SAT form, family, a SAT solver in place of a
+search over pairs, and for a satisfiable formula the optimal pair itself,
+checked against every constraint of the program in exact arithmetic. Its value,
+1, is what makes the answer believable; the assignment is read back off the
+pair, not taken from the solver.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.mdp.pair import Pair
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.program.witness import back, check, forward
+from olivine.reduction.verify.route import Settings
+from olivine.solvers.outcome import SatStatus
+from olivine.solvers.sat import Clauses, solve_sat
+
+Engine = Literal["sat", "milp"]
+ENGINES: tuple[Engine, ...] = ("sat", "milp")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer, with its certificate where it is yes.
+
+    Attributes
+    ----------
+    satisfiable
+        The verdict, None when undecided.
+    assignment
+        Values of the variables of the formula as read, bool, shape (n,), when
+        satisfiable. They satisfy it.
+    pair
+        The optimal pair (g, π) of the family, checked, when satisfiable.
+    value
+        Its exact g(s0), which is 1.
+    decided_by
+        "sat" or "milp": the engine whose word it is; "" when undecided.
+    remarks
+        What happened on the way, for people.
+    seconds
+        Wall time.
+    """
+
+    satisfiable: bool | None
+    assignment: NDArray[np.bool_] | None
+    pair: Pair | None
+    value: Fraction | None
+    decided_by: str
+    remarks: tuple[str, ...]
+    seconds: float
+
+
+def decide(
+    instance: Instance,
+    engine: Engine = "sat",
+    *,
+    formulation: str | None = None,
+    time_limit: float | None = None,
+) -> Decision:
+    """Decide whether the formula is satisfiable.
+
+    Parameters
+    ----------
+    instance
+        The formula and its family.
+    engine
+        "sat" runs a SAT solver on the 3-SAT form. "milp" solves a formulation
+        of OLIVE's program; an optimum of 1 is proved by its solution, and one
+        below 1 is confirmed by the SAT solver before it is believed.
+    formulation
+        Of the MILP; by size when None.
+    time_limit
+        Seconds for each engine, None for no limit.
+
+    Raises
+    ------
+    RuntimeError
+        If a model of the 3-SAT form makes no pair of value 1, or the pair no
+        model of the formula: bugs.
+    """
+    start = time.perf_counter()
+    instance.family.mdp()  # the program's arrays, kept; for a no they are all
+    if engine == "milp":
+        found, remarks = _ask_milp(instance, formulation, time_limit)
+    elif engine == "sat":
+        found, remarks = _ask_sat(instance.family, time_limit), ()
+    else:
+        raise ValueError(f"unknown engine {engine!r}: choose from {', '.join(ENGINES)}")
+    pair = assignment = None
+    if found.assignment is not None:
+        pair, assignment = _confirm(instance, found.assignment)
+    return Decision(
+        satisfiable=found.satisfiable,
+        assignment=assignment,
+        pair=pair,
+        value=None if pair is None else Fraction(1),
+        decided_by=found.engine,
+        remarks=remarks + found.remarks,
+        seconds=time.perf_counter() - start,
+    )
+
+
+@dataclass(frozen=True)
+class _Answer:
+    satisfiable: bool | None
+    assignment: NDArray[np.bool_] | None  # of the 3-SAT form
+    engine: str
+    remarks: tuple[str, ...] = ()
+
+
+def _ask_sat(family: Family, time_limit: float | None) -> _Answer:
+    m = family.n_clauses
+    offsets = np.arange(0, 3 * m + 1, 3, dtype=np.int64)
+    outcome = solve_sat(
+        Clauses(family.clauses.reshape(-1), offsets),
+        family.n_variables,
+        time_limit=time_limit,
+    )
+    if outcome.status is SatStatus.UNKNOWN:
+        return _Answer(None, None, "", (f"{outcome.engine}: {outcome.reason}",))
+    verdict = outcome.status is SatStatus.SATISFIABLE
+    return _Answer(verdict, outcome.model, "sat")
+
+
+def _ask_milp(
+    instance: Instance, formulation: str | None, time_limit: float | None
+) -> tuple[_Answer, tuple[str, ...]]:
+    # Imported on use: with PuLP and HiGHS it takes longer than a small decision.
+    from olivine.reduction.verify.milp_route import milp_route
+
+    limit = math.inf if time_limit is None else time_limit
+    settings = Settings(formulation, limit, np.random.default_rng(0))
+    found = milp_route(instance, settings)
+    name = f"milp ({found.details['engine']}, {found.details['formulation']})"
+    if found.lower == 1:
+        return _Answer(True, found.assignment, "milp"), (f"{name}: optimum 1",)
+    if not found.finished:
+        answer = _Answer(None, None, "")
+        return answer, (f"{name}: {found.reason or found.status}",)
+    claim = f"{name}: optimum {found.value}, which a MILP alone does not prove"
+    confirmed = _ask_sat(instance.family, time_limit)
+    if confirmed.satisfiable is None:
+        return confirmed, (claim, "not confirmed by the SAT solver")
+    if confirmed.satisfiable:
+        return confirmed, (claim, "the SAT solver's model refutes the MILP engine")
+    return confirmed, (claim, "confirmed by the SAT solver")
+
+
+def _confirm(
+    instance: Instance, model: NDArray[np.bool_]
+) -> tuple[Pair, NDArray[np.bool_]]:
+    """Turn a model into the checked optimal pair, and that into an answer."""
+    family = instance.family
+    pair = forward(family, model)
+    value = check(family, pair)
+    if value != 1:
+        raise RuntimeError(f"a model of the 3-SAT form gives a pair of value {value}")
+    assignment = family.three_sat.restrict(back(family, pair))
+    if not instance.formula.satisfied(assignment).all():
+        raise RuntimeError("the certificate back does not satisfy the formula")
+    return pair, assignment

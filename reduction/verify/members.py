@@ -1,0 +1,143 @@
+"""The optimum of OLIVE's program as the best optimal value of any member.
+
+This route computes max over y in {0,1}^n of V*(M_y) at s0 by exact backward
+induction over the arrays of the MDP, for all y at once. It uses neither Theorem
+O nor the formula, so it tests both.
+
+Why it is the program's optimum (tolerance 0). *At least*: V* of a member with
+its optimal policy satisfies the Bellman equation of that policy at every state,
+hence averaged over every distribution, and lies in [0, 1]; the pair constraints
+hold because V*(x_i^0) + V*(x_i^1) = top in every member. *At most*: take an
+optimal pair (g, pi) and hold pi fixed. The constraints then make every value on
+which g(s0) depends a fixed average of literal values, and the literal values
+range over a product of segments, one a pair, so some vertex of the product is
+as good. At the vertex given by y, g(s0) is the value of pi in M_y, which is at
+most V*(M_y).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.exact.ragged import IntArray, fits_int64
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.reduction.family.family import Family
+
+MAX_VARIABLES = 20
+_CHUNK_BITS = 13  # members at a time: their values of one state fit a cache
+
+
+class BestMember(NamedTuple):
+    """The best optimal value of any member, and the first member with it."""
+
+    value: Fraction
+    y: NDArray[np.bool_]
+
+
+def best_member(family: Family, max_variables: int = MAX_VARIABLES) -> BestMember:
+    """Find the member with the largest optimal value.
+
+    Parameters
+    ----------
+    family
+        The family.
+    max_variables
+        Greatest n to accept: the work grows as 2^n times the transitions.
+
+    Returns
+    -------
+    BestMember
+        The value, exact, and y: the first in the order in which y_1 is the
+        lowest bit of a counter.
+
+    Raises
+    ------
+    ValueError
+        If the family has more variables than `max_variables`.
+    """
+    n = family.n_variables
+    if n > max_variables:
+        raise ValueError(
+            f"{n} variables give 2**{n} members; going through them all is limited "
+            f"to {max_variables} variables"
+        )
+    mdp = family.mdp()
+    scale = _common_scale(mdp, family)
+    best, best_y = -1, 0
+    chunk = 1 << min(n, _CHUNK_BITS)
+    for low in range(0, 1 << n, chunk):
+        codes = np.arange(low, low + chunk, dtype=np.int64)
+        values = _start_values(mdp, family, codes, scale)
+        found = int(np.argmax(values))
+        if int(values[found]) > best:
+            best, best_y = int(values[found]), low + found
+    y = (best_y >> np.arange(n) & 1).astype(np.bool_)
+    return BestMember(Fraction(best, scale), y)
+
+
+def _common_scale(mdp: TabularMDP, family: Family) -> int:
+    """Find an integer that turns every value met on the way into an integer.
+
+    A value is a sum of rewards times products of probabilities along a path,
+    whose denominators divide the product, over the depths, of the least common
+    multiple of the denominators of the actions at that depth.
+    """
+    rewards = math.lcm(*(r.denominator for r in mdp.reward_table))
+    layout = family.layout
+    # By the kind of state: s0; clause and X states, which do not follow each
+    # other; the rest has no successors.
+    outer = mdp.transition_denominator[: layout.solve + 1]
+    inner = mdp.transition_denominator[layout.solve + 1 :]
+    return rewards * _lcm(outer) * _lcm(inner)
+
+
+def _lcm(values: NDArray[np.int64]) -> int:
+    return math.lcm(*(int(v) for v in np.unique(values)))
+
+
+def _start_values(
+    mdp: TabularMDP, family: Family, codes: NDArray[np.int64], scale: int
+) -> IntArray:
+    """V*(M_y) at s0 times `scale`, for each y given as a bit code."""
+    largest = scale * int(mdp.transition_denominator.max()) * 2
+    dtype = np.int64 if fits_int64(largest) else object
+    rewards = [int(r * scale) for r in mdp.reward_table]
+    values = np.zeros((mdp.n_states, len(codes)), dtype=dtype)
+    first = family.layout.first_literal_state
+    top = int(family.top * scale)
+    for i in range(family.n_variables):
+        truth = (codes >> i & 1).astype(dtype)
+        values[first + 2 * i] = (1 - truth) * top
+        values[first + 2 * i + 1] = truth * top
+    literals = range(first, first + 2 * family.n_variables)
+    for state in mdp.topological_order()[::-1]:
+        if int(state) not in literals:
+            values[state] = _best_action(mdp, int(state), rewards, values)
+    at_start: IntArray = values[mdp.start]
+    return at_start
+
+
+def _best_action(
+    mdp: TabularMDP, state: int, rewards: list[int], values: IntArray
+) -> IntArray:
+    """Backward induction step at one state, for all members of `values`."""
+    best: IntArray | None = None
+    for action in mdp.actions(state):
+        entries = slice(
+            int(mdp.transition_offset[action]), int(mdp.transition_offset[action + 1])
+        )
+        targets = mdp.transition_target[entries]
+        total = np.zeros(values.shape[1], dtype=values.dtype)
+        for target, numerator in zip(
+            targets, mdp.transition_numerator[entries], strict=True
+        ):
+            total += values[target] * int(numerator)
+        total //= int(mdp.transition_denominator[action])  # exact, by the scale
+        total += rewards[int(mdp.reward_index[action])]
+        best = total if best is None else np.maximum(best, total)
+    assert best is not None  # every state has an action
+    return best

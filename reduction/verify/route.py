@@ -1,0 +1,112 @@
+"""What a route to the optimum is told and what it answers.
+
+The routes themselves are in `olivine.reduction.verify.routes`, what their answers imply
+together in `olivine.reduction.verify.agreement`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Route = Literal["sat", "maxsat", "milp", "brute", "witness"]
+ROUTES: tuple[Route, ...] = ("sat", "maxsat", "milp", "brute", "witness")
+
+SECONDS = 60.0
+MILP_SECONDS = 5.0
+"""Default time limits of the routes."""
+
+
+@dataclass(frozen=True)
+class RouteResult:
+    """What one route found.
+
+    Attributes
+    ----------
+    status
+        "satisfiable", "unsatisfiable" (route sat), "optimal", "feasible" (an
+        assignment was found, not shown to be best), "infeasible" (an engine's
+        false word: the program has a solution) or "unknown".
+    seconds
+        Wall time.
+    finished
+        Whether the route answered its question; its answer is then held
+        against the others.
+    value
+        The optimum it asserts; for "feasible" the value attained; else None.
+    satisfiable
+        Its verdict on the formula, or None.
+    unsatisfied
+        Its least unsatisfied weight, or None.
+    lower, upper
+        Bounds on the optimum that it proves, or None.
+    assignment
+        The best assignment of the 3-SAT form found, bool, shape (n,), or None.
+    attained
+        Weight that `assignment` leaves unsatisfied, or None.
+    reason
+        Why it is unknown or not finished, else "".
+    details
+        Further facts for people, JSON values.
+    """
+
+    status: str
+    seconds: float
+    finished: bool = False
+    value: Fraction | None = None
+    satisfiable: bool | None = None
+    unsatisfied: int | None = None
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    assignment: NDArray[np.bool_] | None = None
+    attained: int | None = None
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """`status`, `value`, `seconds`, and what else there is to say."""
+        record: dict[str, Any] = {
+            "status": self.status,
+            "value": None if self.value is None else str(self.value),
+            "seconds": round(self.seconds, 6),
+        }
+        if self.unsatisfied is not None:
+            record["unsatisfied"] = self.unsatisfied
+        if self.reason:
+            record["reason"] = self.reason
+        return record | dict(self.details)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How routes run.
+
+    Attributes
+    ----------
+    formulation
+        Of the MILP route; None chooses by size, see `formulation_for`.
+    time_limit
+        Seconds for each route; None takes each route's own, infinity sets none.
+    rng
+        For the local search.
+    """
+
+    formulation: str | None
+    time_limit: float | None
+    rng: np.random.Generator
+
+    def limit(self, route: Route) -> float | None:
+        """Seconds for a route, None for no limit."""
+        if self.time_limit is None:
+            return MILP_SECONDS if route == "milp" else SECONDS
+        return self.time_limit if self.time_limit < math.inf else None
+
+
+Results = Mapping[Route, RouteResult]
+"""What routes found, in the order in which they ran."""

@@ -1,0 +1,225 @@
+"""Independent routes to the optimum of OLIVE's program over a formula's family.
+
+Each route answers on its own, within its own time limit, and says what it
+vouches for:
+
+========  ====================================================================
+route     what it does, and what that proves
+========  ====================================================================
+sat       a SAT solver on the formula as read. Satisfiable: the optimum is 1.
+          Unsatisfiable: it is at most the greatest possible optimum below 1.
+maxsat    RC2 on the formula as read finds the least unsatisfied weight u;
+          Theorem O turns it into the optimum.
+milp      a formulation of the program itself in floating point. Its answer
+          is rounded to the possible optima and must be attained exactly by
+          the certificate back of its solution. That proves a lower bound, so
+          an optimum of 1; anything below 1 stays a vote.
+brute     the best of all 2^n members by exact planning: no theorem about u.
+witness   the certificate forward of the best assignment known (a local search
+          improves it), checked against every constraint in exact arithmetic:
+          a lower bound, and the optimum where an upper bound meets it.
+========  ====================================================================
+
+Routes `sat` and `maxsat` see the original clauses, the others the 3-SAT form,
+so that their agreement checks Lemma 1 as well.
+"""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.program.optimum import optimum as theorem_o
+from olivine.reduction.program.optimum import unsatisfied_from_optimum
+from olivine.reduction.verify.certified import certify
+from olivine.reduction.verify.members import MAX_VARIABLES, best_member
+from olivine.reduction.verify.milp_route import milp_route
+from olivine.reduction.verify.route import Results, Route, RouteResult, Settings
+from olivine.solvers.child import run_in_child
+from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.outcome import SatStatus
+from olivine.solvers.sat import solve_sat
+
+FLIPS = 100_000
+"""Flips of the local search, and 20 more a variable."""
+
+
+def run_route(
+    route: Route, instance: Instance, settings: Settings, earlier: Results
+) -> RouteResult:
+    """Run one route.
+
+    Parameters
+    ----------
+    route
+        Which.
+    instance
+        The formula and its family.
+    settings
+        Limits and choices.
+    earlier
+        What other routes found. Only `witness` looks: for the best assignment
+        to certify and for the bound it is to meet.
+
+    Raises
+    ------
+    RuntimeError
+        If a certificate of ours turns out wrong, which is a bug.
+    """
+    if route == "sat":
+        return sat_route(instance, settings)
+    if route == "maxsat":
+        return maxsat_route(instance, settings)
+    if route == "milp":
+        return milp_route(instance, settings)
+    if route == "brute":
+        return brute_route(instance, settings)
+    return witness_route(instance, settings, earlier)
+
+
+def sat_route(instance: Instance, settings: Settings) -> RouteResult:
+    """Decide the formula as read."""
+    formula, family = instance.formula, instance.family
+    outcome = solve_sat(
+        formula,
+        formula.n_variables,
+        time_limit=settings.limit("sat"),
+    )
+    if outcome.status is SatStatus.UNKNOWN:
+        return RouteResult("unknown", outcome.seconds, reason=outcome.reason)
+    if outcome.model is not None:
+        return RouteResult(
+            "satisfiable",
+            outcome.seconds,
+            finished=True,
+            value=Fraction(1),
+            satisfiable=True,
+            unsatisfied=0,
+            lower=Fraction(1),
+            upper=Fraction(1),
+            assignment=family.three_sat.extend(outcome.model),
+            attained=0,
+        )
+    # Some clause stays unsatisfied, at best the lightest; and the penalty keeps
+    # the optimum from falling further.
+    lightest = 1 if family.weights is None else int(family.weights.min())
+    upper = theorem_o(family.parameters, lightest)
+    lower = 1 - family.penalty
+    return RouteResult(
+        "unsatisfiable",
+        outcome.seconds,
+        finished=True,
+        value=upper if lower == upper else None,
+        satisfiable=False,
+        lower=lower,
+        upper=upper,
+    )
+
+
+def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
+    """Find the least unsatisfied weight of the formula as read."""
+    formula, family = instance.formula, instance.family
+    outcome = solve_maxsat(
+        formula,
+        formula.n_variables,
+        formula.weights,
+        time_limit=settings.limit("maxsat"),
+    )
+    if outcome.cost is None or outcome.model is None:
+        return RouteResult("unknown", outcome.seconds, reason=outcome.reason)
+    value = theorem_o(family.parameters, outcome.cost)
+    assignment = family.three_sat.extend(outcome.model)
+    return RouteResult(
+        "optimal",
+        outcome.seconds,
+        finished=True,
+        value=value,
+        satisfiable=outcome.cost == 0,
+        unsatisfied=outcome.cost,
+        lower=value,
+        upper=value,
+        assignment=assignment,
+        attained=family.three_sat.unsatisfied_weight(assignment),
+    )
+
+
+def brute_route(instance: Instance, settings: Settings) -> RouteResult:
+    """Plan exactly in every member and take the best."""
+    family = instance.family
+    if family.n_variables > MAX_VARIABLES:
+        reason = f"2^{family.n_variables} members; at most 2^{MAX_VARIABLES} are tried"
+        return RouteResult("unknown", 0.0, reason=reason)
+    result = run_in_child(best_member, family, time_limit=settings.limit("brute"))
+    result.raise_error("the brute-force route")
+    if result.value is None:
+        return RouteResult("unknown", result.seconds, reason=result.message)
+    value, y = result.value
+    return RouteResult(
+        "optimal",
+        result.seconds,
+        finished=True,
+        value=value,
+        satisfiable=value == 1,
+        lower=value,
+        upper=value,
+        assignment=y,
+        attained=family.three_sat.unsatisfied_weight(y),
+    )
+
+
+def witness_route(
+    instance: Instance, settings: Settings, earlier: Results
+) -> RouteResult:
+    """Certify the best assignment known, searching for a better one if needed."""
+    start = time.perf_counter()
+    family = instance.family
+    upper = min(
+        (r.upper for r in earlier.values() if r.upper is not None), default=Fraction(1)
+    )
+    known = best_assignment(earlier)
+    assignment = (
+        np.zeros(family.n_variables, dtype=np.bool_) if known is None else known
+    )
+    value = certify(family, assignment)
+    details: dict[str, Any] = {}
+    if value < upper:
+        search = walksat(
+            family.three_sat,
+            settings.rng,
+            start=known,
+            target=unsatisfied_from_optimum(family.parameters, upper).at_least,
+            max_flips=FLIPS + 20 * family.n_variables,
+            time_limit=settings.limit("witness"),
+        )
+        details["flips"] = search.flips
+        # No worse than its start, but for the penalty's cap all the same.
+        assignment = search.assignment
+        value = certify(family, assignment)
+    optimal = value == upper
+    return RouteResult(
+        "optimal" if optimal else "feasible",
+        time.perf_counter() - start,
+        finished=optimal,
+        value=value,
+        satisfiable=True if value == 1 else None,
+        lower=value,
+        assignment=assignment,
+        attained=family.three_sat.unsatisfied_weight(assignment),
+        reason="" if optimal else "a lower bound; no route met it from above",
+        details=details,
+    )
+
+
+def best_assignment(results: Results) -> NDArray[np.bool_] | None:
+    """Return the assignment that leaves least unsatisfied, None if none is known."""
+    known = [
+        (r.attained, k)
+        for k, r in enumerate(results.values())
+        if r.assignment is not None and r.attained is not None
+    ]
+    return list(results.values())[min(known)[1]].assignment if known else None

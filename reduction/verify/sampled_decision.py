@@ -1,0 +1,170 @@
+"""Deciding a formula from data: the hard program over data sets of n draws.
+
+OLIVE never sees exact expectations. Here each distribution of the hard program
+is replaced by a data set of n tuples, drawn on a member M_y with uniform actions,
+and the program over them (`olivine.algorithms.olive.sampled_program`) is asked for the
+least tolerance φ̂ at which g(s0) = 1 is feasible. At a tolerance φ it then calls
+the formula satisfiable exactly if φ̂ ≤ φ. So one trial tells at which tolerances
+the decision *survives* sampling,
+
+    satisfiable: φ ≥ φ̂,      unsatisfiable: φ < φ̂,
+
+and many trials estimate the probability that it does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.olive.environment import TabularEnvironment
+from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledProgram
+from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
+from olivine.reduction.family.family import Family
+from olivine.reduction.program.tolerance import tolerance_ceiling
+from scipy.stats import beta
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Trials of the decision from data sets of one size.
+
+    Attributes
+    ----------
+    satisfiable
+        The truth.
+    n
+        Draws in each data set.
+    ceiling
+        No tolerance above this was looked for.
+    trials
+        What each trial found. Of a satisfiable formula a tolerance is exact and
+        proves survival there; of an unsatisfiable one that nothing smaller will
+        do is the engine's word.
+    seed
+        The generator of the data before the first draw.
+    """
+
+    satisfiable: bool
+    n: int
+    ceiling: Fraction
+    trials: tuple[LeastTolerance, ...]
+    seed: RecordedSeed | None = None
+
+    def survivors(self, tolerance: Fraction) -> tuple[int, int]:
+        """Count the trials whose decision survives, and those that were decided.
+
+        Raises
+        ------
+        ValueError
+            If the tolerance is above the ceiling.
+        """
+        if tolerance > self.ceiling:
+            raise ValueError(f"tolerance {tolerance} is above {self.ceiling}")
+        decided = [t for t in self.trials if not t.reason]
+        feasible = [
+            t.tolerance is not None and t.tolerance <= tolerance for t in decided
+        ]
+        return sum(f == self.satisfiable for f in feasible), len(decided)
+
+    def interval(
+        self, tolerance: Fraction, confidence: float = 0.95
+    ) -> tuple[float, float]:
+        """Clopper–Pearson interval for the probability of survival.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is not in (0, 1) or the tolerance above the ceiling.
+        """
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence {confidence} is not in (0, 1)")
+        survived, total = self.survivors(tolerance)
+        tail = (1 - confidence) / 2
+        low = high = 0.0
+        if survived:
+            low = float(beta.ppf(tail, survived, total - survived + 1))
+        if survived < total:
+            high = float(beta.ppf(1 - tail, survived + 1, total - survived))
+        else:
+            high = 1.0
+        return low, high
+
+
+def sampled_program(
+    family: Family,
+    y: ArrayLike | None,
+    n: int,
+    rng: np.random.Generator,
+    tolerance: Fraction | int = 0,
+) -> SampledProgram:
+    """Write the hard program over data sets of n draws from the member M_y.
+
+    Raises
+    ------
+    ValueError
+        If n is outside 1..2^53 or `y` is not n truth values.
+    """
+    mdp = family.mdp(y)
+    environment = TabularEnvironment(mdp)
+    constraints = [
+        SampledConstraint.of(
+            environment.data_over(d.probabilities(), n, rng), mdp.action_counts, d.level
+        )
+        for d in family.distributions()
+    ]
+    starts = EmpiricalMeasure([family.start])
+    return SampledProgram(mdp.action_counts, starts, constraints, tolerance)
+
+
+def survival(
+    family: Family,
+    y: ArrayLike | None,
+    n: int,
+    trials: int,
+    rng: np.random.Generator,
+    *,
+    satisfiable: bool,
+    ceiling: Fraction | None = None,
+    time_limit: float | None = None,
+) -> Survival:
+    """Draw data sets and find the least tolerance of each trial.
+
+    Parameters
+    ----------
+    family, y
+        The member that the data come from.
+    n
+        Draws in each data set.
+    trials
+        Number of trials, at least 1.
+    rng
+        The randomness of the data.
+    satisfiable
+        The truth about the formula.
+    ceiling
+        Greatest tolerance looked for; twice `tolerance_ceiling` by default.
+    time_limit
+        Seconds a trial.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    if trials < 1:
+        raise ValueError(f"{trials} trials: expected at least 1")
+    if ceiling is None:
+        ceiling = 2 * tolerance_ceiling(family.parameters)
+    seed = RecordedSeed.of(rng)
+    found = tuple(
+        least_tolerance(
+            sampled_program(family, y, n, rng), 1, ceiling, time_limit=time_limit
+        )
+        for _ in range(trials)
+    )
+    return Survival(satisfiable, n, ceiling, found, seed)

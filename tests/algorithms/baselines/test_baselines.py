@@ -1,0 +1,420 @@
+"""PSDP, fitted Q iteration, Bellman backups, R-max: guarantees and failures."""
+
+import dataclasses
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.baselines import (
+    BatchParameters,
+    backup,
+    fqi,
+    practical_parameters,
+    psdp,
+    rmax,
+    rmax_practical,
+    rmax_theorem,
+    theorem_parameters,
+)
+from olivine.algorithms.baselines.backup import state_paths
+from olivine.algorithms.baselines.exact import occupancies, policy_q_values, root_up
+from olivine.algorithms.baselines.exploration import uniform_rollouts
+from olivine.algorithms.baselines.monitors import BaselineMonitors
+from olivine.algorithms.classes import (
+    FiniteValueClass,
+    TabularPolicy,
+    ValueClassByLevel,
+)
+from olivine.algorithms.environments import make
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import late_discovery
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.registry import Task, get
+from olivine.algorithms.oracles.ledger import Ledger, guard
+from olivine.cli.ledger import load
+from olivine.cli.ledger.baselines import run_monitored
+from olivine.cli.ledger.support.baselines import amplified
+from scipy.stats import beta
+
+from tests.support.baselines import Recorder, practical, run
+
+NAMES = ("psdp", "fqi", "backup", "rmax")
+every = pytest.mark.parametrize("name", NAMES)
+HALF = Fraction(1, 2)
+
+
+# ------------------------------------------------------------------ guarantees
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from(NAMES),
+    st.integers(0, 2**32),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 2),
+)
+@example("psdp", 0, 1, 1, 1, 1)
+@example("fqi", 0, 1, 1, 1, 1)
+@example("backup", 0, 1, 1, 1, 1)
+@example("rmax", 0, 1, 1, 1, 1)
+@example("rmax", 3, 3, 1, 3, 2)
+def test_what_the_analyses_claim_holds(
+    name, seed, states, actions, horizon, observations
+) -> None:
+    env = make(
+        "random-finite",
+        seed,
+        states=states,
+        actions=actions,
+        horizon=horizon,
+        observations=observations,
+        distinct=False,
+    )
+    result = run_monitored(name, env, np.random.default_rng(seed))
+    assert result.contradictions == []
+    assert all(report.holds for report in result.monitors.values())
+    assert result.seed.entropy == seed
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.sampled_from(["psdp", "fqi", "backup"]),
+    st.sampled_from(["tabular", "finite"]),
+    st.integers(0, 2**32),
+    st.integers(1, 30),
+    st.sampled_from([None, "on_policy", "per_action"]),
+)
+def test_error_bounds_hold_however_little_data_there_is(
+    name, kind, seed, n, sampling
+) -> None:
+    """They are inequalities of any run; counts of calls and trajectories too."""
+    env = make("random-finite", seed, states=2, actions=2, horizon=3, distinct=False)
+    rng = np.random.default_rng(seed)
+    values, policies = make_classes(env, kind, rng, size=8)
+    chosen = {sampling: True} if name == "backup" and sampling else {}
+    parameters = practical(name, env, n=n, **chosen)
+    monitors = BaselineMonitors(env, parameters, complete=False)
+    before = env.trajectories
+    result = run(name, env, values, policies, parameters, rng, [monitors])
+    reports = monitors.reports(result)
+    bound = reports["concentrability" if name == "psdp" else "propagation"]
+    assert bound.holds
+    assert bound.scope == "always"
+    assert reports["trajectories"].holds
+    assert reports["oracles"].holds
+    assert result.trajectories == env.trajectories - before
+    if name != "backup":
+        assert result.trajectories == parameters.trajectory_bound
+    assert {k: result.calls.get(k, 0) for k in ("csc", "ls")} == parameters.call_bounds
+    assert reports["epsilon-optimal"].scope == "fact"
+
+
+@pytest.mark.parametrize("name", ["psdp", "fqi", "rmax"])
+@pytest.mark.parametrize("seed", range(2))
+def test_stochastic_hidden_dynamics(name, seed) -> None:
+    env = make("lock", seed, observations="codes", dimension=0, switch=0.2, horizon=3)
+    assert not env.deterministic
+    result = run_monitored(name, env, np.random.default_rng(seed))
+    assert result.contradictions == []
+    assert all(report.holds for report in result.monitors.values())
+
+
+@pytest.mark.parametrize("name", ["psdp", "fqi", "rmax"])
+def test_the_reductions_mdp(name) -> None:
+    from olivine.reduction.family.environment import threesat
+
+    env = threesat(np.random.default_rng(0))
+    result = run_monitored(name, env, np.random.default_rng(0))
+    assert result.contradictions == []
+    assert result.monitors["epsilon-optimal"].holds
+
+
+def epsilon_optimal(name, runs) -> int:
+    good = 0
+    for seed in range(runs):
+        env = make("random-finite", seed)
+        result = run_monitored(name, env, np.random.default_rng([seed, 1]))
+        assert result.contradictions == []
+        lost = env.truth.optimal_value - env.truth.policy_value(result.policies)
+        good += result.succeeded and lost <= Fraction(3, 10)
+    return good
+
+
+@every
+@pytest.mark.parametrize("runs", [10, pytest.param(100, marks=pytest.mark.long)])
+def test_epsilon_optimal_in_a_share_of_1_minus_delta(name, runs) -> None:
+    good = epsilon_optimal(name, runs)
+    assert good == runs
+    if runs == 100:  # Clopper and Pearson's lower bound, confidence 99%
+        assert beta.ppf(0.01, good, runs - good + 1) > 0.9
+
+
+@pytest.mark.parametrize("name", ["psdp", "backup"])
+def test_complete_finite_classes_through_the_registry(name) -> None:
+    kind = {"psdp": "policy", "backup": "policy-value"}[name]
+    task = Task(
+        make("random-finite", 1),
+        "theorem",
+        "finite",
+        0.3,
+        0.1,
+        np.random.default_rng(1),
+        {"complete": kind, "size": 8},
+    )
+    result = get(name).run(task)
+    assert result.monitors["epsilon-optimal"].scope == "probable"
+    assert all(report.holds for report in result.monitors.values())
+
+
+@pytest.mark.parametrize("name", ["psdp", "fqi", "backup"])
+def test_monitors_notice_what_is_not_so(name) -> None:
+    """A worse policy than the one that was fitted, a wrong estimate, wrong counts."""
+    env = make("tabular", 0)
+    rng = np.random.default_rng(0)
+    values, policies = make_classes(env, "tabular", rng)
+    parameters = practical(name, env, n=10**9)
+    monitors = BaselineMonitors(env, parameters, complete=True)
+    result = run(name, env, values, policies, parameters, rng, [monitors])
+    worst = [
+        TabularPolicy(env.truth.q_values(h).argmin(axis=1).astype(np.int64))
+        for h in (1, 2, 3)
+    ]
+    false = dataclasses.replace(
+        result,
+        policies=tuple(worst),
+        estimate=Fraction(2),
+        trajectories=parameters.trajectory_bound + 1,
+        calls={"csc": 4, "ls": 7},
+    )
+    reports = monitors.reports(false)
+    bound = "concentrability" if name == "psdp" else "propagation"
+    for broken in (bound, "trajectories", "csc-calls", "ls-calls", "reported"):
+        assert reports[broken].holds is False
+    assert with_monitors(false, reports).contradictions
+
+
+# ----------------------------------------------------- the definition, by hand
+
+
+def one_state():
+    """One state, two actions paying 1/4 and 3/4 surely."""
+    rewards = {"x": [Fraction(1, 4), Fraction(3, 4)]}
+    return from_lists([[("s", {"x": 1}, rewards, [])]])
+
+
+def test_a_backup_step_is_what_the_definition_says() -> None:
+    """Both updates, recomputed from the observer's data, state by state."""
+    env = make("random-finite", 4, states=2, actions=2, horizon=2, observations=2)
+    rng = np.random.default_rng(0)
+    values, policies = make_classes(env, "tabular", rng)
+    recorder = Recorder()
+    backup(env, values, policies, practical("backup", env, n=50), rng,
+           observers=[recorder])  # fmt: skip
+    assert [fit.level for fit in recorder.fits] == [2, 1]
+    last, first = recorder.fits
+    for fit, ahead in ((last, None), (first, last.functions[0])):
+        data = fit.data
+        targets = data.rewards.astype(float)
+        if ahead is not None:
+            targets = targets + ahead(data.next_observations)
+        weights = data.weights.astype(float)
+
+        def total(table, weights=weights, data=data, targets=targets) -> float:
+            taken = np.asarray(table)[data.observations] == data.actions
+            return float((weights * taken * targets).sum())
+
+        codes = env.space(fit.level).n_codes
+        tables = itertools.product(range(2), repeat=codes)
+        best = max(total(table) for table in tables)
+        assert total(fit.policy(np.arange(codes))) == pytest.approx(best)
+        chosen = fit.policy(data.observations) == data.actions
+        for x in np.unique(data.observations[chosen]):
+            rows = chosen & (data.observations == x)
+            mean = np.average(targets[rows], weights=weights[rows])
+            fitted = fit.functions[0](np.array([x]))[0]
+            assert fitted == pytest.approx(min(mean, 1))
+
+
+def test_backup_samples_every_reachable_state_equally() -> None:
+    env = late_discovery(4).environment
+    assert state_paths(env) == [[()], [(1,), (0,)], [(1, 1), (1, 0)],
+                                [(1, 1, 1), (1, 1, 0)]]  # fmt: skip
+    rng = np.random.default_rng(0)
+    values, policies = make_classes(env, "tabular", rng)
+    for sampling, times in ((None, 1), ("on_policy", 2), ("per_action", 2)):
+        recorder = Recorder()
+        chosen = {sampling: True} if sampling else {}
+        parameters = practical("backup", env, n=30, **chosen)
+        result = backup(env, values, policies, parameters, rng, observers=[recorder])
+        assert result.trajectories == 30 * 7 * times
+        for fit in recorder.fits:
+            shares = fit.data.weights_by_code(env.space(fit.level).n_codes)
+            assert len(set(shares.tolist())) == 1
+            if sampling == "on_policy":
+                played = fit.policy(fit.data.observations)
+                assert (played == fit.data.actions).all()
+            if sampling == "per_action":
+                shares = np.bincount(fit.data.actions, fit.data.weights)
+                assert len(set(shares.tolist())) == 1
+
+
+def test_ties_go_to_the_lowest_member() -> None:
+    """1/2 and 1 are equally near to 3/4: the adversary's choice is the first."""
+    env = one_state()
+    policies = make_classes(env, "tabular", np.random.default_rng(0))[1]
+    for order in ((0.5, 1.0), (1.0, 0.5)):
+        values = ValueClassByLevel([FiniteValueClass([[v] for v in order])])
+        recorder = Recorder()
+        parameters = practical("backup", env, eps_sub=1e-20)
+        result = backup(
+            env, values, policies, parameters, np.random.default_rng(0),
+            observers=[recorder],
+        )  # fmt: skip
+        assert float(result.estimate) == order[0]
+        assert result.unhonoured == 0
+
+
+@pytest.mark.parametrize("name", ["psdp", "fqi", "backup"])
+def test_classes_are_touched_through_oracles_only(name) -> None:
+    env = make("random-finite", 0)
+    rng = np.random.default_rng(0)
+    values, policies = make_classes(env, "finite", rng)
+    with Ledger() as ledger:
+        result = run(
+            name, env, guard(values), guard(policies), practical(name, env), rng
+        )
+    assert ledger.touches == []
+    assert env.truth.policy_value(result.policies) >= 0  # guards are off
+
+
+@pytest.mark.parametrize("name", ["psdp", "fqi"])
+@pytest.mark.parametrize("env_name", ["lock", "grid"])
+def test_features_with_finite_and_linear_classes(name, env_name) -> None:
+    env = make(env_name, 0, horizon=2)
+    for kind in ("finite", "linear"):
+        rng = np.random.default_rng(0)
+        values, policies = make_classes(env, kind, rng)
+        result = run(name, env, values, policies, practical(name, env, n=200), rng)
+        assert len(result.policies) == 2
+        for h in (1, 2):
+            data = env.roll_in(["uniform"], h, 5, rng)
+            assert result.policies[h - 1](data.observations).shape == (len(data),)
+
+
+# --------------------------------------------------------- parts, and bad input
+
+
+def test_uniform_rollouts_have_the_right_means() -> None:
+    env = make("random-finite", 5, horizon=3)
+    rng = np.random.default_rng(0)
+    later = env.truth.optimal_policies()[1:]
+    data = uniform_rollouts(env, 1, 10**12, rng, later)
+    q = env.truth.q_values(1)
+    for x, a in itertools.product(range(env.space(1).n_codes), range(2)):
+        rows = (data.observations == x) & (data.actions == a)
+        mean = np.average(data.rewards[rows], weights=data.weights[rows].astype(float))
+        assert mean == pytest.approx(float(q[x, a]), abs=1e-4)
+    assert uniform_rollouts(env, 3, 10**12, rng, []).draws == 10**12
+
+
+def test_exact_evaluation_agrees_with_the_truth() -> None:
+    env = make("lock", 1, observations="codes", dimension=1, switch=0.2, horizon=3)
+    model, rng = env.truth.model, np.random.default_rng(0)
+    best = policy_q_values(model, env.truth.optimal_policies())
+    assert all((q == env.truth.q_values(h)).all() for h, q in enumerate(best, 1))
+    tables = [TabularPolicy(rng.integers(4, size=x.n_codes)) for x in model.levels]
+    for rules in (tables, ["uniform"] * 3):
+        assert all(sum(p) == 1 for p in occupancies(model, rules))
+
+
+@given(st.fractions(0, 10**6))
+def test_roots_are_rounded_up(value) -> None:
+    root = root_up(value)
+    assert root**2 >= value
+    assert root == 0 or (root - Fraction(1, 2**60)) ** 2 < value
+
+
+@pytest.mark.parametrize(
+    ("chosen", "word"),
+    [
+        ({"algorithm": "valor"}, "algorithm"),
+        ({"eps": 1}, "epsilon"),
+        ({"delta": 0}, "delta"),
+        ({"K": 0}, "K"),
+        ({"H": 2.0}, "H"),
+        ({"log_Pi": -1.0}, "log_Pi"),
+        ({"log_Pi": math.inf}, "log_Pi"),
+    ],
+)
+def test_bad_theorem_parameters(chosen, word) -> None:
+    fine = {"algorithm": "psdp", "eps": 0.3, "delta": 0.1, "M": 2, "K": 2, "H": 3}
+    with pytest.raises(ValueError, match=word):
+        theorem_parameters(**fine | chosen)
+
+
+def test_bad_practical_parameters() -> None:
+    with pytest.raises(ValueError, match="n: 0"):
+        practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3, n=0)
+    with pytest.raises(ValueError, match="eps_sub"):
+        practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3, eps_sub=0)
+    with pytest.raises(ValueError, match="on_policy"):
+        practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3, on_policy=True)
+    with pytest.raises(ValueError, match="m: 0"):
+        rmax_practical(0.3, 0.1, X=2, K=2, H=3, m=0)
+    with pytest.raises(ValueError, match="X: 0"):
+        rmax_theorem(0.3, 0.1, X=0, K=2, H=3)
+    assert isinstance(practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3),
+                      BatchParameters)  # fmt: skip
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    env = make("random-finite", 0)
+    rng = np.random.default_rng(0)
+    values, policies = make_classes(env, "tabular", rng)
+    other = practical_parameters("psdp", 0.3, 0.1, M=2, K=2, H=4)
+    with pytest.raises(ValueError, match="H: 4"):
+        psdp(env, policies, other, rng)
+    with pytest.raises(ValueError, match="of fqi, not of psdp"):
+        psdp(env, policies, practical("fqi", env), rng)
+    small = practical_parameters("backup", 0.3, 0.1, M=1, K=2, H=3)
+    with pytest.raises(ValueError, match="M: 1 is too small"):
+        backup(env, values, policies, small, rng)
+    with pytest.raises(ValueError, match="X: 1 is too small"):
+        rmax(env, rmax_practical(0.3, 0.1, X=1, K=2, H=3), rng)
+    lock = make("lock", 0, switch=0.1, horizon=3)
+    with pytest.raises(ValueError, match="stochastic"):
+        backup(lock, values, policies, practical("backup", lock), rng)
+    shorter = ValueClassByLevel(values.classes[:2])
+    with pytest.raises(ValueError, match="value_class: 2 levels"):
+        fqi(env, shorter, practical("fqi", env), rng)
+    three = make_classes(make("random-finite", 0, actions=3), "tabular", rng)[1]
+    with pytest.raises(ValueError, match="policy_class: 3 actions"):
+        psdp(env, three, practical("psdp", env), rng)
+    for horizon, actions in ((1, 2), (3, 1)):
+        with pytest.raises(ValueError, match="below 2"):
+            amplified(horizon, actions=actions)
+
+
+IDS = (
+    "backup-algorithm",
+    "psdp-concentrability",
+    "fqi-propagation",
+    "rmax-guarantee",
+    "uniform-roll-in",
+    "fqi-needs-all-of-q",
+    "backup-barrier-q-functions",
+)
+
+
+@pytest.mark.parametrize("entry", [c for c in load() if c.id in IDS],
+                         ids=lambda c: c.id)  # fmt: skip
+def test_claims_hold(entry) -> None:
+    evidence = entry.check()
+    assert evidence.holds, evidence.text

@@ -1,0 +1,340 @@
+"""Locks and the grid world: published structure, features, sampling one by one."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.environments import make
+from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
+from olivine.algorithms.environments.latent import MAX_BYTES
+from olivine.algorithms.environments.locks import random_rotation
+
+HALF = Fraction(1, 2)
+
+
+def uniform(observations):
+    return np.full((len(observations), 4), 0.25)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_the_lock_is_the_published_one(seed, horizon):
+    truth = make("lock", seed, horizon=horizon).truth
+    assert truth.optimal_value == HALF
+    for h in range(1, horizon + 1):
+        if h > 1:
+            assert truth.state_value(h, 2) == 0
+        for s in range(min(truth.n_states(h), 2)):
+            assert truth.state_value(h, s) == HALF
+            if h < horizon:
+                targets = [truth.successor(h, s, a) for a in range(4)]
+                assert sorted(targets) == [0, 1, 2, 2]
+                stays, leaves = targets.index(s), targets.index(1 - s)
+                assert leaves == (stays + 1) % 4
+    # two of four actions are good at each level, and pay half of the time
+    assert truth.policy_value([uniform] * horizon) == HALF ** (horizon + 1)
+    paths = itertools.product(range(4), repeat=horizon - 1)
+    alive = [truth.path_value(p) for p in paths]
+    assert alive.count(HALF) == 2 ** (horizon - 1)
+
+
+def test_seeds_fix_the_codes():
+    def codes(seed):
+        truth = make("lock", seed, horizon=10).truth
+        return [[truth.successor(h, 0, a) for a in range(4)] for h in range(1, 10)]
+
+    assert codes(1) == codes(1)
+    assert codes(1) != codes(2)
+
+
+@pytest.mark.parametrize("noise", [{}, {"switch": 0.1}])
+def test_lock_features_and_codes_agree(noise):
+    features = make("lock", 3, horizon=3, dimension=3, **noise)
+    codes = make("lock", 3, horizon=3, dimension=3, observations="codes", **noise)
+    assert features.deterministic == codes.deterministic == (not noise)
+
+    def by_features(observations):
+        return (observations @ np.array([1, 2, 0, 1, 2, 3])).astype(np.int64) % 4
+
+    tables = [lambda x, t=table: by_features(t[x]) for table in codes.features]
+    exact = codes.truth.policy_value(tables)
+    assert features.truth.policy_value([by_features] * 3) == exact
+    rng = np.random.default_rng(0)
+    estimate, error = features.truth.estimate_policy_value(
+        [by_features] * 3, 40_000, rng
+    )
+    assert abs(estimate - exact) < 5 * error
+    for env, policies in ((features, [by_features] * 3), (codes, tables)):
+        run = env.run(policies, 40_000, rng, first=5)
+        assert abs(run.mean_return - exact) < 5 * error
+        assert run.paths.shape == (5, 3)
+    path = (1, 2)
+    future = [0, HALF, 0.25, 1]
+    assert float(codes.truth.action_expectation(path, tables[2], future)) == (
+        pytest.approx(
+            float(features.truth.action_expectation(path, by_features, future))
+        )
+    )
+    assert features.truth.expectation(path, lambda x: x[:, 0] * x[:, 4]) == (
+        pytest.approx(
+            codes.truth.expectation(
+                path, codes.features[2][:, 0] * codes.features[2][:, 4]
+            )
+        )
+    )
+
+
+def test_bits_are_fair_and_independent():
+    env = make("lock", 0, horizon=2, dimension=5)
+    x = env.observe((0,), 20_000, np.random.default_rng(0)).observations
+    assert set(np.unique(x)) == {0.0, 1.0}
+    assert np.abs(x[:, 3:].mean(axis=0) - 0.5).max() < 0.02
+    assert np.abs(np.cov(x[:, 3:].T) - np.eye(5) / 4).max() < 0.02
+    assert (x[:, :3].sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("rotate", [True, False])
+def test_the_gaussian_lock(rotate):
+    env = make("lock-gaussian", 0, horizon=3, dimension=4, rotate=rotate)
+    rng, truth = np.random.default_rng(1), env.truth
+    assert (truth.exact, truth.optimal_value) == (False, HALF)
+    path = (0, 1)
+    x = env.observe(path, 5000, rng).observations
+    assert x.shape == (5000, 7)
+    assert np.abs(x.std(axis=0) - 0.1).max() < 0.01
+    assert abs(np.linalg.norm(x.mean(axis=0)) - 1) < 0.01
+    states = truth.emission.decode(3, x)
+    assert (states == truth.state(path)).all()
+    g = truth.optimal_value_functions()[2]
+    assert (g(x) == float(truth.path_value(path))).all()
+    estimate, error = truth.estimate_policy_value(truth.optimal_policies(), 20_000, rng)
+    assert abs(estimate - 0.5) < 5 * error
+    for ask in (
+        lambda: truth.policy_value(truth.optimal_policies()),
+        lambda: truth.expectation(path, g),
+    ):
+        with pytest.raises(ValueError, match="estimate_policy_value"):
+            ask()
+    for ask in (lambda: truth.values(1), lambda: truth.policy(1)):
+        with pytest.raises(ValueError, match="no codes"):
+            ask()
+
+
+def test_no_noise_is_listed():
+    truth = make("lock-gaussian", 0, noise=0).truth
+    assert truth.exact
+    assert truth.policy_value(truth.optimal_policies()) == HALF
+
+
+def test_states_are_decoded_by_the_nearest_mean():
+    means = (np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 9.0]]),)
+    states = np.array([0, 1, 2, 2, 1, 0])
+    for emission in (GaussianEmission(means, 0.01), BitsEmission(means, 3)):
+        features = emission(1, states, np.random.default_rng(0))
+        assert (emission.decode(1, features) == states).all()
+
+
+def test_rotations_are_orthogonal():
+    turn = random_rotation(np.random.default_rng(0), 6)
+    assert np.abs(turn @ turn.T - np.eye(6)).max() < 1e-12
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 5),
+    st.integers(2, 5),
+    st.sampled_from([0, 0.5, 1]),
+)
+def test_the_diabolical_lock_keeps_comparisons_and_lies_in_the_unit_range(
+    seed, horizon, actions, cost
+):
+    env = make(
+        "diabolical-lock",
+        seed,
+        horizon=horizon,
+        actions=actions,
+        cost=cost,
+        dimension=2,
+    )
+    truth, step = env.truth, Fraction(str(cost)) / horizon
+    scale = max(5 + step, 1 + step * (horizon - 1))
+    first_b = actions // 2
+    assert truth.optimal_value == (5 + step) / scale
+    assert truth.path_value((first_b,)) == (2 + step) / scale
+    # dying at once: half a unit, and no cost on the way
+    assert truth.state_value(2, 2) == step * (horizon - 1) / scale
+    assert truth.policy_value(truth.optimal_policies()) == truth.optimal_value
+    best = [a for a in range(actions) if truth.path_value((a,)) == truth.optimal_value]
+    assert best == list(range(first_b))
+    if horizon > 2:
+        alive = [a for a in range(actions) if truth.successor(2, 0, a) == 0]
+        assert len(alive) == 1
+    run = env.run(truth.optimal_policies(), 100, np.random.default_rng(0))
+    assert run.mean_return == truth.optimal_value
+
+
+def test_diabolical_noise_kinds():
+    env = make("diabolical-lock", 0, noise="gaussian", horizon=3)
+    x = env.observe((0,), 100, np.random.default_rng(0)).observations
+    assert x.shape == (100, 6)
+    assert np.allclose(x.mean(axis=0), [1, 0, 0, 0, 1, 0], atol=0.1)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 3),
+    st.integers(2, 3),
+    st.integers(1, 5),
+    st.integers(0, 3),
+)
+def test_the_grid_shows_the_agent_and_pays_at_the_goal(seed, rows, columns, horizon, k):
+    walls = min(k, rows * columns - 2)
+    flicker = min(k, rows * columns - walls)
+    env = make(
+        "grid",
+        seed,
+        rows=rows,
+        columns=columns,
+        horizon=horizon,
+        walls=walls,
+        flicker=flicker,
+    )
+    truth = env.truth
+    assert 0 < truth.optimal_value <= 1
+    assert (truth.optimal_value * horizon).denominator == 1
+    for h in range(1, horizon + 1):
+        images, level = env.features[h - 1], truth.model.levels[h - 1]
+        assert (((images == 1).sum(axis=1)) == 1).all()
+        assert (((images == 0.25).sum(axis=1)) == walls).all()
+        cells = images.argmax(axis=1)
+        owners = {
+            (int(s), int(c)) for s, c in zip(level.state_of_code, cells, strict=True)
+        }
+        assert len(owners) == level.n_states
+        assert len(np.unique(images, axis=0)) == len(images)
+    if horizon > 1:
+        up = (0,)
+        assert env.features[1][env.observe(up, 1, np.random.default_rng(0)).codes()][
+            :, 0
+        ] == [1.0]
+
+
+def test_transitions_of_runs_join_up():
+    env = make("lock", 0, horizon=4)
+    rng, policies = np.random.default_rng(0), env.truth.optimal_policies()
+    run = env.run(policies, 500, rng, first=500, transitions=True)
+    for h, (data, after) in enumerate(itertools.pairwise(run.transitions)):
+        assert (data.next_observations == after.observations).all()
+        assert (data.actions == run.paths[:, h]).all()
+    assert run.transitions[-1].next_observations is None
+    assert float(run.mean_return) == pytest.approx(
+        sum(t.expectation(t.rewards) for t in run.transitions)
+    )
+    assert env.trajectories == 500
+    data = env.roll_in(policies, 4, 2000, rng)
+    assert data.draws == 2000
+    assert (env.truth.emission.decode(4, data.observations) != 2).all()
+    ends = set()
+    for a in range(4):
+        data = env.roll_in([lambda x, a=a: np.full(len(x), a)] * 3, 4, 50, rng)
+        ends |= {end := env.truth.state((a, a, a))}
+        assert (env.truth.emission.decode(4, data.observations) == end).all()
+    assert len(ends) > 1
+    back = env.rollouts((), 4000, rng, policies, 3)
+    assert set(back.actions) == {3}
+    value = env.truth.path_value((3,))
+    assert abs(back.expectation(back.rewards) - value) < 0.05
+
+
+def test_rolling_through_joins_roll_in_and_roll_out():
+    env = make("lock", 0, horizon=3)
+    rng, policies = np.random.default_rng(0), env.truth.optimal_policies()
+    data = env.roll_through(policies, 2, 4000, rng, policies[1])
+    assert data.draws == env.trajectories == 4000
+    assert data.next_observations is None
+    assert (env.truth.emission.decode(2, data.observations) != 2).all()
+    assert abs(data.expectation(data.rewards) - env.truth.optimal_value) < 0.05
+    # the level's own policy is not looked at, the ones around it are
+    rules = [policies[0], "nobody asks", policies[2]]
+    data = env.roll_through(rules, 2, 4000, rng, 1)
+    assert set(data.actions.tolist()) == {1}
+    states = env.truth.emission.decode(2, data.observations)
+    ahead = [env.truth.successor(2, s, 1) for s in states.tolist()]
+    values = np.array([float(env.truth.state_value(3, s)) for s in ahead])
+    assert abs(data.expectation(data.rewards - values)) < 0.05
+    with pytest.raises(ValueError, match="sampled one by one"):
+        env.roll_through(policies, 2, 10**9, rng)
+
+
+def test_uniform_and_random_policies_choose_as_told():
+    env = make("lock", 0, horizon=2)
+    rng = np.random.default_rng(3)
+    for rule in ("uniform", uniform):
+        data = env.sample((), 8000, rng, rule, successors=False)
+        assert np.abs(np.bincount(data.actions) / 8000 - 0.25).max() < 0.03
+        assert data.next_observations is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e, p, r: e.sample((), 10**20, r), str(MAX_BYTES)),
+        (lambda e, p, r: e.observe((), 10**9, r), "sampled one by one"),
+        (lambda e, p, r: e.run(p, 10**10, r), "10000000000 episodes"),
+        (lambda e, p, r: e.run(p, 10**8, r, transitions=True), "bytes"),
+        (lambda e, p, r: e.run(p, 0, r), "n: 0"),
+        (lambda e, p, r: e.run(p[:1], 5, r), "policies: 1 for 5"),
+        (lambda e, p, r: e.sample((7,), 5, r), "action 7"),
+        (lambda e, p, r: e.sample((), 5, r, 4), "action: 4"),
+        (lambda e, p, r: e.sample((), 5, r, "best"), "unknown rule"),
+        (lambda e, p, r: e.run([lambda x: np.full(len(x), 9)] * 5, 2, r), "action: 9"),
+        (lambda e, p, r: e.observe((0,) * 5, 5, r), "beyond the horizon"),
+    ],
+)
+def test_bad_questions_are_refused_and_not_counted(call, message):
+    env = make("lock", 0)
+    with pytest.raises(ValueError, match=message):
+        call(env, env.truth.optimal_policies(), np.random.default_rng(0))
+    assert env.trajectories == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lock", {"horizon": 0}, "horizon: 0"),
+        ("lock", {"dimension": -1}, "dimension: -1"),
+        ("lock", {"switch": 0.7}, "switch: 0.7"),
+        ("lock", {"actions": 1}, "actions: 1"),
+        ("lock", {"observations": "pixels"}, "'pixels'"),
+        ("lock", {"observations": "codes", "dimension": 13}, "too many codes"),
+        ("lock-gaussian", {"noise": -1}, "noise: -1"),
+        ("lock-gaussian", {"noise": float("nan")}, "noise: nan"),
+        ("diabolical-lock", {"horizon": 1}, "horizon: 1"),
+        ("diabolical-lock", {"noise": "pink"}, "'pink'"),
+        ("diabolical-lock", {"deviation": -1, "noise": "gaussian"}, "deviation"),
+        ("diabolical-lock", {"dimension": -1}, "dimension"),
+        ("diabolical-lock", {"death_reward": 11}, "dying at once"),
+        ("diabolical-lock", {"cost": -1}, "cost: -1.0 is negative"),
+        ("diabolical-lock", {"reward": 0}, "reward: 0.0 is not positive"),
+        ("diabolical-lock", {"deviation": -1}, "deviation: -1.0"),
+        ("diabolical-lock", {"dimension": "many"}, "dimension: .many. is no integer"),
+        ("lock", {"dimension": float("inf")}, "dimension: inf is no integer"),
+        ("lock-gaussian", {"rotate": "foo"}, "rotate=.foo. is neither true nor false"),
+        ("grid", {"rows": 1, "columns": 1}, "rows: 1 by 1 makes 1 cells"),
+        ("grid", {"rows": 10**6, "columns": 10**6}, "not in 2..10000"),
+        ("grid", {"horizon": 0}, "horizon: 0 is below 1"),
+        ("grid", {"horizon": float("inf")}, "horizon=inf is no integer"),
+        ("grid", {"horizon": float("nan")}, "horizon=nan is no integer"),
+        ("grid", {"rows": 10**30}, "beyond 64 bits"),
+        ("grid", {"walls": 8}, "walls: 8"),
+        ("grid", {"flicker": 11, "rows": 5}, "flicker: 11"),
+    ],
+)
+def test_options_out_of_range(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        make(name, 0, **options)

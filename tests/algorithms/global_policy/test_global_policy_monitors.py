@@ -1,0 +1,317 @@
+"""Every monitor of the global policy algorithm can fail: tampered records.
+
+A run is recorded, one thing in the record is changed, and the record is played to
+fresh monitors. The monitor that watches that thing must say so.
+"""
+
+import functools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.global_policy import (
+    GlobalPolicyMonitors,
+    GlobalPolicyParameters,
+    GlobalPolicyPracticalParameters,
+    global_policy,
+)
+from olivine.algorithms.global_policy.events import GlobalPolicyObserver
+from olivine.algorithms.global_policy.review import scopes
+from olivine.cli.ledger.support.global_policy import known_values
+from olivine.cli.ledger.support.global_policy_runs import constants
+
+QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
+Q, P, S = (0,), (1,), (2,)
+
+
+class Recorder(GlobalPolicyObserver):
+    """Keeps what an observer is told."""
+
+    def __init__(self):
+        self.events = []
+
+    def entered(self, path):
+        self.events.append(("entered", path))
+
+    def descending(self, path):
+        self.events.append(("descending", path))
+
+    def testing(self, path):
+        self.events.append(("testing", path))
+
+    def compared(self, comparison):
+        self.events.append(("compared", comparison))
+
+    def fitted(self, fit):
+        self.events.append(("fitted", fit))
+
+    def returned(self, step):
+        self.events.append(("returned", step))
+
+
+@functools.cache
+def record():
+    """Record a run: p leads to the state of q and is pruned, s is another one."""
+    env = from_lists(
+        [
+            [("root", {"x": 1}, {"x": [0, 0, 0]}, ["q", "q", "s"])],
+            [
+                ("q", {"y1": "1/2", "y2": "1/2"},
+                 {"y1": [QUARTER, 0, 0], "y2": [QUARTER, 0, 0]}, []),
+                ("s", {"z": 1}, {"z": [0, MOST, 0]}, []),
+            ],
+        ]
+    )  # fmt: skip
+    policies = [TabularPolicyClass(1, 3), TabularPolicyClass(3, 3)]
+    made = Instance(env, known_values(env), PolicyClassByLevel(policies))
+    p, recorder = constants(made), Recorder()
+    given_ = made.environment, made.values, made.policies, p
+    result = global_policy(*given_, np.random.default_rng(0), observers=[recorder])
+    return made, p, recorder.events, result
+
+
+def replayed(made, p, events, result):
+    monitors = GlobalPolicyMonitors(made.environment, made.values, made.policies, p)
+    for kind, what in events:
+        getattr(monitors, kind)(what)
+    return monitors.reports(result)
+
+
+def failing(change, **changed):
+    """Names of the monitors that do not hold after a change."""
+    made, p, events, result = record()
+    reports = replayed(made, p, change(events), replace(result, **changed))
+    return [name for name, report in reports.items() if report.holds is False]
+
+
+def same(events):
+    return events
+
+
+def number(kind, index):
+    """Where the events of a kind are, and the one of an index among them."""
+    return [i for i, (k, _) in enumerate(record()[2]) if k == kind][index]
+
+
+def changed(kind, index, **fields):
+    """Change one event of a kind."""
+    place = number(kind, index)
+
+    def change(events):
+        _, what = events[place]
+        new = (kind, replace(what, **fields))
+        return [*events[:place], new, *events[place + 1 :]]
+
+    return change
+
+
+def policy(at_q, at_s):
+    """Same action at both observations of q."""
+    return lambda observations: np.array([at_q, at_q, at_s])[observations]
+
+
+def root(action):
+    return lambda observations: np.full(len(observations), action)
+
+
+def test_the_record_is_clean() -> None:
+    made, p, events, result = record()
+    assert all(report.holds for report in replayed(made, p, events, result).values())
+    returns = [w for k, w in events if k == "returned"]
+    assert [(w.path, w.outcome) for w in returns] == [
+        (Q, "learned"), (P, "pruned"), (S, "learned"), ((), "learned"),
+    ]  # fmt: skip
+    compared = [(w.path, w.learned, w.same) for k, w in events if k == "compared"]
+    assert compared == [(P, Q, True), (S, Q, False), (P, Q, True)]
+
+
+def data(shift=Fraction(0)):
+    """Observations of q: y1 more often by a shift."""
+    half = 10**30 // 2
+    moved = int(shift * 10**30)
+    return EmpiricalMeasure(
+        [0, 1],
+        actions=[0, 0],
+        rewards=[QUARTER] * 2,
+        weights=[half + moved, half - moved],
+    )
+
+
+def training(shift=Fraction(0)):
+    """D_q: action 0 more often, each policy's return is too large by 3/2 shift / 4."""
+    third = 10**30 // 6
+    moved = int(shift * 10**30)
+    return EmpiricalMeasure(
+        [0, 0, 0, 1, 1, 1],
+        actions=[0, 1, 2] * 2,
+        rewards=[QUARTER, 0, 0] * 2,
+        weights=[third + moved, third - moved, third, third, third, third],
+    )
+
+
+@pytest.mark.parametrize("share", [Fraction(9, 10), Fraction(11, 10)])
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("data", "values on D,"),
+        ("learned_data", "values on D',"),
+        ("mean", "return on D,"),
+        ("learned_mean", "return on D',"),
+    ],
+)
+def test_deviation_bounds_of_tests(name, first, share) -> None:
+    made, p, events, result = record()
+    tau = p.tau_val * share
+    if "data" in name:
+        # Values of G = {g*} are one at both observations: put mass on z instead.
+        weights = [int(10**30 * (1 - w)) // 2 for w in [tau / (MOST - QUARTER)] * 2]
+        rest = 10**30 - sum(weights)
+        new = EmpiricalMeasure(
+            [0, 1, 2], actions=[0] * 3, rewards=[QUARTER] * 3, weights=[*weights, rest]
+        )
+    else:
+        new = QUARTER + tau
+    tampered = changed("compared", 0, **{name: new})(events)
+    report = replayed(made, p, tampered, result)["event"]
+    assert report.holds is (share < 1)
+    assert share < 1 or report.first.startswith(first)
+
+
+@pytest.mark.parametrize("share", [Fraction(9, 10), Fraction(11, 10)])
+def test_deviation_bound_of_training_sets(share) -> None:
+    made, p, events, result = record()
+    (first,) = events[number("fitted", 0)][1].data
+    assert first.actions is not None
+    for off, holds in ((Fraction(0), True), (share * p.tau_pol, share < 1)):
+        new = (training(off * 4 / 3),)  # K shift / 4 = off
+        tampered = changed("fitted", 0, data=new)(events)
+        report = replayed(made, p, tampered, result)["event"]
+        assert report.holds is holds
+    assert share < 1 or report.first.startswith("policies on D_q")
+
+
+def slightly(number):
+    """Sizes between which a bound decides."""
+    return number * Fraction(999, 1000), number * Fraction(1001, 1000)
+
+
+def test_feasibility_of_the_optimal_values() -> None:
+    p = record()[1]
+    within, beyond = slightly(p.excess(2))
+    assert "gstar-feasible" not in failing(
+        changed("compared", 0, learned_mean=QUARTER - within)
+    )
+    assert "gstar-feasible" in failing(
+        changed("compared", 0, learned_mean=QUARTER - beyond)
+    )
+
+
+def mixed(share):
+    """Take the best action of s with a probability, always that of q."""
+
+    def play(observations):
+        rows = np.zeros((len(observations), 3))
+        good = float(1 - share)
+        table = np.array([[1, 0, 0], [1, 0, 0], [1 - good, good, 0]])
+        rows[:] = table[observations]
+        return rows
+
+    return play
+
+
+def test_where_testlearned_is_true_the_policy_must_be_good() -> None:
+    """At s, compared with q: loses more than the test allows, then less."""
+    p = record()[1]
+    loses = [loss / MOST for loss in slightly(p.tested_loss(2))]
+    for share, found in zip(loses, (False, True), strict=True):
+        names = failing(
+            changed("compared", 1, same=True, policies=(root(2), mixed(share)))
+        )
+        assert ("tested-policy" in names) is found
+    # The lemma says nothing where q loses more than φ_h.
+    bad = policy(1, 0)
+    assert "tested-policy" not in failing(
+        changed("compared", 1, same=True, policies=(root(2), bad))
+    )
+
+
+def test_the_same_state_must_pass() -> None:
+    assert failing(changed("compared", 0, same=False)) == ["same-state"]
+
+
+def test_a_fit_must_be_feasible_and_good() -> None:
+    p = record()[1]
+    assert failing(changed("fitted", 1, feasible=False)) == ["feasible"]
+    for share, found in zip(
+        [loss / MOST for loss in slightly(p.fit_loss)], ([], ["fit"]), strict=True
+    ):
+        assert failing(changed("fitted", 1, policies=(None, mixed(share)))) == found
+
+
+@pytest.mark.parametrize("name", ["learned-quality", "pruned-quality"])
+def test_policies_must_be_good_on_each_return(name) -> None:
+    """At s, as a learned path, and as a pruned one."""
+    p = record()[1]
+    bound = p.phi(2) if name == "learned-quality" else p.tested_loss(2)
+    sets = {"learned": (Q,), "pruned": (S,)}
+    if name == "learned-quality":
+        sets = {"learned": (Q, S), "pruned": (P,)}
+    for loss, found in zip(slightly(bound), ([], [name]), strict=True):
+        policies = (root(2), mixed(loss / MOST))
+        assert failing(changed("returned", 2, policies=policies, **sets)) == found
+
+
+def test_a_learned_state_must_not_be_learned_again() -> None:
+    last = number("returned", -1)
+    again = ("descending", P)
+    assert failing(lambda e: [*e[:last], again, *e[last:]]) == ["no-relearning"]
+
+
+def test_pruned_paths_are_counted() -> None:
+    made, p, events, result = record()
+    few = GlobalPolicyParameters(**vars(p) | {"M": 1, "K": 2, "slack": Fraction(1)})
+    (step,) = [w for k, w in events if k == "returned" and w.path == S]
+    for paths, holds in (((P, S), True), ((Q, P, S), False)):
+        returned = [("returned", replace(step, pruned=paths))]
+        assert replayed(made, few, returned, result)["pruned-paths"].holds is holds
+
+
+def test_claims_bind_where_they_are_proved() -> None:
+    """By the bounds alone; by induction over levels; by chance; premises."""
+    made, p, _, _ = record()
+    free = GlobalPolicyPracticalParameters(0.3, 0.1, 2, 3, 2)
+    kinds = {"theorem": p, "paper": constants(made, "paper"), "practical": free}
+    found = {kind: scopes(q) for kind, q in kinds.items()}
+    premises = {"event", "oracles", "realizable", "complete"}
+    alone = {"gstar-feasible", "tested-policy", "fit"}
+    for kind, by_name in found.items():
+        binding = {name for name, scope in by_name.items() if scope == "event"}
+        assert {n for n, scope in by_name.items() if scope == "premise"} == premises
+        if kind == "theorem":
+            assert binding == by_name.keys() - premises - {"epsilon-optimal"}
+            assert by_name["epsilon-optimal"] == "probable"
+        else:  # printed φ is too small, free ones are anything; and falling back, fits
+            assert binding == (alone if kind == "paper" else alone - {"fit"})
+            assert by_name["epsilon-optimal"] == "fact"
+
+
+def test_what_the_result_says_is_checked() -> None:
+    p = record()[1]
+    assert failing(same) == []
+    assert failing(same, event_failed=True) == ["feasible"]
+    assert failing(same, unhonoured=1) == ["oracles"]
+    assert failing(same, trajectories=p.trajectory_bound) == []
+    assert failing(same, trajectories=p.trajectory_bound + 1) == ["trajectories"]
+    m, k, h = 2, 3, 2
+    bounds = {"csc": m * m * h, "lp": m * 3 * m**2 * h * k, "multi": m * h}
+    for kind, most in bounds.items():
+        assert failing(same, calls={kind: most}) == []
+        assert failing(same, calls={kind: most + 1}) == [f"{kind}-calls"]
+    assert failing(same, status="failure") == ["epsilon-optimal"]
+    for loss, found in zip(slightly(p.eps), ([], ["epsilon-optimal"]), strict=True):
+        assert failing(same, policies=(root(2), mixed(loss / MOST))) == found

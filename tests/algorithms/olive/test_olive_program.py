@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.mdp.distributions import Distribution, Distributions
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.program import (
+    OliveProgram,
+    Violation,
+    average_bellman_errors,
+)
+
+from tests.support.tabular import (
+    all_policies,
+    distributions,
+    mdps,
+    one_variable_family,
+    pairs,
+    policies,
+    programs,
+    slow_distribution,
+    slow_error,
+)
+
+HALF = Fraction(1, 2)
+FORMS = ("value-policy", "q-function")
+
+
+# ------------------------------------------------------- pairs, distributions
+
+
+@settings(max_examples=30)
+@given(st.lists(st.fractions(-2, 2, max_denominator=9)))
+def test_pairs_hold_their_values(values: list[Fraction]) -> None:
+    pair = Pair.from_fractions(values, [0] * len(values))
+    assert pair.values() == values
+    assert [pair.value(s) for s in range(pair.n_states)] == values
+    scaled = Pair(pair.numerators * 3, pair.denominator * 3, pair.policy)
+    assert scaled == pair
+    assert pickle.loads(pickle.dumps(pair)) == pair
+    assert pair.with_policy([1] * len(values)).policy.tolist() == [1] * len(values)
+
+
+def test_pairs_of_any_size_and_type() -> None:
+    large = Pair.from_fractions([Fraction(1, 10**30), 10**30], [0, 0])
+    assert large.numerators.dtype == object
+    assert large.values() == [Fraction(1, 10**30), 10**30]
+    assert large != Pair.from_fractions([0, 10**30], [0, 0])
+    assert large != Pair.from_fractions([0], [0])
+    assert large != 1
+    with pytest.raises(ValueError, match="not positive"):
+        Pair(np.zeros(1, dtype=np.int64), 0, np.zeros(1, dtype=np.int32))
+    with pytest.raises(ValueError, match="must hold integers"):
+        Pair(np.zeros(1), 1, np.zeros(1, dtype=np.int32))
+    with pytest.raises(ValueError, match="2 values but 1 policy"):
+        Pair.from_fractions([0, 0], [0])
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_flat_distributions_are_the_listed_ones(data: st.DataObject) -> None:
+    mdp = data.draw(mdps())
+    listed = data.draw(st.lists(distributions(mdp), max_size=4))
+    flat = Distributions.from_iterable(iter(listed))
+    assert len(flat) == len(listed)
+    assert list(flat) == listed
+    assert flat[1:] == listed[1:]
+    assert Distributions.from_iterable(flat) is flat
+    for d in listed:
+        assert sum(d.probabilities().values()) == d.mass() <= 1
+        for state in range(mdp.n_states):
+            assert d.probability(state) == d.probabilities().get(state, 0)
+    with pytest.raises(IndexError):
+        flat[len(listed)]
+
+
+@pytest.mark.parametrize(
+    ("states", "numerators", "denominator", "level", "message"),
+    [
+        ([0, 0], [1, 1], 2, 1, "increasing"),
+        ([1, 0], [1, 1], 2, 1, "increasing"),
+        ([-1], [1], 1, 1, "states >= 0"),
+        ([0], [0], 1, 1, "numerators > 0"),
+        ([0, 1], [2, 1], 2, 1, "exceed 1"),
+        ([0], [3], 2, 1, "exceed 1"),
+        ([0], [1], 1, 0, "level 0"),
+        ([0], [1, 1], 2, 1, "1 states but 2"),
+        ([0, 1], [2**62, 2**62], 2**62, 1, "exceed 1"),
+    ],
+)
+def test_bad_distributions_are_refused_alone_and_flat(
+    states: list[int], numerators: list[int], denominator: int, level: int, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Distribution(np.array(states), np.array(numerators), denominator, level)
+    if len(states) == len(numerators):
+        with pytest.raises(ValueError, match=message):
+            Distributions(
+                np.array([0, 0, len(states)]),
+                np.array(states),
+                np.array(numerators),
+                np.array([1, denominator]),
+                np.array([1, level]),
+            )
+
+
+# --------------------------------------------------------------------- errors
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_errors_match_their_definition(data: st.DataObject) -> None:
+    program = data.draw(programs())
+    pair = data.draw(pairs(program.mdp))
+    expected = [slow_error(program.mdp, d, pair) for d in program.distributions]
+    assert program.errors(pair) == expected
+    values = [
+        Violation("value", s, v - bound)
+        for s, v in enumerate(pair.values())
+        for bound in (program.lower, program.upper)
+        if (bound == program.lower > v) or (bound == program.upper < v)
+    ]
+    constraints = [
+        Violation("constraint", i, e)
+        for i, e in enumerate(expected)
+        if abs(e) > program.tolerance
+    ]
+    assert program.violations(pair) == values + constraints
+    assert program.is_feasible(pair) == (not values + constraints)
+    assert program.objective(pair) == pair.value(program.mdp.start)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_errors_along_the_own_policy_sum_to_the_optimism(data: st.DataObject) -> None:
+    mdp = data.draw(mdps())
+    pair = data.draw(pairs(mdp))
+    errors = average_bellman_errors(mdp, pair)
+    policy = pair.policy.tolist()
+    for level, error in enumerate(errors, start=1):
+        met = Distribution.from_fractions(slow_distribution(mdp, policy, level), level)
+        assert error == slow_error(mdp, met, pair)
+    assert len(errors) == mdp.horizon
+    value = mdp.evaluate(policy).value(mdp.start)
+    assert sum(errors) == pair.value(mdp.start) - value
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_optimal_and_policy_values_have_no_error(data: st.DataObject) -> None:
+    mdp = data.draw(mdps())
+    collected = data.draw(st.lists(distributions(mdp), max_size=4))
+    for pair in (
+        mdp.optimal_values(),
+        mdp.evaluate(data.draw(st.sampled_from(all_policies(mdp)))),
+    ):
+        values = pair.values()
+        program = OliveProgram(mdp, collected, 0, min(values), max(values))
+        assert program.errors(pair) == [0] * len(collected)
+        assert program.is_feasible(pair)
+        assert average_bellman_errors(mdp, pair) == [0] * mdp.horizon
+
+
+def test_errors_beyond_int64_stay_exact() -> None:
+    mdp, collected = one_variable_family()
+    tiny = Fraction(1, 3**50)
+    pair = Pair.from_fractions([tiny, 1 - tiny, HALF, tiny, 1], [3, 0, 1, 0, 0])
+    program = OliveProgram(mdp, collected, tiny)
+    expected = [slow_error(mdp, d, pair) for d in collected]
+    assert program.errors(pair) == expected
+    assert [v.amount for v in program.violations(pair)] == [
+        e for e in expected if abs(e) > tiny
+    ]
+
+
+def test_int64_pairs_with_large_denominators_do_not_wrap() -> None:
+    mdp, collected = one_variable_family()
+    size = 2**61
+    numerators = np.array([size, size, 0, size - 1, 1])
+    pair = Pair(numerators, size, np.array([3, 6, 6, 0, 0]))
+    program = OliveProgram(mdp, collected, Fraction(1, 2**40))
+    assert pair.numerators.dtype == np.int64
+    assert program.errors(pair) == [slow_error(mdp, d, pair) for d in collected]
+    assert [v.index for v in program.violations(pair)] == [0, 1, 2]
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_constraints_that_need_large_integers_do_not_disturb_others(
+    data: st.DataObject,
+) -> None:
+    """One action with a large denominator: int64 for some, Python ints for it."""
+    prime = 2**31 - 1
+    rare = Fraction(1, prime)
+    mdp = TabularMDP.from_lists(
+        [
+            ("s", 1, [("go", 0, {"t": rare, "u": 1 - rare}), ("stay", HALF, {"u": 1})]),
+            ("t", 2, [("end", Fraction(1, 3), {})]),
+            ("u", 2, [("end", 0, {}), ("more", 1, {})]),
+        ]
+    )
+    sets = [{0: 1}, {1: 1}, {1: HALF, 2: HALF}, {0: HALF, 2: HALF}, {}]
+    collected = [Distribution.from_fractions(p, 1) for p in sets]
+    tolerance = data.draw(st.sampled_from([0, Fraction(1, 100)]))
+    program = OliveProgram(mdp, collected[:2], tolerance).extended(collected[2:])
+    size = 2 ** data.draw(st.integers(20, 60)) - 1
+    parts = st.integers(0, size)
+    numerators = np.array([data.draw(parts) for _ in range(3)])
+    pair = Pair(numerators, size, np.array(data.draw(policies(mdp))))
+    expected = [slow_error(mdp, d, pair) for d in collected]
+    assert program.errors(pair) == expected
+    assert [v.index for v in program.violations(pair)] == [
+        i for i, e in enumerate(expected) if abs(e) > tolerance
+    ]
+
+
+# ------------------------------------------------------------- the hand-made
+
+
+def test_the_paper_s_family_by_hand() -> None:
+    mdp, collected = one_variable_family()
+    program = OliveProgram(mdp, collected)
+    optimal = mdp.optimal_values()
+    assert program.objective(optimal) == Fraction(5, 6)
+    assert program.is_feasible(optimal)
+    # literal states are met at time step 2 by [try x1], at 3 behind a clause
+    tried = optimal.policy.copy()
+    tried[0] = mdp.action_index(0, "[try x1]")
+    assert mdp.distribution(tried, 2) == collected[3]
+    assert mdp.distribution(tried, 3).mass() == 0
+    assert mdp.distribution(optimal.policy, 3).level == 3
+    # the first round of the adversarial run: errors p and 1
+    first = Pair.from_fractions(
+        [1, 1, 0, 0, 0], [mdp.action_index(0, "[try C1]"), 0, 0, 0, 0]
+    )
+    assert average_bellman_errors(mdp, first)[:2] == [HALF, 1]
+    assert OliveProgram(mdp, []).is_feasible(first)
+    assert [v.index for v in program.violations(first)] == [0, 1, 3]
+
+
+# ---------------------------------------------------------------- the models
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_feasible_pairs_are_points_of_the_model_and_back(data: st.DataObject) -> None:
+    program = data.draw(programs())
+    policy = data.draw(st.sampled_from(all_policies(program.mdp)))
+    pair = program.mdp.evaluate(policy)
+    if data.draw(st.booleans()):
+        pair = data.draw(pairs(program.mdp))
+    for form in FORMS:
+        built = program.to_model(form)
+        point = built.point(pair)
+        # values of states outside the program must be in range for a pair, only
+        outside = [v for v in program.violations(pair) if v.kind == "value"]
+        inside = [v for v in outside if v.index in built.value_index]
+        broken = [v for v in program.violations(pair) if v not in outside]
+        assert built.model.is_feasible(point) == (not inside and not broken)
+        if inside or broken:
+            with pytest.raises(ValueError, match="does not satisfy"):
+                built.pair(point)
+            continue
+        back = built.pair(point)
+        assert built.model.objective_value(point) == program.objective(pair)
+        assert program.objective(back) == program.objective(pair)
+        assert program.is_feasible(back)
+        for state in built.value_index:
+            assert back.value(state) == pair.value(state)
+        assert built.point(back) == point
+
+
+@settings(max_examples=40)
+@given(programs())
+def test_only_states_of_the_program_have_variables(program: OliveProgram) -> None:
+    mdp = program.mdp
+    support = {int(s) for d in program.distributions for s in d.states}
+    needed = {mdp.start} | support
+    for state in support:
+        for action in mdp.actions(state):
+            needed.update(target for target, _ in mdp.successors(action))
+    for form in FORMS:
+        built = program.to_model(form)
+        assert set(built.value_index) == needed
+        choosing = support | ({mdp.start} if form == "q-function" else set())
+        assert set(built.policy_index) <= choosing
+        assert set(built.backup_index) <= support
+        integers = {
+            j for j, variable in enumerate(built.model.variables) if variable.integer
+        }
+        assert integers == {j for b in built.policy_index.values() for j in b.values()}
+
+
+@settings(max_examples=40)
+@given(programs())
+def test_big_m_is_the_least_that_never_cuts(program: OliveProgram) -> None:
+    """With a binary off, each of its rows can just be met with equality.
+
+    That is, its worst point in the box of the continuous variables meets it, and
+    with no slack: a smaller constant would cut, a larger one is waste.
+    """
+    for form in FORMS:
+        model = program.to_model(form).model
+        for row in model.rows:
+            if not row.name.startswith(("above", "below", "greedy")):
+                continue
+            worst = -row.rhs if row.sense == "<=" else row.rhs
+            for j, c in zip(row.indices, row.coefficients, strict=True):
+                variable = model.variables[j]
+                sign = 1 if row.sense == "<=" else -1
+                ends = [sign * c * variable.lower, sign * c * variable.upper]
+                worst += 0 if variable.integer else max(ends)
+            assert worst == 0
+
+
+def test_the_range_of_a_backup_allows_for_the_tolerance_and_the_mass() -> None:
+    """A constraint on half of the mass at one state allows twice the error."""
+    mdp = TabularMDP.from_lists([("s", 1, [("a", 2, {}), ("b", -1, {})])])
+    share = Distribution.from_fractions({0: HALF}, 1)
+    for tolerance, range_ in [(HALF, (-1, 2)), (Fraction(1, 4), (-HALF, 3 * HALF))]:
+        built = OliveProgram(mdp, [share], tolerance).to_model()
+        backup = built.model.variables[built.backup_index[0]]
+        assert (backup.lower, backup.upper) == range_
+    best = Pair.from_fractions([1], [0])
+    built = OliveProgram(mdp, [share], HALF).to_model()
+    assert built.model.is_feasible(built.point(best))
+    whole = Distribution.from_fractions({0: 1}, 1)
+    assert not OliveProgram(mdp, [whole], HALF).is_feasible(best)
+
+
+def test_the_policy_of_the_q_function_form_is_greedy() -> None:
+    mdp, collected = one_variable_family()
+    built = OliveProgram(mdp, collected).to_model("q-function")
+    point = built.point(mdp.optimal_values())
+    start = mdp.start
+    for local, value, greedy in [(0, Fraction(5, 6), True), (0, Fraction(6, 7), False)]:
+        changed = list(point)
+        changed[built.q_index[start, local]] = value
+        assert built.model.is_feasible(changed) == greedy
+    tie = list(point)
+    tie[built.q_index[start, 3]] = HALF  # the action taken, below its value
+    assert not built.model.is_feasible(tie)
+
+
+def test_equal_actions_share_a_binary() -> None:
+    mdp = TabularMDP.from_lists(
+        [
+            ("s", 1, [("a", 0, {"t": 1}), ("b", 1, {}), ("c", 0, {"t": 1})]),
+            ("t", 2, [("d", 0, {}), ("e", 0, {})]),
+        ]
+    )
+    everywhere = [Distribution.from_fractions({s: 1}, s + 1) for s in (0, 1)]
+    built = OliveProgram(mdp, everywhere).to_model()
+    assert {s: list(b) for s, b in built.policy_index.items()} == {0: [0, 1]}
+    pair = Pair.from_fractions([0, 0], [2, 1])
+    assert built.pair(built.point(pair)).policy.tolist() == [0, 0]
+
+
+def test_points_that_are_no_exact_points_are_refused() -> None:
+    mdp, collected = one_variable_family()
+    built = OliveProgram(mdp, collected).to_model()
+    point = built.point(mdp.optimal_values())
+    assert built.policy([float(v) for v in point]).tolist() == (
+        built.pair(point).policy.tolist()
+    )
+    with pytest.raises(ValueError, match="1 values for"):
+        built.pair(point[:1])
+    with pytest.raises(ValueError, match="is not exact"):
+        built.pair([float(v) for v in point])
+    changed = list(point)
+    changed[built.value_index[1]] = HALF
+    with pytest.raises(ValueError, match="does not satisfy the program"):
+        built.pair(changed)
+
+
+def test_bad_programs_are_refused() -> None:
+    mdp, collected = one_variable_family()
+    with pytest.raises(ValueError, match="tolerance -1 is negative"):
+        OliveProgram(mdp, collected, -1)
+    with pytest.raises(ValueError, match="empty range"):
+        OliveProgram(mdp, collected, 0, 1, 0)
+    with pytest.raises(ValueError, match=r"upper 1\.0 is neither"):
+        OliveProgram(mdp, collected, upper=1.0)
+    with pytest.raises(ValueError, match="names state 5, but the MDP has 5"):
+        OliveProgram(mdp, [Distribution.from_fractions({5: 1}, 1)])
+    with pytest.raises(ValueError, match="unknown form 'linear'"):
+        OliveProgram(mdp, collected).to_model("linear")
+    with pytest.raises(ValueError, match="policy takes action 4"):
+        OliveProgram(mdp, collected).errors(Pair.from_fractions([0] * 5, [4] * 5))
+    with pytest.raises(ValueError, match="policy of length 1"):
+        OliveProgram(mdp, collected).errors(Pair.from_fractions([0], [0]))
+    with pytest.raises(ValueError, match="policy takes action 4"):
+        average_bellman_errors(mdp, Pair.from_fractions([0] * 5, [4] * 5))

@@ -1,0 +1,176 @@
+"""Linear classes: separation and descent in CSC, quadratic programs, no clipping."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.csc_separation import separators
+from olivine.algorithms.oracles.least_distance import LeastDistance
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.oracles.lp import Constraint, Functional, lp
+from olivine.algorithms.oracles.softmax_descent import SoftmaxCost, descend
+from scipy.optimize import approx_fprime, lsq_linear
+
+seeds = st.integers(0, 2**32)
+
+
+# ---------------------------------------------------------------------------- CSC
+
+
+def separable(rng, n, d, k):
+    """Costs whose least entries a linear policy takes: (features, costs, actions)."""
+    features = rng.normal(size=(n, d))
+    wanted = (features @ rng.normal(size=(k, d)).T).argmax(axis=1)
+    costs = rng.random((n, k)) + 0.2
+    costs[np.arange(n), wanted] = 0
+    return features, costs, wanted
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(3000, 5, 3), (4000, 2, 2), (2500, 6, 5)])
+def test_large_realisable_problems_are_solved_by_row_generation(n, d, k) -> None:
+    features, costs, wanted = separable(np.random.default_rng(n), n, d, k)
+    found = csc(LinearPolicyClass(d, k), EmpiricalMeasure(features), costs,
+                epsilon_sub=1e-9)  # fmt: skip
+    assert found.honoured
+    assert found.policy(features).tolist() == wanted.tolist()
+
+
+@given(seeds, st.integers(1, 60), st.integers(1, 4), st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_small_realisable_problems_are_certified(seed, n, d, k) -> None:
+    features, costs, _ = separable(np.random.default_rng(seed), n, d, k)
+    found = csc(LinearPolicyClass(d, k), EmpiricalMeasure(features), costs,
+                epsilon_sub=1e-6)  # fmt: skip
+    assert found.honoured
+
+
+def test_large_noise_is_refuted_before_any_large_program() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(20_000, 5))
+    totals = np.zeros((20_000, 3))
+    totals[np.arange(20_000), rng.integers(0, 3, 20_000)] = -1.0
+    assert list(separators(features, totals)) == []
+
+
+def test_one_mislabelled_row_of_many_is_found_out() -> None:
+    """The sampled rows are separable; only the rows that come later are not."""
+    rng = np.random.default_rng(3)
+    features, costs, wanted = separable(rng, 6000, 3, 2)
+    clear = int(np.abs(features).sum(axis=1).argmax())
+    costs[clear] = costs[clear, ::-1]
+    found = csc(LinearPolicyClass(3, 2), EmpiricalMeasure(features), costs,
+                epsilon_sub=1e-9)  # fmt: skip
+    assert not found.honoured
+    assert (found.policy(features) != wanted).sum() < 30
+    assert found.cost <= 10 * costs.max() / 6000
+
+
+def test_nothing_to_separate() -> None:
+    assert list(separators(np.ones((4, 2)), np.ones((4, 3)))) == []
+    for epsilon in (1e-9, 1e-30):  # the latter is below rounding
+        found = csc(LinearPolicyClass(2, 3), EmpiricalMeasure(np.ones((4, 2))),
+                    np.ones((4, 3)), epsilon_sub=epsilon)  # fmt: skip
+        assert found.honoured == (epsilon == 1e-9)
+        assert found.cost == 1
+
+
+@given(seeds, st.integers(1, 12), st.integers(1, 3), st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_the_gradient_of_the_softmax_cost(seed, n, d, k) -> None:
+    rng = np.random.default_rng(seed)
+    cost = SoftmaxCost(rng.normal(size=(n, d)), rng.normal(size=(n, k)))
+    theta = rng.normal(size=k * d)
+    for sharpness in (1.0, 8.0):
+        value, gradient = cost(theta, sharpness)
+        numeric = approx_fprime(theta, lambda t, b=sharpness: cost(t, b)[0], 1e-7)
+        assert np.allclose(gradient, numeric, atol=1e-5)
+        assert abs(value) <= 1 + 1e-12  # over the sum of |costs|
+
+
+@given(seeds)
+@settings(max_examples=15, deadline=None)
+def test_descent_at_one_sharpness_goes_down(seed) -> None:
+    rng = np.random.default_rng(seed)
+    cost = SoftmaxCost(rng.normal(size=(30, 3)), rng.normal(size=(30, 3)))
+    start = rng.normal(size=(3, 3))
+    end = descend(start, cost, (4.0,))
+    assert cost(end.ravel(), 4.0)[0] <= cost(start.ravel(), 4.0)[0] + 1e-12
+    assert np.array_equal(descend(start, cost, ()), start)
+
+
+# --------------------------------------------------------------- quadratic programs
+
+
+@given(seeds, st.integers(1, 5), st.sampled_from([1.0, 1e-2, 1e-5]))
+@settings(max_examples=60, deadline=None)
+def test_least_distance_in_a_box(seed, d, smallest) -> None:
+    """Against scipy's bounded least squares, however nearly singular r is."""
+    rng = np.random.default_rng(seed)
+    r = np.triu(rng.normal(size=(d, d)))
+    np.fill_diagonal(r, rng.choice([1.0, smallest], d) * rng.choice([-1, 1], d))
+    z, bound = rng.normal(size=d) * 3, float(rng.choice([0.3, 2.0]))
+    g = np.vstack([np.eye(d), -np.eye(d)])
+    theta, multipliers = LeastDistance(r, z, g, np.full(2 * d, -bound), bound).solve()
+    assert np.abs(theta).max() <= bound + 1e-9
+    assert multipliers.min() >= 0
+    reference = lsq_linear(r, z, (-bound, bound), tol=1e-14)
+    assert np.sum((r @ theta - z) ** 2) <= 2 * reference.cost + 1e-8
+
+
+# ------------------------------------------------------------------------ no clipping
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 20))
+@settings(max_examples=30, deadline=None)
+def test_unclipped_values_are_bounded_by_the_box_alone(seed, d, n) -> None:
+    """Without constraints the optimum of E[⟨θ, φ⟩] is B Σ_j |E φ_j|."""
+    rng = np.random.default_rng(seed)
+    features, bound = rng.normal(size=(n, d)), float(rng.choice([0.5, 3.0]))
+    values = LinearValueClass(d, bound=bound, clipped=False)
+    objective = Functional.expectation(EmpiricalMeasure(features))
+    wanted = bound * np.abs(features.mean(axis=0)).sum()
+    for maximise, sign in ((True, 1), (False, -1)):
+        found = lp(values, objective, maximise=maximise, epsilon_sub=1e-6,
+                   epsilon_feas=1e-6)  # fmt: skip
+        assert found.honoured
+        assert found.value == pytest.approx(sign * wanted, abs=2e-6)
+        assert objective(found.function) == pytest.approx(found.value, abs=1e-6)
+    exact = lp(values, objective, epsilon_sub=1e-6, epsilon_feas=1e-6, exact=True)
+    assert float(exact.exact_value) == pytest.approx(wanted)
+    assert not exact.function.clipped
+
+
+def test_noise_makes_a_clipped_class_miss_what_an_unclipped_one_has() -> None:
+    """A state of value 0 whose feature is noisy: no clipped member averages to 0."""
+    rng = np.random.default_rng(0)
+    paid = np.c_[1 + 0.1 * rng.normal(size=400), 0.1 * rng.normal(size=400)]
+    unpaid = paid[:, ::-1]
+    first, second = (
+        Functional.expectation(EmpiricalMeasure(x)) for x in (paid, unpaid)
+    )
+    constraints = [Constraint.near(first, 0.5, 0.01), Constraint.near(second, 0, 0.01)]
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-9}
+    clipped = LinearValueClass(2, bound=1.0)
+    assert not lp(clipped, first, constraints, **accuracies).feasible
+    found = lp(LinearValueClass(2, bound=1.0, clipped=False), first, constraints,
+               **accuracies)  # fmt: skip
+    assert found.feasible
+    assert found.function(unpaid).min() < 0
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 20))
+@settings(max_examples=30, deadline=None)
+def test_least_squares_without_clipping(seed, d, n) -> None:
+    """Against scipy's bounded least squares; values may leave [0, 1]."""
+    rng = np.random.default_rng(seed)
+    features, targets = rng.normal(size=(n, d)), 3 * rng.normal(size=n)
+    values = LinearValueClass(d, bound=2.0, clipped=False)
+    found = least_squares(values, EmpiricalMeasure(features), targets, epsilon_sub=1e-8)
+    assert found.honoured
+    reference = lsq_linear(features, targets, (-2, 2), tol=1e-14)
+    assert found.loss == pytest.approx(2 * reference.cost / n, abs=1e-6)
+    misses = found.function(features) - targets
+    assert found.loss == pytest.approx(np.mean(misses**2))

@@ -1,0 +1,488 @@
+"""The LP oracle: three implementations, certificates, infeasibility, sessions."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.classes import (
+    FiniteValueClass,
+    KernelBall,
+    LinearValueClass,
+    TabularValueClass,
+    ValueClassByLevel,
+    identity_kernel,
+    zero_class,
+)
+from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.oracles import lp_polyhedral
+from olivine.algorithms.oracles.ellipsoid import (
+    cube_side,
+    ellipsoid_lp,
+    iteration_bound,
+)
+from olivine.algorithms.oracles.lp import (
+    Constraint,
+    Functional,
+    LpStatus,
+    ValueProgram,
+    lp,
+)
+from olivine.algorithms.oracles.lp_enumerated import exact_value
+from olivine.algorithms.oracles.problems import random_lp
+from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
+
+
+def expectation(codes, weights=None):
+    return Functional.expectation(EmpiricalMeasure(codes, weights=weights))
+
+
+def check_all_three(problem):
+    exact = lp(
+        TabularValueClass(problem.n_observations),
+        problem.objective,
+        problem.constraints,
+        maximise=problem.maximise,
+        epsilon_sub=1e-30,
+        epsilon_feas=1e-30,
+    )
+    fast = verify_lp(lp, problem, epsilon_sub=1e-6, epsilon_feas=1e-6, reference=exact)
+    assert fast.honoured
+    slow = verify_lp(
+        ellipsoid_lp, problem, epsilon_sub=0.05, epsilon_feas=0.02, reference=exact
+    )
+    assert slow.honoured
+    assert slow.iterations <= slow.iteration_bound
+    return exact
+
+
+@given(lp_problems())
+@settings(max_examples=60)
+def test_the_three_implementations_agree(problem):
+    check_all_three(problem)
+
+
+@pytest.mark.long
+@given(lp_problems(max_observations=6, max_constraints=6))
+@settings(max_examples=500)
+def test_the_three_implementations_agree_on_500_programs(problem):
+    check_all_three(problem)
+
+
+@given(lp_problems(max_observations=3))
+@settings(max_examples=30)
+def test_tabular_against_a_grid_of_values(problem):
+    """No point of a grid beats the optimum; the feasible ones refute INFEASIBLE."""
+    found = lp(
+        TabularValueClass(problem.n_observations),
+        problem.objective,
+        problem.constraints,
+        maximise=problem.maximise,
+        epsilon_sub=1e-9,
+        epsilon_feas=1e-9,
+    )
+    grid = list(
+        itertools.product(
+            map(Fraction, [0, "1/4", "1/2", "3/4", 1]), repeat=problem.n_observations
+        )
+    )
+    members = FiniteValueClass(np.array(grid, dtype=object))
+    best = lp(
+        members,
+        problem.objective,
+        problem.constraints,
+        maximise=problem.maximise,
+        epsilon_sub=1e-9,
+        epsilon_feas=1e-9,
+        exact=True,
+    )
+    if best.feasible:
+        assert found.feasible
+        gain = best.exact_value - Fraction(found.value)
+        assert (gain if problem.maximise else -gain) <= Fraction(1e-8)
+
+
+@given(lp_problems(), st.data())
+@settings(max_examples=40)
+def test_finite_class_is_enumerated(problem, data):
+    eighths = st.integers(0, 8).map(lambda k: Fraction(k, 8))
+    table = st.lists(
+        eighths, min_size=problem.n_observations, max_size=problem.n_observations
+    )
+    members = FiniteValueClass(
+        np.array(data.draw(st.lists(table, min_size=1, max_size=5)), dtype=object)
+    )
+    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
+    arguments = (members, problem.objective, problem.constraints)
+    exact = lp(*arguments, maximise=problem.maximise, exact=True, **accuracies)
+    fast = verify_lp(lp, problem, value_class=members, reference=exact, **accuracies)
+    assert fast.honoured
+    assert fast.feasible or not exact.feasible  # else infeasible by a hair
+    feasible = [m for m in members.members if meets(m, problem.constraints)]
+    assert exact.feasible == bool(feasible)
+    if feasible:
+        pick = max if problem.maximise else min
+        values = [exact_value(problem.objective, m) for m in feasible]
+        assert exact.exact_value == pick(values)
+        assert exact.function is feasible[values.index(pick(values))]
+
+
+def meets(member, constraints):
+    for c in constraints:
+        value = exact_value(c.functional, member)
+        if c.lower is not None and value < c.lower:
+            return False
+        if c.upper is not None and value > c.upper:
+            return False
+    return True
+
+
+@given(lp_problems(), st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_linear_class(problem, seed):
+    rng = np.random.default_rng(seed)
+    features = rng.integers(0, 3, (problem.n_observations, 2)) / 2
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+    for values in (
+        LinearValueClass(features, bound=2.0),
+        LinearValueClass(lambda x: features[x], bound=2.0, dimension=2),
+    ):
+        result = lp(
+            values,
+            problem.objective,
+            problem.constraints,
+            maximise=problem.maximise,
+            exact=True,
+            **accuracies,
+        )
+        fast = lp(
+            values,
+            problem.objective,
+            problem.constraints,
+            maximise=problem.maximise,
+            **accuracies,
+        )
+        assert fast.honoured
+        if not fast.feasible:
+            assert not result.feasible
+            continue
+        assert np.abs(fast.function.theta).max() <= 2
+        for c in problem.constraints:
+            value = c.functional(fast.function)
+            assert c.upper is None or value <= float(c.upper) + 1.1e-6
+            assert c.lower is None or value >= float(c.lower) - 1.1e-6
+        if result.feasible:
+            lost = float(result.exact_value) - problem.objective(fast.function)
+            assert (lost if problem.maximise else -lost) <= 1.1e-6
+
+
+def test_one_hot_features_make_linear_values_tabular():
+    problem = random_lp(np.random.default_rng(0), 8, 3)
+    accuracies = {"epsilon_sub": 1e-7, "epsilon_feas": 1e-7}
+    arguments = (problem.objective, problem.constraints)
+    linear = lp(LinearValueClass(np.eye(8), bound=1.0), *arguments, **accuracies)
+    tabular = lp(TabularValueClass(8), *arguments, **accuracies)
+    assert np.isclose(linear.value, tabular.value, atol=3e-7)
+
+
+def test_linear_values_keep_their_range_at_all_observations_so_far():
+    values = LinearValueClass(1, bound=10.0)
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+    here, far = Functional([[1.0]], [1.0]), Functional([[4.0]], [1.0])
+    program = ValueProgram(values)
+    assert program.optimise(here, **accuracies).value == pytest.approx(1)
+    assert program.optimise(far, **accuracies).value == pytest.approx(1)
+    # Now 4θ ≤ 1 as well: the class is that of the data seen.
+    assert program.optimise(here, **accuracies).value == pytest.approx(0.25)
+    exact = program.optimise(here, exact=True, **accuracies)
+    assert exact.exact_value == Fraction(1, 4)
+    assert exact.function.exact == (Fraction(1, 4),)
+
+
+# ------------------------------------------------------- accuracy and exactness
+
+
+def test_accuracies_below_the_engines_are_met_exactly():
+    data = EmpiricalMeasure([0, 1], weights=[1, 3 * 10**18])
+    near = Constraint.near(Functional.expectation(data), Fraction(1, 3), 0)
+    objective = expectation([1, 2])
+    result = lp(
+        TabularValueClass(3), objective, [near], epsilon_sub=1e-15, epsilon_feas=1e-15
+    )
+    assert result.exact
+    assert result.violation == 0
+    table = result.function.exact
+    assert data.expectation_exact(data.at(np.array(table))) == Fraction(1, 3)
+    assert result.exact_value == (table[1] + 1) / 2
+
+
+def test_coefficients_that_highs_would_drop_still_count():
+    # The engine ignores coefficients below 1e-12; the certificate does not.
+    tiny = Functional([0, 1], [1.0, 1e-14])
+    must = Constraint(tiny, lower=1 + 5e-15)
+    result = lp(
+        TabularValueClass(2),
+        Functional([1], [-1.0]),
+        [must],
+        epsilon_sub=1e-3,
+        epsilon_feas=1e-16,
+    )
+    assert result.exact
+    assert float(result.function.exact[1]) == pytest.approx(0.5, rel=0.1)
+
+
+def test_infeasible_is_an_answer_found_in_floats_and_exactly():
+    seen = expectation([0, 1])
+    program = ValueProgram(TabularValueClass(2), [Constraint(seen, upper=0.4)])
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+    assert program.optimise(seen, **accuracies).value == pytest.approx(0.4)
+    program.add(Constraint(seen, lower=0.5))
+    for exact in (False, True):
+        result = program.optimise(seen, exact=exact, **accuracies)
+        assert result.status is LpStatus.INFEASIBLE
+        assert result.function is None
+        assert result.value is None
+        assert result.exact is exact
+        assert result.honoured
+
+
+def test_infeasible_by_a_hair_is_decided_in_rationals():
+    seen = expectation([0, 1, 2], [1, 1, 1])
+    hair = Fraction(1, 10**14)
+    program = ValueProgram(
+        TabularValueClass(3),
+        [
+            Constraint(seen, upper=Fraction(1, 3)),
+            Constraint(seen, lower=Fraction(1, 3) + hair),
+        ],
+    )
+    loose = program.optimise(seen, epsilon_sub=1e-6, epsilon_feas=1e-6)
+    assert loose.honoured
+    tight = program.optimise(seen, epsilon_sub=1e-16, epsilon_feas=1e-16)
+    assert tight.status is LpStatus.INFEASIBLE
+
+
+def test_a_session_agrees_with_fresh_programs_and_keeps_the_engine(monkeypatch):
+    opened = []
+
+    class Counting(lp_polyhedral.ArrayLp):
+        def __init__(self, *args):
+            opened.append(1)
+            super().__init__(*args)
+
+    monkeypatch.setattr(lp_polyhedral, "ArrayLp", Counting)
+    problem = random_lp(np.random.default_rng(3), 12, 6)
+    session = ValueProgram(TabularValueClass(12))
+    accuracies = {"epsilon_sub": 1e-7, "epsilon_feas": 1e-7}
+    values = []
+    for constraint in problem.constraints:
+        session.add(constraint)
+        for maximise in (True, False):
+            result = session.optimise(
+                problem.objective, maximise=maximise, **accuracies
+            )
+            values.append(result.value)
+    assert len(opened) == 1
+    for i, value in enumerate(values):
+        fresh = lp(
+            TabularValueClass(12),
+            problem.objective,
+            problem.constraints[: i // 2 + 1],
+            maximise=i % 2 == 0,
+            **accuracies,
+        )
+        assert fresh.value == pytest.approx(value, abs=3e-7)
+    exact = [
+        session.optimise(problem.objective, exact=True, **accuracies).exact_value
+        for _ in range(2)
+    ]
+    assert exact[0] == exact[1]
+    assert float(exact[0]) == pytest.approx(values[-2], abs=3e-7)
+
+
+# ------------------------------------------------------------------- ellipsoid
+
+
+def test_the_cube_of_good_answers_is_one():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        problem = random_lp(rng, 4, 2)
+        rows = np.array([c.functional.coefficients for c in problem.constraints])
+        objective = problem.objective.coefficients
+        best = lp(
+            TabularValueClass(4),
+            problem.objective,
+            problem.constraints,
+            epsilon_sub=1e-9,
+            epsilon_feas=1e-9,
+        )
+        side = cube_side(rows, objective, 0.03, 0.02)
+        for corner in itertools.product((0.0, 1.0), repeat=4):
+            point = (1 - side) * best.function.values + side * np.array(corner)
+            assert objective @ point >= best.value - 0.03 - 1e-8
+            for row, c in zip(rows, problem.constraints, strict=True):
+                assert float(c.lower) - 0.02 - 1e-8 <= row @ point
+                assert row @ point <= float(c.upper) + 0.02 + 1e-8
+
+
+def test_the_bound_is_met_in_volume():
+    """The bound is enough for any sequence of central cuts, not only for a run."""
+    for n in (1, 2, 3, 8, 15):
+        for side in (1.0, 0.1, 1e-3):
+            bound = iteration_bound(n, side)
+            if n == 1:
+                per_cut = np.log(0.5)
+            else:
+                per_cut = np.log(n / (n + 1)) + (n - 1) / 2 * np.log(
+                    n * n / (n * n - 1)
+                )
+            start = {1: np.log(2 * 0.5), 2: np.log(np.pi * 0.5)}.get(n)
+            if start is not None:
+                assert start + bound * per_cut <= n * np.log(side)
+            assert per_cut < -1 / (2 * (n + 1))
+
+
+def test_iterations_grow_within_the_proven_exponent():
+    def run(n):
+        problem = random_lp(np.random.default_rng(n), n, 3)
+        result = verify_lp(ellipsoid_lp, problem, epsilon_sub=0.02, epsilon_feas=0.01)
+        assert result.iterations <= result.iteration_bound
+        return result.iterations
+
+    assert growth(run, [2, 4, 8, 16]).exponent <= 2.6
+    bounds = growth(lambda n: iteration_bound(n, 1e-3), [16, 32, 64, 128, 256])
+    assert 1.9 <= bounds.exponent <= 2.1
+
+
+@pytest.mark.long
+def test_ellipsoid_on_fifteen_observations():
+    for seed in range(5):
+        problem = random_lp(np.random.default_rng(seed), 15, 8)
+        result = verify_lp(ellipsoid_lp, problem, epsilon_sub=1e-3, epsilon_feas=1e-3)
+        assert result.honoured
+        assert result.iterations <= result.iteration_bound
+
+
+def test_ellipsoid_ends_without_a_function_where_there_is_none():
+    seen = expectation([0, 1])
+    result = ellipsoid_lp(
+        TabularValueClass(3),
+        seen,
+        [Constraint(seen, upper=0.2), Constraint(seen, lower=0.5)],
+        epsilon_sub=0.01,
+        epsilon_feas=0.01,
+    )
+    assert result.status is LpStatus.INFEASIBLE
+    assert result.iterations <= result.iteration_bound
+    with pytest.raises(ValueError, match="beyond the ellipsoid"):
+        ellipsoid_lp(TabularValueClass(3), seen, epsilon_sub=1e-9, epsilon_feas=0.1)
+
+
+# ------------------------------------------------------- other classes, refusals
+
+
+def test_kernel_ball_in_closed_form():
+    ball = KernelBall(identity_kernel)
+    objective = Functional([0, 1, 0], [1.0, -2.0, 2.0])
+    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
+    best = lp(ball, objective, **accuracies)
+    # Over 1/2 + f/2 with ‖f‖ ≤ 1 in R^2: (3 - 2)/2 + ‖(3, -2)‖/2.
+    assert best.value == pytest.approx(0.5 + 13**0.5 / 2)
+    assert best.honoured
+    assert objective(best.function) == pytest.approx(best.value)
+    worst = lp(ball, objective, maximise=False, **accuracies)
+    assert worst.value == pytest.approx(0.5 - 13**0.5 / 2)
+    nothing = lp(ball, Functional([0, 0], [1.0, -1.0]), **accuracies)
+    assert nothing.value == 0
+    with pytest.raises(ValueError, match="objectives only"):
+        lp(ball, objective, [Constraint(objective, upper=1)], **accuracies)
+    with pytest.raises(ValueError, match="irrational"):
+        lp(ball, objective, exact=True, **accuracies)
+
+
+def test_past_the_last_level_every_value_is_zero():
+    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
+    objective = expectation([0, 7])
+    levels = ValueClassByLevel.stationary(TabularValueClass(9), 2)
+    for values in (zero_class(), levels.at_level(3)):
+        assert lp(values, objective, **accuracies).value == 0
+    must = Constraint(objective, lower=0.5)
+    assert not lp(zero_class(), objective, [must], **accuracies).feasible
+    ended = EmpiricalMeasure([0, 0], next_observations=[END, 3])
+    following = Functional.expectation(ended, field="next_observations")
+    assert len(following) == 1
+    assert lp(levels.at_level(2), following, **accuracies).value == 0.5
+
+
+def test_differences_of_expectations_are_exact():
+    a, b = expectation([0, 1], [1, 2]), expectation([1, 2], [10**30, 1])
+    integers, unit = a.minus(b).rational
+    assert [i * unit for i in integers] == [
+        Fraction(1, 3),
+        Fraction(2, 3),
+        -Fraction(10**30, 10**30 + 1),
+        -Fraction(1, 10**30 + 1),
+    ]
+
+
+def test_empty_functionals_and_no_constraints():
+    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
+    nothing = Functional([], [])
+    for values in (
+        TabularValueClass(2),
+        FiniteValueClass([[0.5, 0.5]]),
+        LinearValueClass(np.eye(2), bound=1.0),
+    ):
+        assert lp(values, nothing, **accuracies).value == 0
+        assert not lp(
+            values, nothing, [Constraint(nothing, lower=1)], **accuracies
+        ).feasible
+    result = ellipsoid_lp(TabularValueClass(2), nothing, **accuracies)
+    assert result.value == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Functional([0, 1], [1.0, np.nan]), "coefficients, row 1: NaN"),
+        (lambda: Functional([0, 1], [1.0]), "coefficients: expected shape"),
+        (lambda: Functional([0, -1], [1.0, 1.0]), "observations, row 1: negative"),
+        (lambda: Constraint(Functional([0], [1.0])), "neither"),
+        (lambda: Constraint(Functional([0], [1.0]), upper=np.inf), "upper: inf"),
+        (
+            lambda: Functional.expectation(
+                EmpiricalMeasure([0]), field="next_observations"
+            ),
+            "next_observations: this measure has none",
+        ),
+        (
+            lambda: Functional([0], [1.0]).minus(Functional([[0.0]], [1.0])),
+            "differ in kind",
+        ),
+    ],
+)
+def test_bad_functionals_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("oracle", [lp, ellipsoid_lp])
+def test_bad_programs_are_named(oracle):
+    good = Functional([0], [1.0])
+    outside = Functional([0, 5], [1.0, 1.0])
+    accuracies = {"epsilon_sub": 0.1, "epsilon_feas": 0.1}
+    values = TabularValueClass(2)
+    with pytest.raises(ValueError, match="objective, row 1: outside"):
+        oracle(values, outside, **accuracies)
+    with pytest.raises(ValueError, match="observations, row 1: outside"):
+        oracle(values, good, [Constraint(outside, upper=1)], **accuracies)
+    for name in accuracies:
+        with pytest.raises(ValueError, match=name):
+            oracle(values, good, **{**accuracies, name: 0.0})
+
+
+def test_classes_without_an_lp_oracle_are_refused():
+    with pytest.raises(ValueError, match="no LP oracle for str"):
+        ValueProgram("values")

@@ -1,0 +1,330 @@
+"""Every monitor of the two-sample algorithm can fail: records that are tampered with.
+
+A run is recorded, one thing in the record is changed, and the record is played to
+fresh monitors. The monitor that watches that thing must say so.
+"""
+
+import functools
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from olivine.algorithms.classes import (
+    FiniteValueClass,
+    PolicyClassByLevel,
+    TabularPolicyClass,
+    TabularValueClass,
+    ValueClassByLevel,
+)
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.two_sample import (
+    TwoSampleMonitors,
+    TwoSampleParameters,
+    TwoSamplePracticalParameters,
+    TwoSampleTheoremParameters,
+    two_sample,
+)
+from olivine.algorithms.two_sample.steps import TwoSampleObserver
+from olivine.cli.ledger.support.two_sample import unlearned
+
+HALF = Fraction(1, 2)
+LOW, HIGH = (0,), (1,)
+
+
+class Recorder(TwoSampleObserver):
+    """Keeps what an observer is told."""
+
+    def __init__(self):
+        self.events = []
+
+    def entered(self, path):
+        self.events.append(("entered", path))
+
+    def visited(self, visit):
+        self.events.append(("visited", visit))
+
+    def fitted(self, fit):
+        self.events.append(("fitted", fit))
+
+    def iterated(self, iteration):
+        self.events.append(("iterated", iteration))
+
+
+def parameters_of(made):
+    env = made.environment
+    sizes = made.values.log_size(squared=True), made.policies.log_size()
+    shape = env.max_states, env.n_actions, env.horizon
+    return TwoSampleTheoremParameters(0.3, 0.1, *shape, *sizes)
+
+
+@functools.cache
+def record():
+    """Record a run with two states at level 2: (0,) is worth 1/2 and (1,) 1."""
+    env = from_lists(
+        [
+            [("s", {"s": 1}, {"s": [0, 0]}, ["t", "u"])],
+            [
+                ("t", {"x": HALF, "y": HALF}, {"x": [HALF, 0], "y": [0, HALF]}, []),
+                ("u", {"z": 1}, {"z": [0, 1]}, []),
+            ],
+        ]
+    )
+    values = ValueClassByLevel([TabularValueClass(n) for n in (1, 3)])
+    policies = PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 3)])
+    return recorded(Instance(env, values, policies))
+
+
+def recorded(made):
+    p, recorder = parameters_of(made), Recorder()
+    given_ = made.environment, made.values, made.policies, p
+    result = two_sample(*given_, np.random.default_rng(0), observers=[recorder])
+    return made, p, recorder.events, result
+
+
+def replayed(made, p, events, result):
+    monitors = TwoSampleMonitors(made.environment, made.values, made.policies, p)
+    for kind, what in events:
+        getattr(monitors, kind)(what)
+    return monitors.reports(result)
+
+
+def test_the_record_is_clean() -> None:
+    made, p, events, result = record()
+    assert all(report.holds for report in replayed(made, p, events, result).values())
+    assert [kind for kind, _ in events] == [*["entered", "visited"] * 3,
+                                            "fitted", "iterated"]  # fmt: skip
+
+
+def visit(path, **changed):
+    """Change what was noted about the visit at a path."""
+
+    def change(kind, what):
+        right = kind == "visited" and what.path == path
+        return (kind, replace(what, **changed) if right else what)
+
+    return lambda events: [change(*event) for event in events]
+
+
+def step(name, **changed):
+    """Change the regression or the iteration."""
+    return lambda events: [
+        (kind, replace(what, **changed) if kind == name else what)
+        for kind, what in events
+    ]
+
+
+def another(path, **changed):
+    """Visit a path once more, before polvalfun."""
+
+    def change(events):
+        (first,) = [w for k, w in events if k == "visited" and w.path == path]
+        again = [("entered", path), ("visited", replace(first, **changed))]
+        return [*events[:-2], *again, *events[-2:]]
+
+    return change
+
+
+def without(*dropped):
+    return lambda events: [
+        (kind, what)
+        for kind, what in events
+        if (kind, what if kind == "entered" else what.path) not in dropped
+        or kind in ("fitted", "iterated")
+    ]
+
+
+def constant(action):
+    return lambda observations: np.full(len(observations), action)
+
+
+def value(number):
+    return lambda observations: np.full(len(observations), number)
+
+
+POLICIES = (constant(1), lambda x: np.array([0, 1, 1])[x])
+VALUES = (value(1.0), lambda x: np.array([0.5, 0.5, 1.0])[x])
+TAMPERED = {
+    "no-relearning": another(HIGH, recursive=True, new=False, distances=(1.0, 0.0)),
+    "same-state": another(
+        HIGH, new=False, learned=False, distances=(1.0, 2.01 * 0.3 / (192 * 4))
+    ),
+    "val-sets": another(HIGH, new=True, learned=False, distances=(1.0, 0.0)),
+    "nested": lambda events: [
+        e for e in events if getattr(e[1], "path", e[1]) != HIGH or e[0] == "fitted"
+    ],
+    "value-accuracy": step("fitted", policies=POLICIES, values=(VALUES[0], value(0.9))),
+    "policy-loss": step("fitted", values=VALUES, policies=(constant(0), POLICIES[1])),
+    "estimate-accuracy": step("fitted", estimate=Fraction(19, 20)),
+    "policy-bound": step("iterated", policies=(constant(0), POLICIES[1])),
+    "evaluation": step("iterated", mean_return=1 - Fraction(4, 100)),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_record_is_noticed(name) -> None:
+    made, p, events, result = record()
+    assert replayed(made, p, TAMPERED[name](events), result)[name].holds is False
+
+
+def test_a_fit_as_it_should_be_passes() -> None:
+    """The policies and values that tampered fits start from are right."""
+    made, p, events, result = record()
+    right = step("fitted", policies=POLICIES, values=VALUES, estimate=Fraction(1))
+    assert all(r.holds for r in replayed(made, p, right(events), result).values())
+
+
+@pytest.mark.parametrize("missing", ["child", "learned"])
+def test_nested_looks_at_both_inclusions(missing) -> None:
+    made, p, events, result = record()
+    if missing == "child":  # never reached
+        kept = [e for e in events if getattr(e[1], "path", e[1]) != HIGH]
+        place = "children of level 1"
+    else:  # has a val set, but is not learned
+        kept = visit(HIGH, learned=False)(events)
+        place = "level 2"
+    report = replayed(made, p, kept, result)["nested"]
+    assert report.holds is False
+    assert report.first.startswith(place)
+
+
+def test_more_val_sets_than_states_are_noticed() -> None:
+    made, p, events, result = record()
+    fewer = TwoSampleParameters(**vars(p) | {"M": 1})
+    report = replayed(made, fewer, events, result)["val-sets"]
+    assert report.holds is False
+    assert "2 > 1" in report.first
+    # With room for more a second set of the same state is still one too many.
+    more = TwoSampleParameters(**vars(p) | {"M": 5})
+    report = replayed(made, more, TAMPERED["val-sets"](events), result)["val-sets"]
+    assert report.holds is False
+    assert "again" in report.first
+
+
+def test_an_iteration_that_is_rejected_must_teach() -> None:
+    made, p, events, result = record()
+    rejected = step("iterated", accepted=False)(events)
+    assert replayed(made, p, rejected, result)["progress"].holds is False
+    made, p, events, result = recorded(unlearned())
+    assert replayed(made, p, events, result)["progress"].holds is True
+
+
+def law(shift=0, others=0, rewards=(HALF,)):
+    """Data at (0,): the law itself; else x more often, or x with action 0.
+
+    Shares are in parts of 10³⁰; ``rewards`` are those of x with action 0.
+    """
+    quarter, n = 10**30 // 4, len(rewards)
+    first = n * [(quarter + shift + others) // n]
+    weights = [*first, quarter + shift - others, quarter - shift, quarter - shift]
+    return EmpiricalMeasure(
+        [*[0] * n, 0, 1, 1],
+        actions=[*[0] * n, 1, 0, 1],
+        rewards=[*rewards, 0, 0, HALF],
+        weights=weights,
+    )
+
+
+def parts(accuracy):
+    return int(accuracy * 10**30)
+
+
+def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
+    made, p, events, _ = record()
+    blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
+    given_ = made.environment, made.values, made.policies, p
+    monitors = TwoSampleMonitors(*given_, test_class=blind)
+    for kind, what in visit(LOW, data=law(shift=parts(p.tau) * 6 // 10))(events):
+        getattr(monitors, kind)(what)
+    event = monitors.reports(record()[3])["event"]
+    assert event.holds is False
+    assert event.first.startswith("means")
+
+
+@pytest.mark.parametrize(
+    ("distances", "holds"), [((1.0, 0.0), True), ((0.0, 1.0), False)]
+)
+def test_g_must_find_alike_what_the_test_found_alike(distances, holds) -> None:
+    """Data from (1,) once more: like those from (1,), or taken for like (0,)."""
+    made, p, events, result = record()
+    blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
+    given_ = made.environment, made.values, made.policies, p
+    monitors = TwoSampleMonitors(*given_, test_class=blind)
+    again = {"recursive": True, "new": False, "learned": False}
+    for kind, what in another(HIGH, distances=distances, **again)(events):
+        getattr(monitors, kind)(what)
+    assert monitors.reports(result)["test-class"].holds is holds
+
+
+@pytest.mark.parametrize("bound", ["tau", "tau_V", "tau_L"])
+def test_each_deviation_bound_is_checked_with_its_own_accuracy(bound) -> None:
+    made, p, events, result = record()
+
+    def event(data):
+        tampered = visit(LOW, data=data)(events)
+        return replayed(made, p, tampered, result)["event"]
+
+    assert event(law()).holds is True
+    if bound == "tau":
+        # x and y differ by 2·shift each way: the mean of 1{x} by that much.
+        found = event(law(shift=parts(p.tau) * 6 // 10))
+        assert found.first.startswith("means")
+    elif bound == "tau_V":
+        # A policy gains `others` (K · 1/2) with action 0; losses, K g², far below τ_L.
+        assert event(law(others=parts(p.tau_V) * 9 // 10)).holds is True
+        found = event(law(others=parts(p.tau_V) * 11 // 10))
+        assert found.first.startswith("policy values")
+    else:
+        # The mean reward is right, its square is not: 1/8 more, of a loss.
+        found = event(law(rewards=(Fraction(0), Fraction(1))))
+        assert found.first.startswith("squared losses")
+    assert found.holds is False
+
+
+def test_what_the_result_says_is_checked() -> None:
+    made, p, events, result = record()
+
+    def failing(**changed):
+        reports = replayed(made, p, events, replace(result, **changed))
+        return [name for name, r in reports.items() if r.holds is False]
+
+    assert failing() == []
+    assert failing(unhonoured=1) == ["oracles"]
+    assert failing(learned=(1, p.T_max + 1)) == ["learned-sets"]
+    assert failing(learned=(1, p.T_max)) == []
+    assert failing(trajectories=p.trajectory_bound + 1) == ["trajectories"]
+    assert failing(trajectories=p.trajectory_bound) == []
+    for kind, most in p.call_bounds.items():
+        assert failing(calls={kind: most + 1}) == [f"{kind}-calls"]
+        assert failing(calls={kind: most}) == []
+    assert failing(status="failure") == ["epsilon-optimal"]
+    worse = (constant(0), POLICIES[1])
+    assert failing(policies=worse) == ["epsilon-optimal"]
+
+
+def test_claims_bind_where_they_are_proved() -> None:
+    made, p, _, result = record()
+    free = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 2)
+    always = {"nested", "csc-calls", "ls-calls", "trajectories"}
+    chances = {"evaluation", "progress", "epsilon-optimal"}
+    premises = {"event", "oracles", "complete", "markov"}
+    for parameters, chance in ((p, "probable"), (free, "fact")):
+        reports = replayed(made, parameters, [], result)
+        kinds = {"always": always, chance: chances, "premise": premises}
+        for kind, names in kinds.items():
+            assert {n for n, r in reports.items() if r.scope == kind} == names
+        others = reports.keys() - always - chances - premises
+        assert {reports[name].scope for name in others} == {"event"}
+        assert len(others) == 10
+
+
+def test_a_process_that_is_no_mdp_is_a_broken_premise(monkeypatch) -> None:
+    verdict = SimpleNamespace(holds=False, reason="aliased")
+    place = "olivine.algorithms.two_sample.review.observed_mdp"
+    monkeypatch.setattr(place, lambda environment: verdict)
+    reports = replayed(*record())
+    assert [n for n, r in reports.items() if r.holds is False] == ["markov"]
+    assert reports["markov"].first.startswith("aliased")

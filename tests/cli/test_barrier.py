@@ -1,0 +1,218 @@
+"""The verb barrier."""
+
+import json
+from fractions import Fraction
+from xml.etree import ElementTree
+
+import pytest
+from olivine.cli.barrier import OPTIONS
+from olivine.cli.barrier_record_backup import default_samples
+
+from tests.support.commands import olivine, run_olivine
+
+QUICK = ("--horizon", 2, "--runs", 5)
+
+
+def test_backup():
+    done = olivine("barrier", "backup", *QUICK, "--samples", 7, "--json")
+    assert done.status == 0, done.err
+    assert done.err == ""
+    record = done.record
+    assert record["barrier"] == "backup"
+    assert (record["epsilon"], record["ratio"], record["runs"]) == ("1/4", "2", 5)
+    (chain,) = record["chains"]
+    assert (chain["H"], chain["levels"], chain["sample_limit"]) == (2, 3, "8")
+    assert (chain["optimal_value"], chain["last_excess"]) == ("3/4", "1/8")
+    assert chain["assumptions"] == {
+        "policy-realizability": True,
+        "value-realizability": True,
+        "policy-value-completeness": False,
+        "policy-completeness": True,
+    }
+    (row,) = chain["rows"]
+    assert row["n"] == 7
+    assert row["below_limit"] is True
+    assert row["probability"] == {"lower": 0.5, "upper": 0.5, "exact": True}
+    assert row["trajectories"] == 7 * 2 * 5
+    assert 0 <= row["failures"] <= row["runs"] == 5
+    assert [run["parameters"] for run in chain["valor"]] == ["practical", "theorem"]
+    assert record["contradictions"] == []
+    assert record["figure"] is None
+    assert record["seed"] == 0
+
+
+def test_a_seed_fixes_everything_but_the_time():
+    first, again, other = (
+        olivine("barrier", "backup", *QUICK, "--json", "--seed", seed).record
+        for seed in (3, 3, 4)
+    )
+    for record in (first, again, other):
+        record.pop("seconds")
+    assert first == again
+    assert first != other
+
+
+def test_several_chains_without_ties():
+    done = olivine(
+        *("barrier", "backup", "--horizon", 1, "--horizon", 3, "--runs", 3),
+        *("--ratio", "3/2", "--epsilon", "0.3", "--ties", "for", "--json"),
+    )
+    assert done.status == 0, done.err
+    assert [chain["H"] for chain in done.record["chains"]] == [1, 3]
+    for chain in done.record["chains"]:
+        assert chain["first_excess"] == "2/5"
+        for row in chain["rows"]:
+            assert row["probability"]["lower"] > 0
+
+
+def test_average():
+    done = olivine("barrier", "average", "--contexts", 4, "--json")
+    assert done.status == 0
+    record = done.record
+    assert record["balanced_policies"] == 6
+    assert record["policies"] == 16
+    assert record["optimal_value"] == "1"
+    values = {name: run["value"] for name, run in record["algorithms"].items()}
+    assert values == {"average constraints": "1/2", "olive": "1", "valor": "1"}
+    assert record["algorithms"]["average constraints"]["trajectories"] is None
+
+
+def test_square_loss():
+    arguments = ("barrier", "square-loss", "--runs", 20, "--samples", 100, "--json")
+    record = olivine(*arguments, "--epsilon", "1/4").record
+    losses = {name: g["square_loss"] for name, g in record["functions"].items()}
+    assert losses == {"g_0": "0", "g*": "1/4", "g_bad": "1/4"}
+    assert (record["value"], record["optimal_value"]) == ("0", "1/4")
+    (row,) = record["rows"]
+    assert row["runs"] == 20
+    irrational = olivine(*arguments, "--epsilon", "1/3").record
+    assert irrational["functions"]["g_bad"]["values"] == ["√(1/3)", "√(1/3)"]
+    assert irrational["rows"] == []
+    assert "not the square" in irrational["not_sampled"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["backup", *QUICK], ["samples of each state", "VALOR, theorem", "H = 2"]),
+        (["average", "--contexts", 2], ["π* (truly 1)", "2 contexts"]),
+        (
+            ["square-loss", "--runs", 5, "--samples", 10],
+            ["g_bad, loss 1/16", "square loss at most"],
+        ),
+    ],
+)
+def test_figures_and_tables(tmp_path, arguments, words):
+    figure = tmp_path / "figure.svg"
+    done = olivine("barrier", *arguments, "-o", figure)
+    assert done.status == 0, done.err
+    assert str(figure) in done.out
+    text = " ".join(ElementTree.parse(figure).getroot().itertext())
+    assert [word for word in words if word not in text] == []
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.svg"]
+
+
+def test_formats_of_figures(tmp_path):
+    for suffix, start in ((".png", b"\x89PNG"), (".PDF", b"%PDF")):
+        figure = tmp_path / f"figure{suffix}"
+        done = olivine("barrier", "average", "--contexts", 2, "-o", figure, "--json")
+        assert done.status == 0, done.err
+        assert done.record["figure"] == str(figure)
+        assert figure.read_bytes().startswith(start)
+
+
+def test_the_same_figure_again(tmp_path):
+    files = [tmp_path / name for name in ("one.svg", "two.svg")]
+    for file in files:
+        olivine("barrier", "square-loss", "--runs", 3, "--samples", 9, "-o", file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "NAME: missing; there are backup, average, square-loss"),
+        (["bakup"], "did you mean 'backup'?"),
+        (["squareloss"], "did you mean 'square-loss'?"),
+        (["backup", "--contexts", 4], "--contexts: not an option of barrier backup"),
+        (["average", "--epsilon", "1/4"], "--epsilon: not an option"),
+        (["backup", "--epsilon", "3/4"], "epsilon: 3/4 is not in (0, 1/2]"),
+        (["backup", "--epsilon", "0"], "epsilon: 0 is not in (0, 1/2]"),
+        (["backup", "--epsilon", "0.1"], "no fraction over a power of 2"),
+        (["backup", "--ratio", "3"], "ratio: 3 is not in (1, 2]"),
+        (["backup", "--horizon", 0], "H: 0 is no integer of at least 1"),
+        (["backup", "--horizon", 99], "H: 99 is too large"),
+        (["backup", "--samples", 0], "--samples: 0 is no positive integer"),
+        (["backup", "--runs", -1], "--runs: -1 is no positive integer"),
+        (["backup", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+        (["square-loss", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+        (["backup", "--epsilon", "1/8192"], "1/8192 is not in [1/4096, 1/2]"),
+        (["backup", "--ties", "agianst"], "did you mean 'against'?"),
+        (["average", "--contexts", 5], "m: 5 is no even integer in 2..16"),
+        (["average", "--contexts", 0], "m: 0 is no even integer"),
+        (["square-loss", "--epsilon", "1"], "epsilon: 1 is not in (0, 1)"),
+        (["square-loss", "--samples", 0], "n: 0 is not in 1..10^9"),
+        (["average", "-o", "figure.jpg"], "ends in .svg, .png or .pdf"),
+        (["average", "-o", "nowhere/figure.svg"], "nowhere"),
+    ],
+)
+def test_bad_input_is_refused_with_the_range(arguments, words):
+    done = olivine("barrier", *arguments)
+    assert done.status == 2
+    assert words in done.err
+    assert done.out == ""
+    told = olivine("barrier", *arguments, "--json")
+    assert told.status == 2
+    assert words in told.record["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("small", "no number like 1/4"),
+        ("nan", "no number like 1/4"),
+        ("1/0", "no number like 1/4"),
+        ("1e", "no number like 1/4"),
+        ("1e-999999999", "exponent beyond 100"),
+        ("1" * 101, "more than 100 characters"),
+    ],
+)
+def test_text_that_is_no_number(text, words):
+    for option in ("--epsilon", "--ratio"):
+        done = run_olivine("barrier", "backup", option, text)
+        assert done.status == 2
+        assert words in " ".join(done.err.replace("│", " ").split())
+        assert done.out == ""
+
+
+def test_a_contradiction_is_told(monkeypatch):
+    """Failures that the exact probability all but excludes."""
+    from olivine.algorithms.barriers import backup_probability
+
+    def never(*_):
+        return backup_probability.Probability(0.0, 0.0, Fraction(0))
+
+    monkeypatch.setattr(backup_probability, "failure_probability", never)
+    done = olivine("barrier", "backup", "--horizon", 3, "--samples", 5, "--json")
+    assert done.status == 1
+    assert len(done.record["contradictions"]) == 2  # below 1/4, and failures
+    assert "contradiction" in done.err
+
+
+def test_default_samples_stand_around_the_limit():
+    from olivine.algorithms.barriers import BackupBarrier
+
+    for horizon in (1, 3, 8):
+        barrier = BackupBarrier(horizon, Fraction(1, 4))
+        samples = default_samples(barrier)
+        assert samples == sorted(set(samples))
+        below = [n for n in samples if n < barrier.sample_limit]
+        assert max(below) + 1 >= barrier.sample_limit
+        assert max(samples) == 16 * barrier.sample_limit
+
+
+def test_options_are_those_of_the_command():
+    shown = olivine("barrier", "--help").out
+    for option in {name for names in OPTIONS.values() for name in names}:
+        assert f"--{option}" in shown
+    assert json.dumps(list(OPTIONS)) == '["backup", "average", "square-loss"]'

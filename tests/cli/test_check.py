@@ -1,0 +1,262 @@
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import olivine.reduction.certificate.certificate
+import pytest
+
+from tests.support.commands import CASES, expected, olivine, run_olivine
+
+VARIANTS = ["paper", "normalized", "gap", "all-levels"]
+SMALL = [
+    (folder, row["file"])
+    for folder in ("satlib", "cadical", "dense")
+    for row in expected(folder)
+    if row["three_sat"]["clauses"] <= 100
+]
+UNSATISFIABLE = CASES / "cadical" / "full3.cnf"
+SATISFIABLE = CASES / "cadical" / "sat1.cnf"
+ROUTES = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """Certificate of an unsatisfiable formula."""
+    path = tmp_path / "c.json"
+    done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
+    assert done.status == 0
+    return path
+
+
+@pytest.mark.parametrize(("folder", "name"), SMALL)
+def test_verify_then_check(folder: str, name: str, tmp_path) -> None:
+    file, path = CASES / folder / name, tmp_path / "c.json"
+    variant = VARIANTS[len(name) % 4]
+    options = ["--variant", variant, *ROUTES, "--certificate", path, "--json"]
+    made = olivine("verify", file, *options)
+    assert made.status == 0
+    assert made.record["certificate"]["file"] == str(path)
+    assert made.record["certificate"]["reason"] == ""
+    done = olivine("check", path, file, "--variant", variant, "--json")
+    assert done.status == 0
+    assert done.err == ""
+    record = done.record
+    assert record["valid"] is True
+    assert record["reason"] == ""
+    statement = record["statement"]
+    assert statement["optimum"] == made.record["optimum"]
+    assert statement["satisfiable"] == made.record["satisfiable"]
+    assert statement["penalty"] == made.record["penalty"]
+
+
+def test_output_for_people(certificate, tmp_path) -> None:
+    done = olivine("check", certificate, UNSATISFIABLE)
+    assert done.status == 0
+    assert done.out == (
+        "valid: variant paper, penalty 1/8\n"
+        "satisfiable: no\n"
+        "unsatisfied: 1\n"
+        "optimum: 23/24\n"
+    )
+    capped = tmp_path / "capped.json"
+    file = CASES / "dense" / "random1.cnf"
+    made = olivine("verify", file, *ROUTES, "--certificate", capped)
+    assert f"certificate in {capped}" in made.err
+    assert "unsatisfied: 3 to 5\n" in olivine("check", capped, file).out
+
+
+def test_check_never_imports_the_rest(certificate) -> None:
+    """Not even numpy, so that nothing of ours can help a certificate through."""
+    script = (
+        "import sys; from olivine.cli.main import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit as done: assert done.code == 0\n"
+        "home = 'olivine.reduction'\n"
+        "known = {home, f'{home}.certificate', f'{home}.certificate.checker'}\n"
+        "ours = (home, 'olivine.algorithms', 'olivine.solvers', 'numpy', 'pysat')\n"
+        "found = {m for m in sys.modules if m.startswith(ours)}\n"
+        "assert found == known, found\n"
+    )
+    command = [sys.executable, "-c", script, "check", certificate, UNSATISFIABLE]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def invalid(path: Path, file: Path, reason: str, *options: str) -> None:
+    """Status 1 with the reason, as JSON and for people."""
+    done = olivine("check", path, file, *options, "--json")
+    assert done.status == 1
+    assert done.record["valid"] is False
+    assert done.record["statement"] is None
+    assert reason in done.record["reason"]
+    people = olivine("check", path, file, *options)
+    assert people.status == 1
+    assert people.out == ""
+    assert reason in people.err
+
+
+def test_another_formula(certificate) -> None:
+    invalid(certificate, SATISFIABLE, "formula")
+
+
+def test_another_variant_or_penalty(certificate) -> None:
+    invalid(certificate, UNSATISFIABLE, "variant paper, not gap", "--variant", "gap")
+    invalid(certificate, UNSATISFIABLE, "penalty 1/8, not 1/9", "--penalty", "1/9")
+    done = olivine("check", certificate, UNSATISFIABLE, "--penalty", "0.125")
+    assert done.status == 0
+
+
+def test_truncated_proof(certificate) -> None:
+    proof = Path(f"{certificate}.drat")
+    proof.write_bytes(proof.read_bytes()[:-3])
+    invalid(certificate, UNSATISFIABLE, "proof")
+    proof.write_bytes(b"")
+    invalid(certificate, UNSATISFIABLE, "proof")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('"at_least": 1', '"at_least": 1.0', "1.0 is a floating-point number"),
+        ('"at_least": 1', '"at_least": NaN', "NaN is a floating-point number"),
+        ('"at_least": 1', '"at_least": 1, "at_least": 1', "'at_least' occurs twice"),
+        ('"penalty": "1/8"', '"penalty": "1/' + "9" * 300 + '"', "sha256"),
+        ('"at_most": 1', '"at_most": ' + "9" * 300, "too long"),
+        ('"optimum": "23/24"', '"optimum": "24/24"', "sha256"),
+    ],
+)
+def test_damage(certificate, old: str, new: str, reason: str) -> None:
+    text = certificate.read_text()
+    assert old in text
+    certificate.write_text(text.replace(old, new))
+    invalid(certificate, UNSATISFIABLE, reason)
+
+
+def unreadable(path: Path, file: Path, culprit: Path, reason: str) -> None:
+    """Status 2 with the culprit and the reason, as JSON and for people."""
+    done = olivine("check", path, file, "--json")
+    assert done.status == 2
+    assert set(done.record) == {"file", "error"}
+    assert done.record["file"] == str(culprit)
+    assert done.record["error"].startswith(f"{culprit}: ")
+    assert reason in done.record["error"]
+    people = olivine("check", path, file)
+    assert people.status == 2
+    assert reason in people.err
+
+
+def test_unreadable_inputs(certificate, tmp_path) -> None:
+    none, garbage = tmp_path / "none", CASES / "odd" / "garbage.cnf"
+    for bad, reason in ((none, "No such file"), (tmp_path, "Is a directory")):
+        unreadable(bad, UNSATISFIABLE, bad, reason)
+        unreadable(certificate, bad, bad, reason)
+    unreadable(certificate, garbage, garbage, "")
+    unreadable(UNSATISFIABLE, UNSATISFIABLE, UNSATISFIABLE, "no JSON")
+    proof = Path(f"{certificate}.drat")
+    proof.unlink()
+    unreadable(certificate, UNSATISFIABLE, proof, "No such file")
+    certificate.write_bytes(b"\xff\xfe\xff")
+    unreadable(certificate, UNSATISFIABLE, certificate, "no JSON")
+    certificate.write_text("[" * 100_000)
+    unreadable(certificate, UNSATISFIABLE, certificate, "no JSON")
+
+
+def test_swapped_arguments_get_a_hint(certificate) -> None:
+    unreadable(UNSATISFIABLE, certificate, certificate, "certificate comes first")
+    assert "comes first" not in olivine("check", certificate, "no.cnf").err
+
+
+def test_hard_clauses_are_unreadable(certificate, tmp_path) -> None:
+    path = tmp_path / "f.wcnf"
+    path.write_text("h 1 0\n2 -1 0\n")
+    unreadable(certificate, path, path, "hard")
+
+
+def test_standard_input_and_compression(certificate, tmp_path) -> None:
+    text = UNSATISFIABLE.read_bytes()
+    path = tmp_path / "f.cnf.gz"
+    path.write_bytes(gzip.compress(text))
+    assert olivine("check", certificate, path).status == 0
+    assert run_olivine("check", certificate, "-", stdin=text).status == 0
+    other = tmp_path / "d.json"
+    done = run_olivine("verify", "-", "--certificate", other, "--json", stdin=text)
+    assert done.status == 0
+    assert other.read_bytes() == certificate.read_bytes()
+
+
+def test_weighted_and_headerless(tmp_path) -> None:
+    text = "7 1 0\n5 -1 0\n9 2 -1 0\n"
+    named, plain = tmp_path / "f.wcnf", tmp_path / "f.txt"
+    named.write_text(text)
+    plain.write_text(text)
+    path = tmp_path / "c.json"
+    for variant in VARIANTS:
+        done = olivine("verify", named, "--variant", variant, "--certificate", path)
+        assert done.status == 0
+        assert olivine("check", path, named).status == 0
+        assert olivine("check", path, plain).status == 2
+        assert olivine("check", path, plain, "--input-format", "wcnf").status == 0
+
+
+def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
+    """The routes have all the time they need, the proof has none."""
+    monkeypatch.setattr(olivine.reduction.certificate.certificate, "SECONDS", 0.0005)
+    path = tmp_path / "c.json"
+    options = [*ROUTES, "--certificate", path]
+    done = olivine("verify", UNSATISFIABLE, *options, "--json")
+    assert done.status == 3
+    assert done.record["optimum"] == "23/24"
+    assert done.record["certificate"]["file"] is None
+    assert "time limit" in done.record["certificate"]["reason"]
+    assert not path.exists()
+    people = olivine("verify", UNSATISFIABLE, *options)
+    assert people.status == 3
+    assert "no certificate" in people.err
+
+
+def test_an_unknown_optimum_has_no_certificate(tmp_path) -> None:
+    path = tmp_path / "c.json"
+    options = ["--variant", "gap", "--route", "witness", "--certificate", path]
+    done = olivine("verify", UNSATISFIABLE, *options, "--json")
+    assert done.status == 3
+    assert "not known" in done.record["certificate"]["reason"]
+    assert not path.exists()
+
+
+def test_usage(tmp_path) -> None:
+    path, file = tmp_path / "c.json", tmp_path / "f.cnf"
+    two = olivine("verify", SATISFIABLE, UNSATISFIABLE, "--certificate", path)
+    assert two.status == 2
+    assert "one formula" in two.err
+    file.write_bytes(SATISFIABLE.read_bytes())
+    over = olivine("verify", file, "--certificate", file)
+    assert over.status == 2
+    assert file.read_bytes() == SATISFIABLE.read_bytes()
+    nowhere = tmp_path / "none" / "c.json"
+    done = olivine("verify", file, "--certificate", nowhere, "--json")
+    assert done.status == 2
+    assert "none" in done.record["error"]
+
+
+def test_satisfiable_certificates_need_no_proof(tmp_path) -> None:
+    path = tmp_path / "c.json"
+    done = olivine("verify", SATISFIABLE, "--certificate", path)
+    assert done.status == 0
+    assert json.loads(path.read_text())["proof"] is None
+    assert not Path(f"{path}.drat").exists()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("folder", ["satlib", "cadical", "dense"])
+def test_every_case(folder: str, variant: str, tmp_path) -> None:
+    for row in expected(folder):
+        file, path = CASES / folder / row["file"], tmp_path / f"{row['file']}.json"
+        options = ["--variant", variant, *ROUTES, "--certificate", path]
+        assert olivine("verify", file, *options).status == 0, row["file"]
+        done = olivine("check", path, file, "--variant", variant, "--json")
+        assert done.status == 0
+        assert done.record["statement"]["optimum"] == row["optimum"][variant]
+        assert done.record["seconds"] < 30

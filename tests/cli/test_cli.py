@@ -1,0 +1,230 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import olivine as package
+import pytest
+from olivine.cli.main import plain
+
+from tests.support.commands import CASES, ROOT, olivine, run_olivine
+
+FULL3 = str(CASES / "cadical" / "full3.cnf")
+VERBS = ["claims", "generate", "report", "solve", "verify"]
+
+
+def test_version() -> None:
+    done = olivine("--version")
+    assert done.status == 0
+    assert done.out == f"olivine {package.__version__}\n"
+
+
+def test_help_lists_every_verb() -> None:
+    done = olivine("--help")
+    assert done.status == 0
+    for verb in VERBS:
+        assert verb in done.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself_with_an_example(verb: str) -> None:
+    done = olivine(verb, "--help")
+    assert done.status == 0
+    assert f"olivine {verb} " in done.out
+    assert "--json" in done.out
+
+
+def test_no_verb_shows_the_help() -> None:
+    done = olivine()
+    assert "Usage" in done.out + done.err
+    assert done.status in (0, 2)  # click has changed its mind on this
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["unknown"],
+        ["verify"],
+        ["verify", "a.cnf", "--variant", "other"],
+        ["verify", "a.cnf", "--route", "oracle"],
+        ["verify", "a.cnf", "--formulation", "other"],
+        ["verify", "a.cnf", "--penalty", "two"],
+        ["verify", "a.cnf", "--penalty", "0"],
+        ["verify", "a.cnf", "--penalty", "3/2"],
+        ["verify", "a.cnf", "--variant", "gap", "--penalty", "1/4"],
+        ["verify", "a.cnf", "--variant", "normalized", "--penalty", "1"],
+        ["verify", "a.cnf", "--time-limit", "0"],
+        ["verify", "a.cnf", "--time-limit", "soon"],
+        ["verify", "a.cnf", "--jobs", "0"],
+        ["verify", "a.cnf", "--seed", "-1"],
+        ["verify", "a.cnf", "--max-variables", "0"],
+        ["verify", "a.cnf", "--input-format", "smt"],
+        ["generate", "a.cnf"],
+        ["generate", "a.cnf", "-o", "x", "--format", "pdf"],
+        ["solve", "a.cnf", "--engine", "oracle"],
+        ["claims", "no-such-claim"],
+        ["report", "a.cnf"],
+    ],
+    ids=" ".join,
+)
+def test_usage_errors(arguments: list[str]) -> None:
+    done = olivine(*arguments)
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["verify", "a.cnf", "--variant", "papr"], "paper"),
+        (["verify", "a.cnf", "--variant", "PAPR"], "paper"),
+        (["verify", "a.cnf", "--route", "maxsatt"], "maxsat"),
+        (["solve", "a.cnf", "--engine", "mip"], "milp"),
+        (["generate", "a.cnf", "-o", "x", "--format", "graphm"], "graphml"),
+        (["claims", "theorm-o"], "theorem-o"),
+    ],
+    ids=str,
+)
+def test_unknown_words_suggest_the_nearest(arguments: list[str], near: str) -> None:
+    done = olivine(*arguments)
+    assert done.status == 2
+    said = " ".join(done.err.replace("│", " ").split()).lower()
+    assert f"did you mean '{near}'?" in said
+    assert "value error" not in said
+
+
+def test_usage_errors_in_plain_words() -> None:
+    assert plain("Value error, '' is not one of 'a', 'b'.") == (
+        "'' is not one of 'a', 'b'."
+    )
+    assert plain("anything else") == "anything else"
+
+
+@pytest.mark.parametrize("verb", [["verify"], ["solve"]])
+@pytest.mark.parametrize("json", [True, False])
+def test_a_missing_file(verb, json: bool) -> None:
+    done = olivine(*verb, "no/such.cnf", *["--json"] * json)
+    assert done.status == 2
+    message = "no/such.cnf: No such file or directory"
+    if json:
+        assert done.record == {"file": "no/such.cnf", "error": message}
+        assert done.err == ""
+    else:
+        assert done.out == ""
+        assert done.err == f"olivine: {message}\n"
+
+
+def test_the_command_is_a_module_too() -> None:
+    done = run_olivine("--version")
+    assert done.status == 0
+    assert done.out.startswith("olivine ")
+
+
+def test_help_loads_no_engine() -> None:
+    code = (
+        "import sys, olivine.cli.main; "
+        "heavy = {'numpy', 'pysat', 'pulp', 'highspy', 'networkx', 'matplotlib', "
+        "'scipy'}; print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == b""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGINT, 130, b"olivine: interrupted\n"),
+        (signal.SIGTERM, 143, b""),
+    ],
+)
+def test_a_signal_ends_it_cleanly(
+    tmp_path, jobs: str, number: int, status: int, said: bytes
+) -> None:
+    # Reading waits for the other end of the pipe.
+    pipe = tmp_path / "pipe.cnf"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "olivine", "verify", str(pipe), "--jobs", jobs],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with open(pipe, "wb"):  # returns once the reader has opened it
+        time.sleep(0.1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert out == b""
+    assert err == said
+
+
+def test_sigterm_leaves_nothing_of_a_folder(tmp_path) -> None:
+    code = (
+        "import os, signal, sys; from olivine import cli, family_folder\n"
+        "def write_folder(stage, *_):\n"
+        "    (stage / 'begun').write_text('')\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "family_folder.write_folder = write_folder; cli.main()"
+    )
+    arguments = [
+        "generate",
+        CASES / "cadical" / "full3.cnf",
+        "-o",
+        tmp_path / "a" / "b",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, check=False
+    )
+    assert done.returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["verify", "--help"],
+        ["claims"],
+        ["claims", "--json"],
+        ["verify", FULL3, "--route", "sat"],
+        ["trace", FULL3],
+        ["multi", FULL3],
+        ["check", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_closed_pipe_is_141_everywhere(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "olivine", *arguments],
+            cwd=ROOT,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    line = (
+        f"{sys.executable} -m olivine verify --route sat --json "
+        f"{CASES / 'satlib'} {CASES / 'cadical'} | head -n 1"
+    )
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, cwd=ROOT, check=True
+    )
+    assert done.stderr == b""
+    assert done.stdout.count(b"\n") == 1

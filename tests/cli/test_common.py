@@ -1,0 +1,186 @@
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import product
+
+import pytest
+import typer
+from olivine.cli import common, options
+from olivine.cli.common import ExitStatus, describe, expand, is_formula_name, worst
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_worst_is_the_first_that_occurs_of_1_2_3_0(length: int) -> None:
+    for statuses in product(list(ExitStatus)[:4], repeat=length):
+        expected = next((s for s in (1, 2, 3, 0) if s in statuses), 0)
+        assert worst(statuses) == expected
+
+
+def test_choices_are_those_of_the_library() -> None:
+    from olivine.cli.solve import EngineName
+    from olivine.cli.verify import RouteName
+    from olivine.reduction.family.variants import Variant
+    from olivine.reduction.program.program import FORMULATIONS
+    from olivine.reduction.verify.decision import ENGINES
+    from olivine.reduction.verify.route import ROUTES
+
+    assert [v.value for v in options.VariantName] == [v.value for v in Variant]
+    assert [f.value for f in options.FormulationName] == list(FORMULATIONS)
+    assert [r.value for r in RouteName] == list(ROUTES)
+    assert [e.value for e in EngineName] == list(ENGINES)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("1/8", Fraction(1, 8)), ("0.25", Fraction(1, 4)), ("1e-3", "1/1000")],
+)
+def test_penalties_are_exact(text: str, value: Fraction | int | str) -> None:
+    assert options.parse_penalty(text) == Fraction(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1/0", "0", "-1", "2", "nan", "inf", "1/2/3"]
+)
+def test_bad_penalties_are_usage_errors(text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        options.parse_penalty(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "nan", "inf", "1e999"])
+def test_bad_time_limits_are_usage_errors(text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        options.parse_seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("a.cnf", True),
+        ("a.CNF", True),
+        ("a.dimacs", True),
+        ("a.wcnf", True),
+        ("a.cnf.gz", True),
+        ("a.wcnf.bz2", True),
+        ("a.dimacs.xz", True),
+        (".cnf", True),
+        ("a.txt", False),
+        ("a.cnf.txt", False),
+        ("a.gz", False),
+        ("acnf", False),
+        ("expected.jsonl", False),
+    ],
+)
+def test_names_of_formulas_in_folders(name: str, is_one: bool) -> None:
+    assert is_formula_name(name) is is_one
+
+
+def test_a_folder_means_its_formulas_sorted(tmp_path) -> None:
+    for name in ("b.cnf", "a.cnf", "notes.txt", "sub/c.wcnf.gz", "sub/deep/d.dimacs"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    found = [
+        os.path.relpath(file, tmp_path)
+        for file, error in expand([str(tmp_path)])
+        if error is None
+    ]
+    assert found == ["a.cnf", "b.cnf", "sub/c.wcnf.gz", "sub/deep/d.dimacs"]
+
+
+def test_a_file_named_is_taken_whatever_its_name(tmp_path) -> None:
+    named = tmp_path / "formula.txt"
+    assert list(expand([str(named), "-"])) == [(str(named), None), ("-", None)]
+
+
+def test_a_folder_without_formulas_is_an_error(tmp_path) -> None:
+    ((file, error),) = expand([str(tmp_path)])
+    assert file == str(tmp_path)
+    assert error is not None
+    assert "no .cnf" in error
+
+
+def test_errors_of_the_system_name_the_file(tmp_path) -> None:
+    missing = tmp_path / "missing"
+    with pytest.raises(OSError) as caught:
+        missing.open()
+    assert describe(caught.value) == f"{missing}: No such file or directory"
+
+
+def test_every_error_is_one_line() -> None:
+    assert describe(ValueError("a\n b")) == "a b"
+    assert describe(ValueError()) == "ValueError"
+
+
+def test_json_is_one_ascii_line_whatever_the_name(capsys) -> None:
+    common.print_json({"file": "ä\udcff\n", "value": None})
+    line = capsys.readouterr().out
+    assert line.isascii()
+    assert line.count("\n") == 1
+    assert json.loads(line) == {"file": "ä\udcff\n", "value": None}
+
+
+def _status_of(raised: BaseException) -> int:
+    @common.verb
+    def run() -> int:
+        raise raised
+
+    with pytest.raises(typer.Exit) as caught:
+        run()
+    return caught.value.exit_code
+
+
+def test_exceptions_become_statuses(capsys) -> None:
+    assert _status_of(KeyboardInterrupt()) == 130
+    assert capsys.readouterr().err == "olivine: interrupted\n"
+    assert _status_of(MemoryError()) == 3
+    assert capsys.readouterr().err == "olivine: out of memory\n"
+    assert _status_of(ValueError("odd")) == 1
+    said = capsys.readouterr().err
+    assert "internal error: ValueError: odd" in said
+    assert "report" in said
+
+
+# The next three need real file descriptors.
+
+
+def _run(code: str, **options) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, check=False, **options
+    )
+
+
+_PRINTS_A_LOT = """
+import typer
+from olivine.cli.common import print_json, verb
+app = typer.Typer()
+@app.command()
+@verb
+def run() -> int:
+    for _ in range(20000):
+        print_json({"file": "x" * 100})
+    return 0
+app()
+"""
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PRINTS_A_LOT], stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+    os.read(reader, 10)
+    os.close(reader)
+    _, said = process.communicate()
+    assert said == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_an_error() -> None:
+    with open("/dev/full", "wb") as full:
+        done = _run(_PRINTS_A_LOT, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == b"olivine: No space left on device\n"

@@ -1,0 +1,116 @@
+"""The verbs contrast and multi."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from olivine.cli.figures.contrast import title
+from olivine.reduction.contrast.contrast import SERIES, Plan
+
+from tests.support.commands import CASES, olivine, run_olivine
+
+QUICK = ["--instances", 1, "--time-limit", 1]
+
+
+def test_it_writes_a_folder(tmp_path):
+    folder = tmp_path / "out"
+    done = olivine("contrast", "--max-n", 5, *QUICK, "-o", folder, "--json")
+    assert done.status == 0, done.err
+    assert done.err == ""
+    record = done.record
+    written = {file.name for file in folder.iterdir()}
+    assert written == {
+        "contrast.json",
+        "contrast.md",
+        "contrast.png",
+        "contrast.svg",
+    }
+    data = json.loads((folder / "contrast.json").read_text())
+    assert record == {"directory": str(folder)} | data
+    assert data["plan"] == vars(Plan(5, 1, 1.0)) | {"sizes": [3, 4, 5]}
+    assert data["plan"]["seed"] == 0
+    series = {m["series"] for m in data["measurements"]}
+    assert series == set(SERIES) == set(data["fits"])
+    for m in data["measurements"]:
+        assert m["m"] == round(4.26 * m["n"])
+        assert not m["censored"] or m["seconds"] >= 0.9
+    slope = data["fits"]["csc"]["work"]["slope"]
+    assert 1 < slope < 3
+    assert (folder / "contrast.png").read_bytes().startswith(b"\x89PNG")
+    svg = ElementTree.parse(folder / "contrast.svg")
+    text = " ".join(svg.getroot().itertext())
+    for label in ("branch-and-bound nodes", "wall time [s]", "CSC", "time limit 1 s"):
+        assert label in text
+    table = (folder / "contrast.md").read_text()
+    assert "| 5 | " in table
+    assert "`olivine contrast --max-n 5" in table
+
+
+def test_tables_for_people_and_bad_folders(tmp_path):
+    arguments = ["contrast", "--max-n", 3, *QUICK, "-o", tmp_path / "new"]
+    done = olivine(*arguments)
+    assert done.status == 0
+    assert "growth" in done.out
+    assert "operations" in done.out
+    again = olivine(*arguments)
+    assert again.status == 2
+    assert "not empty" in again.err
+    told = olivine(*arguments, "--json")
+    assert told.status == 2
+    assert "not empty" in told.record["error"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ["--max-n", 2],
+        ["--max-n", 10**6],
+        ["--instances", 0],
+        ["--time-limit", 0],
+        ["--variant", "none"],
+    ],
+)
+def test_bad_usage(tmp_path, bad):
+    done = olivine("contrast", *bad, "-o", tmp_path / "out")
+    assert done.status == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_multi_decides_files():
+    yes, no = CASES / "satlib" / "uf20-01.cnf", CASES / "cadical" / "full3.cnf"
+    done = olivine("multi", yes, no, "--json")
+    assert done.status == 0
+    first, second = done.records
+    assert (first["satisfiable"], second["satisfiable"]) == (True, False)
+    for record in done.records:
+        assert record["agree"] is True
+        assert record["mixture"]["status"] == "feasible"
+        assert record["routes"]["deterministic"]["seconds"] > 0
+    assert second["routes"]["brute"] == second["routes"]["brute"] | {
+        "status": "infeasible",
+        "policies": 8,
+    }
+    assert first["data_sets"] == 91
+    shown = olivine("multi", no)
+    assert "unsatisfiable" in shown.out
+    assert "mixture" in shown.out
+
+
+def test_multi_names_bad_input():
+    garbage = CASES / "odd" / "garbage.cnf"
+    good = CASES / "cadical" / "full1.cnf"
+    done = olivine("multi", garbage, good, "--json")
+    assert done.status == 2
+    bad, fine = done.records
+    assert "garbage.cnf" in bad["error"]
+    assert fine["satisfiable"] is False
+    hard = b"h 1 0\n1 -1 0\n"
+    refused = run_olivine("multi", "--input-format", "wcnf", "-", stdin=hard)
+    assert refused.status == 2
+    assert "hard" in refused.err
+
+
+def test_the_figure_counts_its_formulas() -> None:
+    one, many = (title(Plan(3, k, 1.0, 0, "paper")) for k in (1, 2))
+    assert "1 formula a size" in one
+    assert "2 formulas a size" in many

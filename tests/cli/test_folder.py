@@ -1,0 +1,108 @@
+import errno
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.cli.folder import pretty_json, staged
+
+STALE = frozenset({"a", "b", "last"})
+
+
+def write(directory: Path, names, *, force=False, fail=None) -> None:
+    with staged(directory, force=force, stale=STALE, last="last") as stage:
+        for name in names:
+            (stage / name).write_text("new")
+        if fail is not None:
+            raise fail
+
+
+def contents(directory: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in directory.iterdir()}
+
+
+def test_a_new_folder_appears_whole(tmp_path) -> None:
+    write(tmp_path / "x" / "y", ["a", "last"])
+    assert contents(tmp_path / "x" / "y") == {"a": "new", "last": "new"}
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert [p.name for p in (tmp_path / "x").iterdir()] == ["y"]
+
+
+def test_a_new_folder_has_the_usual_permissions(tmp_path) -> None:
+    (tmp_path / "usual").mkdir()
+    write(tmp_path / "new", ["a"])
+    usual, new = ((tmp_path / name).stat().st_mode for name in ("usual", "new"))
+    assert usual == new
+
+
+def test_an_empty_folder_is_filled(tmp_path) -> None:
+    write(tmp_path, ["a", "last"])
+    assert contents(tmp_path) == {"a": "new", "last": "new"}
+
+
+def test_a_folder_with_files_is_refused(tmp_path) -> None:
+    (tmp_path / "mine").write_text("old")
+    with pytest.raises(FileExistsError, match="--force"):
+        write(tmp_path, ["a"])
+    assert contents(tmp_path) == {"mine": "old"}
+
+
+def test_force_keeps_foreign_files_and_drops_stale_ones(tmp_path) -> None:
+    for name in ("mine", "a", "b"):
+        (tmp_path / name).write_text("old")
+    write(tmp_path, ["a", "last"], force=True)
+    assert contents(tmp_path) == {"mine": "old", "a": "new", "last": "new"}
+
+
+def test_a_file_in_the_way_is_refused(tmp_path) -> None:
+    (tmp_path / "file").write_text("old")
+    for force in (False, True):
+        with pytest.raises(NotADirectoryError):
+            write(tmp_path / "file", ["a"], force=force)
+    assert contents(tmp_path) == {"file": "old"}
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("fail", [FULL, KeyboardInterrupt()])
+@pytest.mark.parametrize("place", ["new", "deep/new", "empty", "forced"])
+def test_nothing_is_left_of_a_failure(tmp_path, place: str, fail) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "forced").mkdir()
+    (tmp_path / "forced" / "a").write_text("old")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(type(fail)):
+        write(tmp_path / place, ["a", "last"], force=place == "forced", fail=fail)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert contents(tmp_path / "forced") == {"a": "old"}
+
+
+def test_a_failed_move_into_an_empty_folder_is_undone(tmp_path, monkeypatch) -> None:
+    import os
+
+    real = os.replace
+
+    def replace(source, target):
+        if Path(target).name == "last":
+            raise FULL
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(OSError, match="No space"):
+        write(tmp_path, ["a", "z", "last"])
+    assert list(tmp_path.iterdir()) == []
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+@settings(max_examples=50)
+def test_pretty_json_is_json(value) -> None:
+    assert json.loads("".join(pretty_json(value))) == value

@@ -1,0 +1,312 @@
+import errno
+import json
+import os
+import stat
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from olivine.reduction.export.graphml import read_graphml
+from olivine.reduction.export.node_link import read_node_link
+from olivine.reduction.family.graph import mdp_from_graph
+from olivine.reduction.formula.dimacs import read_dimacs
+
+from tests.support.commands import CASES, olivine, run_olivine
+from tests.support.model_files import read_drn, read_prism
+
+FULL2 = CASES / "cadical" / "full2.cnf"
+FULL3 = CASES / "cadical" / "full3.cnf"
+WIDE = CASES / "odd" / "width-four.cnf"
+ALL = {
+    "family.json",
+    "graph.dot",
+    "graph.graphml",
+    "graph.json",
+    "member.drn",
+    "member.prism",
+    "program.lp",
+    "program.mps",
+    "three_sat.cnf",
+}
+VARIANTS = ["paper", "normalized", "gap", "all-levels"]
+
+
+def names(directory: Path) -> set[str]:
+    return {file.name for file in directory.iterdir()}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_everything_is_written_and_read_back(tmp_path, variant: str) -> None:
+    out = tmp_path / "out"
+    done = olivine("generate", FULL2, "-o", out, "--variant", variant, "--json")
+    assert done.status == 0
+    assert done.err == ""
+    record = done.record
+    assert names(out) == ALL == set(record["files"])
+    for name, size in record["files"].items():
+        assert (out / name).stat().st_size == size
+    optimum = "11/12" if variant == "paper" else "15/16"
+    assert set(record["read_back"]) == {"program.lp", "program.mps"}
+    for check in record["read_back"].values():
+        assert check == f"solved by HiGHS: optimum {optimum}"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("file", [FULL2, WIDE, CASES / "odd" / "nothing.cnf"])
+def test_the_description_is_right(tmp_path, variant: str, file: Path) -> None:
+    out = tmp_path / "out"
+    assert olivine("generate", file, "-o", out, "--variant", variant).status == 0
+    description = json.loads((out / "family.json").read_text())
+    graph = read_node_link(out / "graph.json")
+    sizes = description["sizes"]
+    assert sizes["declared"] == sizes["measured"]
+    states = [v for v, kind in graph.nodes(data="kind") if kind == "state"]
+    assert states == description["states"]
+    assert len(states) == sizes["declared"]["states"]
+    assert graph.graph["variant"] == description["variant"] == variant
+    assert str(graph.graph["penalty"]) == description["penalty"]
+    assert set(description["files"]) == ALL
+    formula = read_dimacs(str(out / "three_sat.cnf")).formula
+    assert formula.n_variables == description["three_sat"]["variables"]
+    assert formula.n_clauses == description["three_sat"]["clauses"]
+    assert len(description["three_sat"]["source"]) == formula.n_clauses
+    lp_text = (out / "program.lp").read_text()
+    for short, meaning in description["program"]["names"].items():
+        assert meaning
+        assert short in lp_text
+
+
+def test_both_graph_files_hold_the_same_graph(tmp_path) -> None:
+    out = tmp_path / "out"
+    olivine("generate", WIDE, "-o", out)
+    one, other = read_node_link(out / "graph.json"), read_graphml(out / "graph.graphml")
+    assert dict(one.nodes(data=True)) == dict(other.nodes(data=True))
+    assert set(one.edges) == set(other.edges)
+
+
+def rewards(directory: Path) -> dict[str, Fraction]:
+    graph = read_node_link(directory / "graph.json")
+    return {
+        state: graph.nodes[f"{state} [go]"]["reward"]
+        for state, kind in graph.nodes(data="kind")
+        if kind == "state" and state.startswith("x")
+    }
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_model_checkers_get_the_member_of_the_graph(tmp_path, variant: str) -> None:
+    out = tmp_path / "out"
+    done = olivine(
+        "generate", WIDE, "-o", out, "--variant", variant, "--member", "0110"
+    )
+    assert done.status == 0
+    mdp = mdp_from_graph(read_node_link(out / "graph.json"))
+    expected = mdp.optimal_values().value(mdp.start)
+    assert read_drn((out / "member.drn").read_text()).optimal_value() == expected
+    assert read_prism((out / "member.prism").read_text()).optimal_value() == expected
+    edges = (out / "graph.dot").read_text().count(" -> ")
+    assert edges == mdp.n_actions + mdp.n_transitions
+
+
+def test_members(tmp_path) -> None:
+    # Five variables: four of the input and a fresh one.
+    for k, (member, bits) in enumerate(
+        [(None, "00000"), ("01101", "01101"), ("0110", "0110?")]
+    ):
+        out = tmp_path / str(k)
+        arguments = [] if member is None else ["--member", member]
+        done = olivine("generate", WIDE, "-o", out, "--format", "json", *arguments)
+        assert done.status == 0
+        paid = rewards(out)
+        for i, bit in enumerate(bits, start=1):
+            if bit != "?":
+                assert paid[f"x{i}^{bit}"] == 1
+                assert paid[f"x{i}^{1 - int(bit)}"] == 0
+        said = json.loads((out / "family.json").read_text())["member"]
+        assert said.startswith(bits.rstrip("?"))
+        assert len(said) == 5
+
+
+@pytest.mark.parametrize("member", ["", "01", "011010", "01a0", "2222"])
+def test_bad_members(tmp_path, member: str) -> None:
+    done = olivine("generate", WIDE, "-o", tmp_path / "out", "--member", member)
+    assert done.status == 2
+    assert "--member" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("formats", "files"),
+    [
+        (["lp"], {"program.lp"}),
+        (["mps", "json"], {"program.mps", "graph.json"}),
+        (["graphml"], {"graph.graphml"}),
+        (["dot"], {"graph.dot"}),
+        (["drn", "prism"], {"member.drn", "member.prism"}),
+    ],
+)
+def test_formats(tmp_path, formats, files) -> None:
+    out = tmp_path / "out"
+    options = [word for name in formats for word in ("--format", name)]
+    assert olivine("generate", FULL3, "-o", out, *options).status == 0
+    assert names(out) == files | {"family.json", "three_sat.cnf"}
+
+
+@pytest.mark.parametrize("formulation", ["faithful", "strengthened", "projected"])
+def test_formulations(tmp_path, formulation: str) -> None:
+    out = tmp_path / "out"
+    done = olivine("generate", FULL3, "-o", out, "--formulation", formulation, "--json")
+    assert done.status == 0
+    assert done.record["formulation"] == formulation
+    assert set(done.record["read_back"].values()) == {"solved by HiGHS: optimum 23/24"}
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path) -> None:
+    for name in ("a", "b"):
+        assert olivine("generate", WIDE, "-o", tmp_path / name).status == 0
+    for name in ALL:
+        one, other = ((tmp_path / d / name).read_bytes() for d in ("a", "b"))
+        assert one == other, name
+
+
+def test_the_plain_output_says_what_was_written(tmp_path) -> None:
+    done = olivine("generate", FULL3, "-o", tmp_path / "out")
+    for name in ALL:
+        assert name in done.out
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_a_folder_with_files_needs_force(tmp_path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    done = olivine("generate", FULL3, "-o", tmp_path, "--json")
+    assert done.status == 2
+    assert "not empty" in done.record["error"]
+    assert names(tmp_path) == {"mine"}
+    assert olivine("generate", FULL3, "-o", tmp_path, "--force").status == 0
+    assert names(tmp_path) == ALL | {"mine"}
+    # Fewer files now: those of the first run must not stay to contradict.
+    assert (
+        olivine("generate", WIDE, "-o", tmp_path, "--force", "--format", "lp").status
+        == 0
+    )
+    assert names(tmp_path) == {"mine", "family.json", "program.lp", "three_sat.cnf"}
+
+
+def test_an_empty_folder_will_do(tmp_path) -> None:
+    assert olivine("generate", FULL3, "-o", tmp_path).status == 0
+    assert names(tmp_path) == ALL
+
+
+def test_a_file_in_the_way(tmp_path) -> None:
+    (tmp_path / "out").write_text("mine")
+    done = olivine("generate", FULL3, "-o", tmp_path / "out", "--force")
+    assert done.status == 2
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder(tmp_path) -> None:
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        done = olivine("generate", FULL3, "-o", tmp_path / "out")
+        assert done.status == 2
+        assert "Permission denied" in done.err
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/1"), reason="needs /proc")
+def test_a_place_where_nothing_can_be_made() -> None:
+    done = olivine("generate", FULL3, "-o", "/proc/olivine")
+    assert done.status == 2
+    assert done.err.startswith("olivine: ")
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("before", ["graph", "program", "description"])
+@pytest.mark.parametrize("place", ["new", "empty"])
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> None:
+    import olivine.cli.family_folder as family_folder
+
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fail(*arguments, **options):
+        raise full
+
+    step = {
+        "graph": "_write_graphs",
+        "program": "_write_program",
+        "description": "pretty_json",
+    }
+    monkeypatch.setattr(family_folder, step[before], fail)
+    (tmp_path / "empty").mkdir()
+    done = olivine("generate", FULL3, "-o", tmp_path / place, "--json")
+    assert done.status == 2
+    assert "No space left on device" in done.record["error"]
+    assert [p.name for p in tmp_path.rglob("*")] == ["empty"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
+@pytest.mark.parametrize("place", ["new", "empty"])
+def test_a_write_that_fails_midway_leaves_nothing(tmp_path, place: str) -> None:
+    import resource
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    (tmp_path / "empty").mkdir()
+    out = tmp_path / place
+    done = run_olivine("generate", FULL3, "-o", out, preexec_fn=small_files)
+    assert done.status == 2
+    assert "File too large" in done.err
+    assert "Traceback" not in done.err
+    assert [p.name for p in tmp_path.rglob("*")] == ["empty"]
+
+
+def test_a_graph_too_large_is_refused_before_anything_is_written(
+    tmp_path, monkeypatch
+) -> None:
+    import olivine.cli.family_folder as family_folder
+
+    monkeypatch.setattr(family_folder, "DEFAULT_MEMORY_LIMIT", 1000)
+    done = olivine("generate", FULL3, "-o", tmp_path / "out", "--json")
+    assert done.status == 2
+    assert "GiB" in done.record["error"]
+    assert "--format" in done.record["error"]
+    assert not (tmp_path / "out").exists()
+    only = ["--format", "lp", "--format", "mps"]
+    assert olivine("generate", FULL3, "-o", tmp_path / "out", *only).status == 0
+
+
+def test_a_program_file_with_another_optimum_is_a_contradiction(
+    tmp_path, monkeypatch
+) -> None:
+    import olivine.cli.family_folder as family_folder
+
+    real = family_folder.write_lp
+
+    def wrong(model, path):
+        model.set_objective(
+            list(model.objective),
+            [c / 2 for c in model.objective.values()],
+            maximise=model.maximise,
+        )
+        return real(model, path)
+
+    monkeypatch.setattr(family_folder, "write_lp", wrong)
+    done = olivine("generate", FULL3, "-o", tmp_path / "out", "--format", "lp")
+    assert done.status == 1
+    assert "internal error" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_standard_input(tmp_path) -> None:
+    out = tmp_path / "out"
+    done = olivine("generate", "-", "-o", out, "--json", stdin=FULL3.read_bytes())
+    assert done.status == 0
+    assert done.record["file"] == "-"
+    assert names(out) == ALL

@@ -1,0 +1,163 @@
+"""olivine learn all: its records, its table, its figure, its refusals."""
+
+from fractions import Fraction
+
+import pytest
+from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.result import LearningResult
+from olivine.cli.comparison import Plan, run_cell
+from olivine.cli.learn_run import prepare
+
+from tests.support.commands import olivine
+
+KEYS = {
+    "algorithm", "env", "params", "classes", "epsilon", "seeds", "runs", "successes",
+    "failures", "timeouts", "contradictions", "trajectories", "calls", "suboptimality",
+    "worst", "seconds", "enumerated", "refused", "left",
+}  # fmt: skip
+
+
+def entry(name, run):
+    return registry.Algorithm(name, "made for a test", run)
+
+
+def result(name, task, status="success"):
+    best = [lambda x: 0 * x] * task.environment.horizon
+    task.environment.run(best, 7, task.rng)
+    return LearningResult(
+        name, task.environment.name, status, tuple(best), Fraction(1), 7, {"csc": 2}
+    )
+
+
+def refuses(task):
+    raise ValueError("epsilon: not\n today")
+
+
+def hangs(task):
+    while True:
+        pass
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Algorithms that succeed, fail, refuse and hang."""
+    entries = [
+        entry("wins", lambda task: result("wins", task)),
+        entry("fails", lambda task: result("fails", task, "failure")),
+        entry("refuses", refuses),
+        entry("hangs", hangs),
+    ]
+    monkeypatch.setattr(registry, "_ALGORITHMS", {e.name: e for e in entries})
+    monkeypatch.setattr(registry, "MODULES", [])
+
+
+def test_a_record_for_each_algorithm(made):
+    done = olivine(
+        "learn", "all", "--env", "tabular", "--seeds", "4", "--epsilon", "0.9",
+        "--time-limit", "0.5", "--json",
+    )  # fmt: skip
+    assert done.status == 3  # runs are missing
+    by_name = {record["algorithm"]: record for record in done.records}
+    assert list(by_name) == ["wins", "fails", "refuses", "hangs"]
+    assert all(set(record) == KEYS for record in done.records)
+    wins, fails = by_name["wins"], by_name["fails"]
+    assert (wins["runs"], wins["successes"], wins["failures"]) == (4, 4, 0)
+    assert wins["trajectories"] == 7
+    assert wins["calls"] == {"csc": 2.0, "lp": 0.0, "ls": 0.0, "multi": 0.0}
+    assert 0 <= wins["suboptimality"] <= wins["worst"] <= 1
+    assert (fails["runs"], fails["successes"], fails["failures"]) == (4, 0, 4)
+    assert by_name["refuses"]["refused"] == "epsilon: not today"
+    assert by_name["refuses"]["runs"] == 0
+    assert by_name["hangs"]["timeouts"] == 3
+    assert "did not end" in by_name["hangs"]["left"]
+
+
+def test_success_asks_for_epsilon(made):
+    """The same runs, counted at another ε."""
+    loose, tight = (Plan(("tabular",), None, eps, seeds=6) for eps in (0.99, 1e-9))
+    (cell,) = [c for c in loose.cells() if c.algorithm == "wins"]
+    first, status = run_cell(cell, loose)
+    again, _ = run_cell(cell, tight)
+    assert status == 0
+    assert first["successes"] == 6
+    assert again["successes"] < 6
+    assert first["worst"] == again["worst"] > 1e-9
+
+
+def test_table_and_figure(made, tmp_path):
+    figure = tmp_path / "all.svg"
+    done = olivine(
+        "learn", "all", "--env", "tabular,lock", "--seeds", "1", "--time-limit", "0.3",
+        "-o", str(figure),
+    )  # fmt: skip
+    assert done.status == 3
+    assert "refuses: epsilon: not today" in done.out
+    assert "1 of 1" in done.out
+    assert "no run ended" in done.out
+    assert "hangs: runs stopped at the time limit: 1" in done.out
+    text = figure.read_text()
+    assert "wins" in text
+    assert "no run ended in time" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("all", "--env", "lokc"), "did you mean 'lock'"),
+        (("all", "--set", "M=3"), "for one algorithm"),
+        (("all", "--epsilon", "2"), "(0, 1)"),
+        (("all", "--params", "theorems"), "did you mean 'theorem'"),
+        (("all", "-o", "figure.txt"), ".svg"),
+        (("all", "-o", "absent/figure.svg"), "No such file"),
+        (("wins", "--env", "tabular", "--seeds", "3"), "only for olivine learn all"),
+    ],
+)
+def test_refusals(made, arguments, words):
+    done = olivine("learn", *arguments)
+    assert done.status == 2
+    assert words in done.err
+    assert done.out == ""
+
+
+def test_several_at_a_time():
+    """Workers import the real algorithms."""
+    done = olivine(
+        "learn", "all", "--env", "tabular", "--seeds", "1", "--jobs", "2", "--json"
+    )
+    assert done.status in (0, 3)
+    names = [record["algorithm"] for record in done.records]
+    assert names == [entry.name for entry in registry.algorithms()]
+    for record in done.records:
+        assert record["contradictions"] == []
+    valor = done.records[names.index("valor")]
+    assert valor["runs"] == 1
+
+
+SMALL = {
+    "lock": ["horizon=3"],
+    "lock-gaussian": ["horizon=3"],
+    "diabolical-lock": ["horizon=3", "actions=3"],
+}
+
+
+@pytest.mark.parametrize("env", SMALL)
+@pytest.mark.parametrize("name", [entry.name for entry in registry.algorithms()])
+def test_every_algorithm_takes_feature_observations(name, env):
+    kind = registry.get(name).default_classes
+    kind = "finite" if kind == "tabular" else kind
+    run = prepare(name, env, "practical", kind, 0.3, 0.1, SMALL[env])
+    record, found = run.with_seed(1)
+    assert found.contradictions == []
+    assert record["trajectories"] > 0
+    # V* is 1/2 or 1: to be within ε is more than to try at random.
+    assert record["status"] == "success"
+    assert Fraction(record["suboptimality"]) < Fraction(3, 10)
+
+
+def test_no_run_begins_when_a_pair_has_had_its_time(made):
+    plan = Plan(("tabular",), None, 0.9, seeds=50, cell_limit=1e-9)
+    (cell,) = [c for c in plan.cells() if c.algorithm == "wins"]
+    record, status = run_cell(cell, plan)
+    assert (record["runs"], record["timeouts"]) == (0, 0)
+    assert "are over" in record["left"]
+    assert status == 3

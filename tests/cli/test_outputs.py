@@ -1,0 +1,149 @@
+"""Where output may go; devices are played by pipes."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import CASES, ROOT, olivine
+
+UNSATISFIABLE = CASES / "cadical" / "full3.cnf"
+SATISFIABLE = CASES / "cadical" / "sat1.cnf"
+ROUTES = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
+
+
+@pytest.fixture
+def formula(tmp_path) -> Path:
+    return Path(shutil.copy(UNSATISFIABLE, tmp_path / "in.cnf"))
+
+
+@pytest.mark.parametrize("kind", ["same", "symbolic", "hard", "via"])
+@pytest.mark.parametrize("verb", ["report", "certificate", "proof"])
+def test_the_input_is_never_replaced(formula, tmp_path, verb: str, kind: str) -> None:
+    before = formula.read_bytes()
+    out = formula if kind == "same" else tmp_path / "out.drat"
+    if kind == "symbolic":
+        out.symlink_to(formula)
+    elif kind == "hard":
+        out.hardlink_to(formula)
+    elif kind == "via":
+        (tmp_path / "folder").mkdir()
+        out = tmp_path / "folder" / ".." / "in.cnf"
+    if verb == "report":
+        done = olivine("report", formula, "-o", out, "--json")
+    else:
+        if verb == "proof":
+            if out.suffix != ".drat":
+                out = Path(shutil.move(formula, tmp_path / "c.drat"))
+                formula = out
+            out = out.with_suffix("")
+        done = olivine("verify", formula, *ROUTES, "--certificate", out, "--json")
+    assert done.status == 2
+    assert "is the input itself" in done.record["error"]
+    assert formula.read_bytes() == before
+
+
+def test_redirected_input_is_never_replaced(formula) -> None:
+    before = formula.read_bytes()
+    with open(formula, "rb") as source:
+        done = subprocess.run(
+            [sys.executable, "-m", "olivine", "report", "-", "-o", str(formula)],
+            stdin=source,
+            capture_output=True,
+            check=False,
+            cwd=ROOT,
+        )
+    assert done.returncode == 2
+    assert formula.read_bytes() == before
+
+
+def test_generate_never_replaces_its_input(tmp_path) -> None:
+    out = tmp_path / "out"
+    assert olivine("generate", UNSATISFIABLE, "-o", out, "--format", "dot").status == 0
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    done = olivine("generate", out / "three_sat.cnf", "-o", out, "--force")
+    assert done.status == 2
+    assert "is the input itself" in done.err
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to pipe", "folder", "circle"])
+@pytest.mark.parametrize("which", ["report", "certificate", "proof"])
+def test_only_regular_files_are_replaced(
+    tmp_path, which: str, kind: str, monkeypatch
+) -> None:
+    monkeypatch.setattr(
+        "olivine.reduction.verify.verification.verify_instance", None
+    )  # no work
+    place = tmp_path / "c.drat"
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "link to pipe":
+        os.mkfifo(tmp_path / "pipe")
+        place.symlink_to("pipe")
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to("c.drat")
+    before = {file.name: file.lstat().st_mode for file in tmp_path.iterdir()}
+    if which == "report":
+        done = olivine("report", UNSATISFIABLE, "-o", place)
+    else:
+        path = place if which == "certificate" else tmp_path / "c"
+        done = olivine("verify", UNSATISFIABLE, "--certificate", path)
+    assert done.status == 2
+    assert done.err.startswith(f"olivine: {place}: ")
+    after = {file.name: file.lstat().st_mode for file in tmp_path.iterdir()}
+    assert after == before
+
+
+def test_links_are_followed(tmp_path) -> None:
+    (tmp_path / "there").mkdir()
+    link, end = tmp_path / "page.html", tmp_path / "there" / "end"
+    link.symlink_to(Path("there") / "end")
+    for _ in range(2):  # at first the link leads nowhere
+        assert olivine("report", SATISFIABLE, "-o", link).status == 0
+        assert link.is_symlink()
+        assert end.read_text().startswith("<!DOCTYPE")
+        assert [file.name for file in end.parent.iterdir()] == ["end"]
+        end.write_text("old")
+
+
+def test_generate_replaces_regular_files_only(tmp_path) -> None:
+    os.mkfifo(tmp_path / "three_sat.cnf")
+    done = olivine("generate", UNSATISFIABLE, "-o", tmp_path, "--force")
+    assert done.status == 2
+    assert "not a regular file" in done.err
+    assert [file.name for file in tmp_path.iterdir()] == ["three_sat.cnf"]
+
+
+def test_a_certificate_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
+    real, path = os.replace, tmp_path / "c.json"
+
+    def replace(old, new):
+        if Path(new).name == path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(old))
+        real(old, new)
+
+    monkeypatch.setattr(os, "replace", replace)
+    done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
+    assert done.status == 2
+    assert f"olivine: {path}: No space left on device" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_satisfiable_certificate_drops_the_former_proof(tmp_path) -> None:
+    path = tmp_path / "c.json"
+    (tmp_path / "d.json.drat").write_text("another's")
+    for file, names in (
+        (UNSATISFIABLE, {"c.json", "c.json.drat", "d.json.drat"}),
+        (SATISFIABLE, {"c.json", "d.json.drat"}),
+    ):
+        done = olivine("verify", file, *ROUTES, "--certificate", path)
+        assert done.status == 0
+        assert {made.name for made in tmp_path.iterdir()} == names
+        assert olivine("check", path, file).status == 0

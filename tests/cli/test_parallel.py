@@ -1,0 +1,38 @@
+import os
+import signal
+from pathlib import Path
+
+from olivine.cli.common import ExitStatus
+from olivine.cli.parallel import in_parallel
+
+
+def job(file: str):
+    """Die over files called so, and answer for the others."""
+    if Path(file).name == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"file": file, "process": os.getpid()}, ExitStatus.DONE
+
+
+def test_results_come_in_the_order_of_the_files() -> None:
+    files = [f"file {k}" for k in range(6)] + ["-"]
+    results = list(in_parallel(job, files, 2))
+    assert [record["file"] for record, _ in results] == files
+    assert results[-1][0]["process"] == os.getpid()
+    assert all(r["process"] != os.getpid() for r, _ in results[:-1])
+
+
+def test_a_worker_that_dies_costs_its_own_file_only() -> None:
+    files = ["a", "b", "deadly", "c"]
+    results = list(in_parallel(job, files, 2))
+    assert [record["file"] for record, _ in results] == files
+    assert [status for _, status in results] == [
+        ExitStatus.DONE,
+        ExitStatus.DONE,
+        ExitStatus.UNDECIDED,
+        ExitStatus.DONE,
+    ]
+    assert "died" in results[2][0]["error"]
+
+
+def test_no_files_are_no_work() -> None:
+    assert list(in_parallel(job, [], 3)) == []

@@ -1,0 +1,140 @@
+import re
+import sys
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+from olivine.cli.page import escape, table
+
+from tests.support.commands import CASES, olivine, run_olivine
+
+FULL3 = CASES / "cadical" / "full3.cnf"
+VARIANTS = ["paper", "all-levels"]
+VOID = {"meta", "br"}
+
+
+class Balance(HTMLParser):
+    """Insists on balanced tags and collects what a page would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.links: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attributes:
+            if name in ("href", "src"):
+                self.links.append(value)
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attributes) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data) -> None:
+        self.text += data
+
+
+def look(path) -> Balance:
+    text = path.read_text(encoding="utf-8")
+    page = Balance()
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert all(link.startswith("#") for link in page.links)
+    assert "http" not in text
+    assert not {"script", "link", "img", "iframe"} & page.tags
+    return page
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_page_of_a_small_formula(tmp_path, variant: str) -> None:
+    out = tmp_path / "page.html"
+    done = olivine("report", FULL3, "-o", out, "--variant", variant, "--json")
+    assert done.status == 0
+    assert done.err == ""
+    record = done.record
+    assert record["output"] == str(out)
+    assert record["agree"] is True
+    page = look(out)
+    assert record["optimum"] in page.text
+    assert "Unsatisfiable" in page.text
+    for word in ("maxsat", "brute", "witness", "maximise", "x1^0", "[solve]"):
+        assert word in page.text
+    svgs = re.findall(r"<svg.*?</svg>", out.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(svgs) == 2
+    for svg in svgs:
+        ET.fromstring(svg)
+
+
+def test_the_page_of_a_larger_formula_has_no_drawing(tmp_path) -> None:
+    out = tmp_path / "page.html"
+    done = olivine("report", CASES / "satlib" / "uf20-01.cnf", "-o", out)
+    assert done.status == 0
+    page = look(out)
+    assert "Satisfiable" in page.text
+    assert out.read_text().count("<svg") == 1
+
+
+def test_names_are_escaped(tmp_path) -> None:
+    file = tmp_path / "<script>&\udcff.cnf"
+    file.write_bytes(FULL3.read_bytes())
+    out = tmp_path / "page.html"
+    assert olivine("report", file, "-o", out).status == 0
+    page = look(out)
+    assert "<script>&" in page.text
+
+
+def test_escaping() -> None:
+    assert escape('<a href="x">&') == "&lt;a href=&quot;x&quot;&gt;&amp;"
+    assert "<td>&lt;b&gt;</td>" in table([["<b>"]])
+
+
+def test_undecided_pages_say_so(tmp_path) -> None:
+    out = tmp_path / "page.html"
+    file = CASES / "satlib" / "uuf100-01.cnf"
+    done = olivine("report", file, "-o", out, "--time-limit", "0.001")
+    assert done.status == 3
+    assert "Undecided" in look(out).text
+
+
+def test_only_weighted_formulas_have_weight(tmp_path) -> None:
+    out, weighted = tmp_path / "page.html", tmp_path / "w.wcnf"
+    done = olivine("report", FULL3, "-o", out)
+    assert "the least number of unsatisfied clauses 1 " in done.out
+    assert "u, least number of unsatisfied clauses" in out.read_text()
+    weighted.write_text("5 1 0\n3 -1 0\n")
+    done = olivine("report", weighted, "-o", out)
+    assert "the least unsatisfied weight 3 " in done.out
+    assert "u, least weight of unsatisfied clauses" in out.read_text()
+
+
+def test_bad_input_writes_nothing(tmp_path) -> None:
+    out = tmp_path / "page.html"
+    done = olivine("report", CASES / "odd" / "garbage.cnf", "-o", out)
+    assert done.status == 2
+    done = olivine("report", FULL3, "-o", tmp_path / "no" / "page.html")
+    assert done.status == 2
+    assert "No such file" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
+@pytest.mark.parametrize("size", [0, 10_000])
+def test_a_full_disk_leaves_nothing(tmp_path, size: int) -> None:
+    import resource
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    out = tmp_path / "page.html"
+    done = run_olivine("report", FULL3, "-o", out, preexec_fn=small_files)
+    assert done.status == 2
+    assert done.err == f"olivine: {out}: File too large\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,181 @@
+import json
+
+import pytest
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.run import run as run_module
+from olivine.reduction.run.schedule import schedule
+from olivine.solvers.outcome import SatOutcome, SatStatus
+
+from tests.support.commands import CASES, olivine
+
+UF20 = CASES / "satlib" / "uf20-01.cnf"
+FULL3 = CASES / "cadical" / "full3.cnf"
+VARIANTS = ["paper", "normalized", "gap", "all-levels"]
+
+
+def rounds_of(variant: str, n: int, m: int) -> int:
+    extra = {"paper": n + 1, "normalized": 2 * n + 1, "gap": 2 * n + 1}
+    return m + extra.get(variant, n)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("member", ["zero", "random", "sat"])
+def test_uf20(variant: str, member: str) -> None:
+    done = olivine("trace", UF20, "--variant", variant, "--member", member, "--json")
+    assert done.status == 0
+    assert bool(done.err) == bool(done.record["warnings"])  # its '%' tail
+    record = done.record
+    n, m = record["three_sat"]["variables"], record["three_sat"]["clauses"]
+    assert (n, m) == (20, 91)
+    assert record["variant"] == variant
+    assert record["member"] == member
+    assert record["program_as_stated"] is True
+    assert record["failures"] == []
+    assert ("seed" in record) == (member == "random")
+    rounds = record["rounds"]
+    assert len(rounds) == rounds_of(variant, n, m)
+    assert [r["round"] for r in rounds] == list(range(1, len(rounds) + 1))
+    for row in rounds:
+        assert set(row["checks"]) == {
+            "maximiser",
+            "positive_error",
+            "constraint_as_stated",
+        }
+        assert all(value is True for value in row["checks"].values())
+        assert row["optimum"] == "1"
+        assert len(row["errors"]) == 3
+        assert all(isinstance(error, str) for error in row["errors"])
+    bits = record["assignment"]
+    if member == "sat":
+        for clause in read_dimacs(UF20).formula.clauses():
+            assert any((bits[abs(x) - 1] == "1") == (x > 0) for x in clause)
+    else:
+        assert (bits == "0" * n) == (member == "zero")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_members_have_the_same_run(variant: str) -> None:
+    """All but the errors at level 3, behind a clause."""
+    runs = []
+    for member in (["zero"], ["random"], ["random", "--seed", "1"], ["sat"]):
+        done = olivine(
+            "trace", UF20, "--variant", variant, "--json", "--member", *member
+        )
+        rows = done.record["rounds"]
+        for row in rows:
+            if "C" in row["action"]:
+                del row["errors"][2]
+        runs.append(rows)
+    assert all(rows == runs[0] for rows in runs)
+
+
+def test_the_rounds_of_the_paper() -> None:
+    record = olivine("trace", FULL3, "--json").record
+    told = [(r["action"], r["level"], r["constraint"]) for r in record["rounds"]]
+    assert told == [
+        *((f"[try C{j}]", 2, f"C{j}") for j in range(1, 9)),
+        *((f"[try x{i}]", 2, f"x{i}^0, x{i}^1") for i in range(1, 4)),
+        ("[try x1]", 1, "s0"),
+    ]
+    assert [r["errors"][:2] for r in record["rounds"]] == [
+        *[["1/8", "1"]] * 8,
+        *[["0", "1/2"]] * 3,
+        ["1/2", "0"],
+    ]
+    assert record["least_total_error"] == "1/8"
+
+
+def test_a_table_for_people() -> None:
+    done = olivine("trace", FULL3, "--variant", "normalized", "--penalty", "1/5")
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert "normalized, penalty 1/5" in lines[0]
+    assert len(lines) == 3 + 8 + 2 * 3 + 1
+    assert lines[10].split() == [
+        "9",
+        "[try",
+        "x1]",
+        "3",
+        "0,",
+        "0,",
+        "2/5",
+        "x1^0,",
+        "x1^1",
+        "1",
+        "ok",
+    ]
+    assert "15 rounds, final program as stated" in lines[-1]
+
+
+def test_weights_and_wide_clauses(tmp_path) -> None:
+    file = tmp_path / "weighted.wcnf"
+    file.write_text("3 1 -2 3 4 5 0\n7 -1 0\n2 0\n")
+    for variant in VARIANTS:
+        done = olivine("trace", file, "--variant", variant, "--json")
+        assert done.status == 0
+        sizes = done.record["three_sat"]
+        n, m = sizes["variables"], sizes["clauses"]
+        assert len(done.record["rounds"]) == rounds_of(variant, n, m)
+
+
+def test_a_failing_round_is_named(monkeypatch) -> None:
+    def shortened(family):
+        moves = list(schedule(family))
+        return iter([*moves[:3], *moves[4:]])
+
+    monkeypatch.setattr(run_module, "schedule", shortened)
+    done = olivine("trace", FULL3, "--json")
+    assert done.status == 1
+    record = done.record
+    assert record["program_as_stated"] is False
+    assert record["failures"] == [
+        line.removeprefix(f"olivine: {FULL3}: ") for line in done.err.splitlines()
+    ]
+    assert any("round 4, [try C5]" in line for line in record["failures"])
+    assert not record["rounds"][3]["checks"]["maximiser"]
+    table = olivine("trace", FULL3)
+    assert table.status == 1
+    assert "failed: maximiser" in table.out
+    assert "NOT as stated" in table.out
+
+
+def test_no_satisfying_member() -> None:
+    done = olivine("trace", FULL3, "--member", "sat", "--json")
+    assert done.status == 2
+    assert "the formula is unsatisfiable" in done.record["error"]
+    assert str(FULL3) in done.record["error"]
+
+
+def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
+    def slow(*_arguments, time_limit, **_options):
+        assert time_limit == 2.5
+        return SatOutcome(SatStatus.UNKNOWN, None, 2.5, "x", reason="time limit")
+
+    monkeypatch.setattr("olivine.solvers.sat.solve_sat", slow)
+    done = olivine("trace", FULL3, "--member", "sat", "--time-limit", "2.5")
+    assert done.status == 3
+    assert "time limit" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["no-such-file.cnf"], "no-such-file.cnf"),
+        ([CASES / "odd" / "garbage.cnf"], "garbage.cnf:"),
+        ([FULL3, "--variant", "gap", "--penalty", "1/3"], "1/4"),
+        ([FULL3, "--variant", "normalized", "--penalty", "1"], "0 < p < 1"),
+        ([FULL3, "--member", "best"], "best"),
+    ],
+)
+def test_bad_input(arguments, what: str) -> None:
+    done = olivine("trace", *arguments)
+    assert done.status == 2
+    assert what in done.err
+    assert done.out == ""
+
+
+def test_standard_input_and_one_line_of_json() -> None:
+    done = olivine("trace", "-", "--json", stdin=b"p cnf 1 1\n1 0\n")
+    assert done.status == 0
+    assert done.out.count("\n") == 1
+    assert json.loads(done.out)["file"] == "-"

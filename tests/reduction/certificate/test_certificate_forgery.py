@@ -1,0 +1,325 @@
+"""Damaged and forged certificates: rejected, or still a true statement."""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.certificate import checker
+from olivine.reduction.certificate.certificate import Certificate, as_checked
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.formula import Formula
+
+from tests.support.certificates import (
+    certified,
+    forgery,
+    is_true,
+    judged,
+    leaves,
+    objects,
+    other_numbers,
+    replaced,
+    sealed,
+)
+from tests.support.families import ALL_EIGHT, VARIANTS, assignments
+
+CHAIN = [[1, 2, 3, 4], [-1, 2], [-2], [-3], [-4], [], [1, -1, 2]]
+REPEATED = [*(ALL_EIGHT * 4), [1, 2]]  # enough for the penalty to cap `paper`
+FORMULAS = {
+    "satisfiable": Formula.from_clauses([[1, -2], [2, 3, -1], [-3]], 4),
+    "eight": Formula.from_clauses(ALL_EIGHT),
+    "chain": Formula.from_clauses(CHAIN),
+    "repeated": Formula.from_clauses(REPEATED),
+    "weighted": Formula.from_clauses(
+        [[1], [-1], [2, 3], [-2], [-3]], 3, [3, 5, 2, 7, 2]
+    ),
+}
+CASES = [
+    pytest.param(name, variant, id=f"{name}-{variant}")
+    for name in FORMULAS
+    for variant in VARIANTS
+]
+_made: dict[tuple[str, str], tuple[Instance, Certificate]] = {}
+
+
+def made(name: str, variant: str) -> tuple[Instance, Certificate]:
+    """One certificate of each formula and variant, made once."""
+    if (name, variant) not in _made:
+        penalty = Fraction(1, 7) if name == "weighted" and variant != "gap" else None
+        instance = Instance.of(FORMULAS[name], variant, penalty)
+        _made[name, variant] = instance, certified(instance)
+    return _made[name, variant]
+
+
+def rejected(instance: Instance, text: str, proof: str | None) -> bool:
+    """Whether the checker finds it invalid or unreadable."""
+    try:
+        judged(instance, text, proof)
+    except (ValueError, OSError):
+        return True
+    return False
+
+
+def survives(instance: Instance, text: str, proof: str | None) -> bool:
+    """Whether it is accepted; then what it states must be true."""
+    try:
+        statement = judged(instance, text, proof)
+    except (ValueError, OSError):
+        return False
+    assert is_true(instance, statement), statement
+    return True
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_certificates_are_valid_and_true(name: str, variant: str) -> None:
+    instance, certificate = made(name, variant)
+    assert survives(instance, certificate.text, certificate.proof)
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
+    """In the JSON and in the proof; with renewed digests, unless still true."""
+    instance, certificate = made(name, variant)
+    content, proof = json.loads(certificate.text), certificate.proof
+    for path, value in leaves(content):
+        for new in other_numbers(value):
+            changed = replaced(content, path, new)
+            assert rejected(instance, json.dumps(changed), proof), (path, new)
+            if path != ("sha256",):
+                survives(instance, sealed(changed, proof), proof)
+    if proof is None:
+        return
+    lines = proof.splitlines()
+    for k, line in enumerate(lines):
+        for new in other_numbers(line):
+            text = "\n".join([*lines[:k], new, *lines[k + 1 :], ""])
+            assert rejected(instance, certificate.text, text)
+            survives(instance, sealed(content, text), text)
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_any_line_gone_or_doubled_is_rejected(name: str, variant: str) -> None:
+    instance, certificate = made(name, variant)
+    lines = certificate.text.splitlines(keepends=True)
+    for k in range(len(lines)):
+        for few in (lines[:k] + lines[k + 1 :], lines[: k + 1] + lines[k:]):
+            assert rejected(instance, "".join(few), certificate.proof)
+    if certificate.proof is None:
+        return
+    content = json.loads(certificate.text)
+    steps = certificate.proof.splitlines(keepends=True)
+    for k in range(len(steps)):
+        for cut in ("".join(steps[:k]), "".join(steps[:k] + steps[k + 1 :])):
+            assert rejected(instance, certificate.text, cut)
+            survives(instance, sealed(content, cut), cut)
+    assert rejected(instance, certificate.text, certificate.proof[:-1])
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_fields_missing_unknown_or_of_another_type_are_rejected(
+    name: str, variant: str
+) -> None:
+    """With the digests renewed."""
+    instance, certificate = made(name, variant)
+    content, proof = json.loads(certificate.text), certificate.proof
+    for path in objects(content):
+        inner = content
+        for key in path:
+            inner = inner[key]
+        more = replaced(content, path, inner | {"more": 1})
+        assert rejected(instance, sealed(more, proof), proof)
+        for key in inner:
+            fewer = {k: v for k, v in inner.items() if k != key}
+            without = replaced(content, path, fewer)
+            if path == () and key == "sha256":  # which sealing puts back
+                assert rejected(instance, json.dumps(without), proof)
+                continue
+            assert rejected(instance, sealed(without, proof), proof)
+            for other in (
+                None,
+                True,
+                False,
+                [],
+                {},
+                [[]],
+                3,
+                "",
+                inner[key],
+                [inner[key]],
+            ):
+                if json.dumps(other) != json.dumps(inner[key]):
+                    wrong = replaced(content, (*path, key), other)
+                    # The digest of the proof is not renewed: it is a field too.
+                    text = sealed(wrong, None)
+                    assert rejected(instance, text, proof), (path, key, other)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_other_formulas_and_variants_are_rejected(name: str) -> None:
+    instance, certificate = made(name, "paper")
+    clauses = [list(clause) for clause in instance.formula.clauses()]
+    n, weights = instance.formula.n_variables, instance.formula.weights
+    others = [
+        Formula.from_clauses(clauses, n + 1, weights),
+        Formula.from_clauses(
+            clauses[:-1], n, None if weights is None else weights[:-1]
+        ),
+        Formula.from_clauses(clauses[1:] + clauses[:1], n, weights),
+        Formula.from_clauses([[-x for x in c] for c in clauses], n, weights),
+        Formula.from_clauses(clauses, n, [9] * len(clauses)),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="formula"):
+            checker.judge(
+                certificate.text.encode(),
+                (certificate.proof or "").encode,
+                as_checked(other),
+            )
+    content = json.loads(certificate.text)
+    for variant in VARIANTS[1:]:
+        family = content["family"] | {"variant": str(variant)}
+        changed = content | {"family": family}
+        assert not survives(
+            instance, sealed(changed, certificate.proof), certificate.proof
+        )
+
+
+REFUSED = [
+    ('"at_least": 1', '"at_least": 1.0', "1.0"),
+    ('"at_least": 1', '"at_least": 1e0', "1e0"),
+    ('"at_least": 1', '"at_least": NaN', "NaN"),
+    ('"at_least": 1', '"at_least": -Infinity', "Infinity"),
+    ('"at_least": 1', '"at_least": true', "at_least"),
+    ('"at_least": 1', '"at_least": "1"', "at_least"),
+    ('"at_least": 1', '"at_least": -1', "at_least"),
+    ('"at_least": 1', '"at_least": 1, "at_least": 1', "twice"),
+    ('"at_least": 1', '"at_least": ' + "9" * 201, "too long"),
+    ('"at_least": 1', '"at_least": ' + "9" * 20000, "too long"),
+    ('"optimum": "23/24"', '"optimum": "46/48"', "optimum"),
+    ('"optimum": "23/24"', '"optimum": "0.958"', "optimum"),
+    ('"penalty": "1/8"', '"penalty": "2/16"', "no rational"),
+    ('"penalty": "1/8"', '"penalty": "0.125"', "no rational"),
+    ('"penalty": "1/8"', '"penalty": 0.125', "floating-point"),
+    ('"penalty": "1/8"', '"penalty": "1e-999999999"', "no rational"),
+    ('"penalty": "1/8"', '"penalty": "1/' + "8" * 5000 + '"', "too long"),
+    ('"penalty": "1/8"', '"penalty": "0"', "penalty 0"),
+    ('"penalty": "1/8"', '"penalty": "-1/8"', "penalty -1/8"),
+    ('"variant": "paper"', '"variant": "Paper"', "variant"),
+    ('"variant": "paper"', '"variant": ["paper"]', "variant"),
+    ('"variant": "paper"', '"variant": "gap"', "penalty"),
+    ("certificate 1", "certificate 2", "format"),
+    ('"s0": "[solve]"', '"s0": "[try C9]"', "s0"),
+    ('"s0": "[solve]"', '"s0": "[try x01]"', "s0"),
+    ('"C": ["', '"C": ["000", "', "000"),
+    ('"C": ["', '"C": ["[quit]"], "D": ["', "pi"),
+    ("{", "[" * 100000 + "{", "nest|recursion"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), REFUSED, ids=lambda v: v[:30])
+def test_reasons(old: str, new: str, reason: str) -> None:
+    """The digest is renewed where the text still parses."""
+    instance, certificate = made("eight", "paper")
+    assert old in certificate.text
+    text = certificate.text.replace(old, new, 1)
+    try:
+        content = checker.parse(text.encode())
+    except (ValueError, OSError):
+        pass
+    else:
+        text = sealed(content, certificate.proof)
+    with pytest.raises((ValueError, OSError), match=reason):
+        judged(instance, text, certificate.proof)
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_two_hundred_forgeries(name: str, variant: str) -> None:
+    """Digests renewed: rejected, or still a true statement."""
+    instance, certificate = made(name, variant)
+    content, draw = json.loads(certificate.text), random.Random(f"{name} {variant}")
+    for _ in range(200):
+        forged, proof = forgery(content, certificate.proof, draw)
+        survives(instance, sealed(forged, proof), proof)
+
+
+def test_a_forgery_can_be_another_proof_of_the_truth() -> None:
+    """Under [try C_j] the other clause actions only have to match their values."""
+    instance, certificate = made("repeated", "paper")
+    content = json.loads(certificate.text)
+    assert content["pi"]["s0"].startswith("[try C")
+    others = dict.fromkeys(checker.ACTIONS)
+    found = 0
+    for j, action in enumerate(content["pi"]["C"]):
+        for other in others:
+            changed = replaced(content, ("pi", "C", j), other)
+            accepted = survives(
+                instance, sealed(changed, certificate.proof), certificate.proof
+            )
+            found += accepted and other != action
+    assert found
+
+
+def consistent(instance: Instance, variant: str) -> Iterator[dict[str, Any]]:
+    """Yield certificates, but for proofs, that meet every constraint of the program.
+
+    For every assignment, each kind of action at s0, every bound up to one more
+    than the assignment leaves, and both optima that could be claimed.
+    """
+    family = instance.family
+    three = checker.three_sat(as_checked(instance.formula))
+    names = list(checker.ACTIONS)
+    for assignment in assignments(three.n):
+        x = assignment.tolist()
+        truth = [[x[abs(v) - 1] == (v > 0) for v in c] for c in three.clauses]
+        spelled = [max(4 * a + 2 * b + c, 1) for a, b, c in truth]
+        for start in ("[solve]", "[try C1]", "[try x1]"):
+            pi = {"s0": start, "C": [names[code - 1] for code in spelled]}
+            g, left = checker.values(three, variant, family.penalty, x, pi)
+            for at_least in range(left + 2):
+                loss = family.top * Fraction(at_least, 3 * sum(three.weights))
+                for value in {g["s0"], 1 - min(loss, family.penalty)}:
+                    claim = {
+                        "satisfiable": left == 0,
+                        "at_least": at_least,
+                        "at_most": left,
+                        "optimum": value,
+                    }
+                    yield {"claim": claim, "pi": pi, "g": g}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["satisfiable", "eight", "weighted"])
+def test_consistent_forgeries(name: str, variant: str) -> None:
+    """Only the proof, or the bound that it lacks, can give these away."""
+    instance, certificate = made(name, variant)
+    content, accepted = json.loads(certificate.text), 0
+    for fields in consistent(instance, variant):
+        forged = json.loads(checker.canonical(content | fields))
+        at_least = forged["claim"]["at_least"]
+        for proof in {certificate.proof or "0\n", "0\n", "1 0\n-1 0\n0\n"}:
+            digest = hashlib.sha256(proof.encode()).hexdigest()
+            forged["proof"] = digest if at_least else None
+            accepted += survives(instance, sealed(forged, None), proof)
+    assert accepted
+
+
+def test_a_true_bound_needs_its_proof() -> None:
+    instance, certificate = made("eight", "paper")
+    content = json.loads(certificate.text)
+    for proof in ("0\n", "1 0\n-1 0\n0\n", "1 2 0\n"):
+        with pytest.raises(ValueError, match="proof"):
+            judged(instance, sealed(content, proof), proof)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(CASES))
+@settings(deadline=None, max_examples=50)
+def test_forgeries(seed: int, case) -> None:
+    instance, certificate = made(*case.values)
+    content = json.loads(certificate.text)
+    forged, proof = forgery(content, certificate.proof, random.Random(seed))
+    survives(instance, sealed(forged, proof), proof)

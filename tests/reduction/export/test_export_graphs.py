@@ -1,0 +1,291 @@
+import json
+from fractions import Fraction
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.export.graphml import (
+    generate_graphml,
+    parse_graphml,
+    read_graphml,
+    write_graphml,
+)
+from olivine.reduction.export.node_link import (
+    generate_node_link,
+    parse_node_link,
+    read_node_link,
+    write_node_link,
+)
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.graph import graph, mdp_from_graph
+
+from tests.support.families import ALL_EIGHT, as_three_sat, families
+
+FORMATS = {
+    "node-link": (generate_node_link, parse_node_link),
+    "graphml": (generate_graphml, parse_graphml),
+}
+FILES = {
+    "node-link": (write_node_link, read_node_link),
+    "graphml": (write_graphml, read_graphml),
+}
+
+
+def typed(g):
+    """Everything in a graph, in order, with the types of the values."""
+
+    def pairs(attributes):
+        return sorted((name, type(value), value) for name, value in attributes.items())
+
+    return (
+        pairs(g.graph),
+        [(node, pairs(attributes)) for node, attributes in g.nodes(data=True)],
+        [(u, v, pairs(attributes)) for u, v, attributes in g.edges(data=True)],
+    )
+
+
+def through(g, name):
+    generate, parse = FORMATS[name]
+    return parse("\n".join(generate(g)))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(family=families(max_clauses=4), data=st.data())
+@settings(max_examples=20)
+def test_graphs_come_back_as_they_were(name, family, data):
+    n = family.n_variables
+    y = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    built = graph(family, y)
+    again = through(built, name)
+    assert typed(again) == typed(built)
+    assert mdp_from_graph(again) == family.mdp(y)
+
+
+# Any character that XML allows; empty strings do not survive GraphML.
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t\n\r").filter(
+        lambda c: c not in "\ufffe\uffff"
+    ),
+    min_size=1,
+    max_size=8,
+)
+VALUES = st.one_of(
+    TEXT,
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@st.composite
+def attributed_graphs(draw):
+    """Directed graphs with attributes of every kind, ours among them."""
+    nodes = draw(st.lists(TEXT, min_size=1, max_size=4, unique=True))
+    # Names of ours are rationals, "id" and the ends of edges belong to the format.
+    reserved = {"reward", "probability", "penalty", "id", "source", "target"}
+    reserved |= {"reward_lower", "reward_upper", "name"}
+    names = TEXT.filter(lambda name: name not in reserved)
+    attributes = st.dictionaries(names, VALUES, max_size=3)
+    g = nx.DiGraph(**draw(attributes))
+    ratio = st.fractions()
+    for node in nodes:
+        g.add_node(node, **draw(attributes), reward=draw(ratio))
+    for u in nodes:
+        for v in nodes:
+            if draw(st.booleans()):
+                g.add_edge(u, v, **draw(attributes), probability=draw(ratio))
+    return g
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(g=attributed_graphs())
+@settings(max_examples=30)
+def test_any_names_and_attributes_survive(name, g):
+    assert typed(through(g, name)) == typed(g)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name, tmp_path):
+    write, read = FILES[name]
+    built = graph(Family(as_three_sat(ALL_EIGHT, 3), "gap"))
+    path = tmp_path / "with a space"
+    write(built, path)
+    assert typed(read(path)) == typed(built)
+    first = path.read_bytes()
+    write(built, path)
+    assert path.read_bytes() == first
+    assert [p.name for p in tmp_path.iterdir()] == ["with a space"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_failed_write_leaves_the_old_file(name, tmp_path):
+    write, _ = FILES[name]
+    path = tmp_path / "graph"
+    path.write_text("old")
+    bad = nx.DiGraph()
+    bad.add_node("a", thing=object())
+    with pytest.raises(ValueError, match="object"):
+        write(bad, path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_networkx_reads_our_files(tmp_path):
+    built = graph(Family(as_three_sat(ALL_EIGHT, 3)))
+    data = json.loads("\n".join(generate_node_link(built)))
+    theirs = nx.node_link_graph(data, edges="edges")
+    assert list(theirs) == list(built)
+    assert theirs.nodes["s0 [try C1]"]["reward"] == "-1/8"
+    write_graphml(built, tmp_path / "g")
+    theirs = nx.read_graphml(tmp_path / "g")
+    assert set(theirs.edges) == set(built.edges)
+    assert theirs.edges["C1 111", "x1^1"]["probability"] == "1/3"
+
+
+def test_we_read_networkx_files(tmp_path):
+    built = graph(Family(as_three_sat(ALL_EIGHT, 3)))
+    texts = built.copy()
+    for *_, attributes in [*texts.nodes(data=True), *texts.edges(data=True)]:
+        for key, value in attributes.items():
+            if isinstance(value, Fraction):
+                attributes[key] = str(value)
+    for key, value in texts.graph.items():
+        if isinstance(value, Fraction):
+            texts.graph[key] = str(value)
+    data = nx.node_link_data(texts, edges="edges")
+    assert typed(parse_node_link(json.dumps(data))) == typed(built)
+    data["links"] = data.pop("edges")  # as networkx wrote it before 3.4
+    assert typed(parse_node_link(json.dumps(data))) == typed(built)
+    nx.write_graphml(texts, tmp_path / "g")
+    assert mdp_from_graph(read_graphml(tmp_path / "g")) == mdp_from_graph(built)
+
+
+def test_numbers_stand_for_their_decimals():
+    text = json.dumps(
+        {
+            "directed": True,
+            "nodes": [
+                {"id": 1, "kind": "state", "level": 1, "start": True},
+                {"id": 2, "kind": "action", "level": 1, "reward": 0.1},
+                {"id": 3, "kind": "state", "level": 2},
+                {"id": 4, "kind": "action", "level": 2, "reward": "1e-3"},
+            ],
+            "edges": [
+                {"source": 1, "target": 2},
+                {"source": 2, "target": 3, "probability": 1},
+                {"source": 3, "target": 4},
+            ],
+        }
+    )
+    g = parse_node_link(text)
+    assert g.nodes[2]["reward"] == Fraction(1, 10)
+    assert mdp_from_graph(g).optimal_values().value(0) == Fraction(101, 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Expecting value"),
+        ("[]", "list of nodes"),
+        ('{"nodes": []}', "list of edges"),
+        ('{"nodes": [], "edges": []}', "directed"),
+        ('{"directed": true, "multigraph": true, "nodes": [], "edges": []}', "multi"),
+        ('{"directed": true, "graph": 1, "nodes": [], "edges": []}', "no object"),
+        ('{"directed": true, "nodes": [{}], "edges": []}', "with an id"),
+        ('{"directed": true, "nodes": [{"id": [1]}], "edges": []}', "neither a string"),
+        (
+            '{"directed": true, "nodes": [{"id": 1}, {"id": 1}], "edges": []}',
+            "node 1 is listed twice",
+        ),
+        (
+            '{"directed": true, "nodes": [{"id": 1}], '
+            '"edges": [{"source": 1, "target": 2}]}',
+            "there is no node 2",
+        ),
+        (
+            '{"directed": true, "nodes": [{"id": 1}], "edges": '
+            '[{"source": 1, "target": 1}, {"source": 1, "target": 1}]}',
+            "edge 1 -> 1 is listed twice",
+        ),
+        ('{"directed": true, "nodes": [], "edges": [{}]}', "source and target"),
+        (
+            '{"directed": true, "nodes": [{"id": 1, "reward": "much"}], "edges": []}',
+            "node 1: reward is 'much', no number",
+        ),
+        (
+            '{"directed": true, "nodes": [{"id": 1, "reward": "1/0"}], "edges": []}',
+            "no number",
+        ),
+    ],
+)
+def test_bad_json_is_refused(text, message, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    with pytest.raises(ValueError) as raised:
+        read_node_link(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert message in str(raised.value)
+
+
+GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}</graphml>'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no GraphML"),
+        ("<graphml>", "no GraphML"),
+        ("<svg/>", "no GraphML"),
+        (GRAPHML.format('<graph edgedefault="undirected"/>'), "directed"),
+        (
+            GRAPHML.format(
+                '<graph edgedefault="directed"><node id="a"/>'
+                '<edge source="a" target="a"/><edge source="a" target="a"/></graph>'
+            ),
+            "parallel",
+        ),
+        (
+            GRAPHML.format(
+                '<key id="r" for="node" attr.name="reward" attr.type="string"/>'
+                '<graph edgedefault="directed"><node id="a"><data key="r">lot</data>'
+                "</node></graph>"
+            ),
+            "node 'a': reward is 'lot'",
+        ),
+    ],
+)
+def test_bad_graphml_is_refused(text, message, tmp_path):
+    path = tmp_path / "bad.graphml"
+    path.write_text(text)
+    with pytest.raises(ValueError) as raised:
+        read_graphml(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("g", "message"),
+    [
+        (nx.DiGraph(name="\x00"), "XML does not allow"),
+        (nx.DiGraph([("a\x0b", "b")]), "XML does not allow"),
+        (nx.DiGraph(thing=None), "no type for None"),
+        (nx.DiGraph([(1, "1")]), "same name"),
+    ],
+)
+def test_what_does_not_go_into_graphml(g, message):
+    with pytest.raises(ValueError, match=message):
+        list(generate_graphml(g))
+
+
+def test_what_does_not_go_into_json():
+    named_id = nx.DiGraph()
+    named_id.add_node("a", id=3)
+    for g, message in (
+        (nx.DiGraph([((1, 2), 3)]), "neither a string nor an integer"),
+        (nx.DiGraph(x=float("nan")), "graph: "),
+        (nx.DiGraph(x={1, 2}), "graph: "),
+        (named_id, "no place for an attribute 'id'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list(generate_node_link(g))

@@ -1,0 +1,255 @@
+"""Formulas: content, evaluation, digest, refusals; random ones."""
+
+import doctest
+import hashlib
+import importlib
+import pickle
+import struct
+from collections import Counter
+from fractions import Fraction
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.formula.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
+from olivine.reduction.formula.random_formula import random_ksat
+
+from tests.support.formulas import assignments, formulas, formulas_with_assignments
+
+DOCUMENTED = ("dimacs", "dimacs_write", "formula", "random_formula")
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_examples_in_the_documentation(name):
+    module = importlib.import_module(f"olivine.reduction.formula.{name}")
+    failed, attempted = doctest.testmod(module)
+    assert failed == 0
+    assert attempted > 0
+
+
+def truth(clause, assignment):
+    return any(bool(assignment[abs(x) - 1]) == (x > 0) for x in clause)
+
+
+@given(formulas(hard=True))
+def test_clauses_come_out_as_they_went_in(formula):
+    rows = list(formula.clauses())
+    assert len(rows) == len(formula) == formula.n_clauses
+    assert rows == [formula.clause(j) for j in range(len(formula))]
+    assert formula.widths.tolist() == [len(row) for row in rows]
+    again = Formula.from_clauses(
+        rows, formula.n_variables, formula.weights, formula.hard
+    )
+    assert again == formula
+    assert hash(again) == hash(formula)
+    assert again.digest() == formula.digest()
+
+
+@given(formulas_with_assignments(max_variables=6, hard=True))
+def test_evaluation_follows_the_definition(pair):
+    formula, assignment = pair
+    rows = list(formula.clauses())
+    satisfied = [truth(row, assignment) for row in rows]
+    assert formula.satisfied(assignment).tolist() == satisfied
+    weights = [1] * len(rows) if formula.weights is None else formula.weights.tolist()
+    lost = sum(w for w, true in zip(weights, satisfied, strict=True) if not true)
+    assert formula.unsatisfied_weight(assignment) == lost
+    assert formula.total_weight == sum(weights)
+
+
+@given(formulas(hard=True), formulas(hard=True))
+def test_equal_exactly_if_the_digests_are(a, b):
+    assert (a == b) == (a.digest() == b.digest())
+    assert a != "a formula"
+
+
+@given(formulas(hard=True))
+def test_digest_is_of_the_documented_bytes(formula):
+    flags = 1 * formula.is_weighted + 2 * (formula.hard is not None)
+    m, size = len(formula), len(formula.literals)
+    content = b"olivine formula 1\n"
+    content += struct.pack("<4q", formula.n_variables, m, size, flags)
+    content += struct.pack(f"<{m + 1}q", *formula.offsets.tolist())
+    content += struct.pack(f"<{size}i", *formula.literals.tolist())
+    if formula.is_weighted:
+        content += struct.pack(f"<{m}q", *formula.weights.tolist())
+    if formula.hard is not None:
+        content += bytes(formula.hard.tolist())
+    assert formula.digest() == hashlib.sha256(content).hexdigest()
+
+
+@given(formulas(hard=True))
+def test_arrays_cannot_be_written_not_even_after_pickling(formula):
+    copy = pickle.loads(pickle.dumps(formula))
+    assert copy == formula
+    for one in (formula, copy):
+        for array in (one.literals, one.offsets, one.weights, one.hard):
+            assert array is None or not array.flags.writeable
+    with pytest.raises(AttributeError):
+        formula.n_variables = 3
+
+
+def test_the_arguments_are_copied():
+    literals, offsets, weights = np.array([1, -2]), np.array([0, 2]), np.array([7])
+    formula = Formula(2, literals, offsets, weights)
+    literals[0] = offsets[1] = weights[0] = 2
+    assert list(formula.clauses()) == [(1, -2)]
+    assert formula.total_weight == 7
+
+
+def test_what_tells_formulas_apart():
+    rows = [(1, 2), (-1,)]
+    plain = Formula.from_clauses(rows)
+    assert plain != Formula.from_clauses(rows, 3)
+    assert plain != Formula.from_clauses(rows[::-1])
+    assert plain != Formula.from_clauses([(2, 1), (-1,)])
+    assert plain != Formula.from_clauses([(1,), (2, -1)])
+    ones = Formula.from_clauses(rows, weights=[1, 1])
+    assert plain != ones
+    assert ones == Formula.from_clauses(rows, weights=[1, 1], hard=[False, False])
+    hard = Formula.from_clauses(rows, weights=[1, 9], hard=[False, True])
+    assert hard != ones
+    assert hard == Formula.from_clauses(rows, hard=[False, True])
+    assert hard.weights.tolist() == [1, 0]
+    assert hard.total_weight == 1
+
+
+def test_totals_beyond_64_bits_are_exact():
+    formula = Formula.from_clauses([()] * 5, weights=[MAX_WEIGHT] * 5)
+    assert formula.total_weight == 5 * MAX_WEIGHT
+    assert formula.unsatisfied_weight([]) == 5 * MAX_WEIGHT
+
+
+def test_no_variables_and_no_clauses():
+    formula = Formula.from_clauses([])
+    assert (formula.n_variables, len(formula), formula.total_weight) == (0, 0, 0)
+    assert formula.satisfied([]).shape == (0,)
+    assert formula == Formula(0, [], [0])
+    empty_clause = Formula.from_clauses([()])
+    assert empty_clause.satisfied([]).tolist() == [False]
+    with pytest.raises(IndexError):
+        formula.clause(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((2, [1, 0], [0, 1, 2]), "clause 1: 0 is no literal"),
+        ((2, [1, 3], [0, 0, 2]), "clause 1: 3 is no literal of 2"),
+        ((2, [1, -3], [0, 2, 2, 2]), "clause 0: -3"),
+        ((2, [1.0, 2.0], [0, 2]), "clause 0: 1.0"),
+        ((2, [1, None], [0, 1, 2]), "clause 1: None"),
+        ((2, [True, True], [0, 2]), "clause 0: True"),
+        ((2, [1, 2**63], [0, 1, 2]), "clause 1: 9223372036854775808"),
+        ((2, np.array([1, -(2**31)]), [0, 1, 2]), "clause 1: -2147483648"),
+        ((2, [1, 2], [0, 1]), "literals of shape"),
+        ((2, [[1, 2]], [0, 2]), "literals of shape"),
+        ((2, [1, 2], [0, 2, 1, 2]), "clause 1: offsets fall to 1"),
+        ((2, [1, 2], [1, 2]), "offsets must start with 0"),
+        ((2, [], []), "offsets must start with 0"),
+        ((2, [1], [0.0, 1.0]), "offsets"),
+        ((-1, [], [0]), "-1 variables"),
+        ((MAX_VARIABLE + 1, [], [0]), "2147483648 variables"),
+        ((1, [1], [0, 1], [0]), "clause 0: weight 0"),
+        ((1, [1, 1], [0, 1, 2], [1, -1]), "clause 1: weight -1"),
+        ((1, [1], [0, 1], [MAX_WEIGHT + 1]), "clause 0: weight 9223372036854775808"),
+        ((1, [1], [0, 1], [2**70]), "clause 0: weight 1180591620717411303424"),
+        ((1, [1], [0, 1], [0.5]), "clause 0: weight 0.5"),
+        ((1, [1], [0, 1], [Fraction(1, 2)]), "clause 0: weight Fraction"),
+        ((1, [1], [0, 1], [True]), "clause 0: weight True"),
+        ((1, [1], [0, 1], [1, 1]), "weights of shape"),
+        ((1, [1], [0, 1], None, [1]), "hard of shape"),
+        ((1, [1], [0, 1], None, [True, True]), "hard of shape"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Formula(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1], [0]], "clause 1: 0"),
+        ([[1], [2, "x"]], "clause 1: 'x'"),
+        ([[1], [], [2, 1.5]], "clause 2: 1.5"),
+        ([[2**31]], "clause 0: 2147483648"),
+        ([[1], [-(2**200)]], "clause 1: -1606938"),
+    ],
+)
+@pytest.mark.parametrize("n_variables", [None, 4])
+def test_from_clauses_names_the_clause(rows, message, n_variables):
+    with pytest.raises(ValueError, match=message):
+        Formula.from_clauses(rows, n_variables)
+
+
+@pytest.mark.parametrize("assignment", [[True], [True] * 3, [1, 0], [0.0, 1.0], "ab"])
+def test_assignments_that_are_none(assignment):
+    with pytest.raises(ValueError, match="assignment"):
+        Formula.from_clauses([(1, 2)]).satisfied(assignment)
+
+
+# -- random formulas
+
+
+@given(st.data(), st.integers(0, 2**32), st.integers(1, 9), st.integers(0, 30))
+@settings(max_examples=50)
+def test_random_clauses_have_distinct_variables(data, seed, n, m):
+    k = data.draw(st.integers(1, n))
+    rng = np.random.default_rng(seed)
+    planted = data.draw(st.one_of(st.none(), assignments(n)))
+    formula = random_ksat(n, m, k, rng, planted=planted)
+    assert (formula.n_variables, len(formula)) == (n, m)
+    for clause in formula.clauses():
+        assert len(clause) == len({abs(x) for x in clause}) == k
+    if planted is not None:
+        assert formula.satisfied(planted).all()
+    if not m:
+        return
+    again = random_ksat(n, m, k, np.random.default_rng(seed), planted=planted)
+    assert again == formula
+
+
+def test_planted_true_makes_satisfiable_formulas():
+    formula = random_ksat(4, 200, 3, np.random.default_rng(5), planted=True)
+    codes = range(2**4)
+    rows = list(formula.clauses())
+    assert any(
+        all(truth(row, [code >> i & 1 for i in range(4)]) for row in rows)
+        for code in codes
+    )
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_random_clauses_are_uniform(planted):
+    n, k, m = 5, 3, 70_000
+    assignment = np.array([True, False, True, True, False]) if planted else None
+    formula = random_ksat(n, m, k, np.random.default_rng(11), planted=assignment)
+    counts = Counter(formula.clauses())
+    possible = comb(n, k) * 6 * (2**k - planted)  # ordered, with signs
+    assert len(counts) == possible
+    # chi-square around its mean, within 5 standard deviations (a fixed seed)
+    expected = m / possible
+    chi_square = sum((c - expected) ** 2 / expected for c in counts.values())
+    freedom = possible - 1
+    assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom)
+
+
+def test_all_variables_in_wide_clauses():
+    formula = random_ksat(80, 40, 80, np.random.default_rng(0), planted=[True] * 80)
+    assert all({abs(x) for x in row} == set(range(1, 81)) for row in formula.clauses())
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "k"), [(2, 1, 3), (3, 1, 0), (0, 0, 0), (3, -1, 2), (2**31, 1, 3)]
+)
+def test_impossible_random_formulas(n, m, k):
+    with pytest.raises(ValueError, match="expected"):
+        random_ksat(n, m, k, np.random.default_rng(0))
+
+
+def test_planted_assignment_of_another_length():
+    with pytest.raises(ValueError, match="assignment"):
+        random_ksat(3, 1, 2, np.random.default_rng(0), planted=[True])

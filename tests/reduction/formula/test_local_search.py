@@ -1,0 +1,83 @@
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.local_search import walksat
+
+
+@st.composite
+def formulas(draw, max_variables=5, max_clauses=8):
+    n = draw(st.integers(0, max_variables))
+    literal = st.integers(1, n).flatmap(lambda v: st.sampled_from([v, -v]))
+    clause = st.lists(literal, max_size=4) if n else st.just([])
+    clauses = draw(st.lists(clause, max_size=max_clauses))
+    weights = st.lists(st.integers(1, 9), min_size=len(clauses), max_size=len(clauses))
+    return Formula.from_clauses(clauses, n, draw(st.none() | weights))
+
+
+def least_unsatisfied(three_sat) -> int:
+    return min(
+        three_sat.unsatisfied_weight(np.array(bits, dtype=np.bool_))
+        for bits in product([False, True], repeat=three_sat.n_variables)
+    )
+
+
+@given(formulas(max_variables=4, max_clauses=5), st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_what_it_reports_is_what_the_assignment_attains(formula, seed) -> None:
+    three_sat = formula.three_sat()
+    found = walksat(three_sat, np.random.default_rng(seed), max_flips=200)
+    assert found.assignment.shape == (three_sat.n_variables,)
+    assert three_sat.unsatisfied_weight(found.assignment) == found.unsatisfied
+    assert 0 <= found.flips <= 200
+    assert found.seed.entropy == seed
+    again = walksat(three_sat, found.seed.generator(), max_flips=200)
+    assert again.flips == found.flips
+    assert (again.assignment == found.assignment).all()
+
+
+@given(formulas(max_variables=3, max_clauses=4), st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_it_finds_the_optimum_of_small_formulas(formula, seed) -> None:
+    three_sat = formula.three_sat()
+    least = least_unsatisfied(three_sat)
+    rng = np.random.default_rng(seed)
+    found = walksat(three_sat, rng, target=least, max_flips=20_000)
+    assert found.unsatisfied == least
+
+
+@given(formulas(), st.integers(0, 2**32), st.integers(0, 50))
+@settings(max_examples=60)
+def test_it_never_loses_its_start(formula, seed, flips) -> None:
+    three_sat = formula.three_sat()
+    rng = np.random.default_rng(seed)
+    start = rng.integers(2, size=three_sat.n_variables).astype(np.bool_)
+    found = walksat(three_sat, rng, start=start, max_flips=flips)
+    assert found.unsatisfied <= three_sat.unsatisfied_weight(start)
+
+
+def test_the_same_seed_gives_the_same_search() -> None:
+    rng = np.random.default_rng(0)
+    clauses = rng.integers(1, 21, size=(120, 3)) * rng.choice([-1, 1], size=(120, 3))
+    three_sat = Formula.from_clauses(clauses.tolist()).three_sat()
+    one, other = (
+        walksat(three_sat, np.random.default_rng(7), max_flips=500) for _ in range(2)
+    )
+    assert one.flips == other.flips
+    assert np.array_equal(one.assignment, other.assignment)
+
+
+def test_a_reached_target_stops_it_at_once() -> None:
+    three_sat = Formula.from_clauses([[1], [-1]]).three_sat()
+    found = walksat(three_sat, np.random.default_rng(0), target=1)
+    assert found.flips == 0
+    assert found.unsatisfied == 1
+
+
+def test_a_time_limit_stops_it() -> None:
+    three_sat = Formula.from_clauses([[1], [-1]]).three_sat()
+    rng = np.random.default_rng(0)
+    found = walksat(three_sat, rng, max_flips=10**9, time_limit=0.05)
+    assert found.flips < 10**9

@@ -1,0 +1,120 @@
+"""Program files of real formulas, solved by engines that know nothing else.
+
+In a file the objective is −g(s0), minimised, since readers disagree on how a
+maximisation is said.
+"""
+
+from fractions import Fraction
+
+import pytest
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.program.program import FORMS, FORMULATIONS, build
+from olivine.reduction.program.witness import check
+from olivine.solvers.milp import available_engines, read_optimum, write_lp, write_mps
+from olivine.solvers.outcome import Status
+
+from tests.support.cases import CASES
+
+WRITERS = {"lp": write_lp, "mps": write_mps}
+ENGINES = [
+    "highs",
+    pytest.param(
+        "cbc",
+        marks=pytest.mark.skipif(
+            "cbc" not in available_engines(), reason="CBC is not installed"
+        ),
+    ),
+]
+
+
+def family_of(name, variant=Variant.PAPER):
+    return Family(read_dimacs(CASES / name).formula.three_sat(), variant)
+
+
+def written_optimum(built, folder, extension, engine="highs"):
+    """g(s0) as the engine finds it in the file, and says that it is optimal.
+
+    Newer CBC says "within gap tolerance", of a gap of 0.
+    """
+    path = folder / f"program.{extension}"
+    WRITERS[extension](built.model, path)
+    outcome = read_optimum(path, engine)
+    optimal = outcome.status is Status.OPTIMAL
+    assert optimal or "Optimal (within gap" in outcome.reason, outcome.reason
+    return -outcome.objective
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extension", WRITERS)
+def test_a_satisfiable_formula_of_satlib(tmp_path, extension, engine):
+    built = build(family_of("satlib/uf20-01.cnf"), "strengthened")
+    value = written_optimum(built, tmp_path, extension, engine)
+    assert value == pytest.approx(1, abs=1e-7)
+
+
+@pytest.mark.parametrize("extension", WRITERS)
+def test_the_eight_clauses_word_for_word(tmp_path, extension):
+    built = build(family_of("cadical/full3.cnf"), "faithful")
+    value = written_optimum(built, tmp_path, extension)
+    assert value == pytest.approx(23 / 24, abs=1e-7)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("extension", WRITERS)
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_the_eight_clauses_word_for_word_by_cbc(tmp_path, extension, engine):
+    built = build(family_of("cadical/full3.cnf"), "faithful")
+    value = written_optimum(built, tmp_path, extension, engine)
+    assert value == pytest.approx(23 / 24, abs=1e-7)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["full2", "false", "empty"])
+def test_faithful_files_of_small_cases(tmp_path, name, engine):
+    """CBC, too, and every variant: 11/12 and so on."""
+    expected = {
+        "full2": ("11/12", "15/16", "15/16", "15/16"),
+        "false": ("5/6", "11/12", "7/8", "11/12"),
+        "empty": ("1", "1", "1", "1"),
+    }[name]
+    for variant, value in zip(Variant, expected, strict=True):
+        built = build(family_of(f"cadical/{name}.cnf", variant), "faithful")
+        found = written_optimum(built, tmp_path, "mps", engine)
+        assert found == pytest.approx(float(Fraction(value)), abs=1e-7)
+
+
+@pytest.mark.parametrize("variant", Variant)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_every_file_keeps_the_optimum(tmp_path, formulation, variant):
+    """Both forms, LP and MPS, read back by HiGHS; and the point is still ours."""
+    family = family_of("cadical/full1.cnf", variant)
+    expected = 1 - family.top / 6
+    for form in FORMS:
+        built = build(family, formulation, form)
+        for extension, write in WRITERS.items():
+            path = tmp_path / f"program.{extension}"
+            names = write(built.model, path)
+            outcome = read_optimum(path)
+            assert outcome.status is Status.OPTIMAL
+            assert -outcome.objective == pytest.approx(float(expected), abs=1e-9)
+            known = set(names.values())
+            assert {v.name for v in built.model.variables} <= known
+            assert {row.name for row in built.model.rows} <= known
+            # MPS readers meet the columns in the order of the model.
+            if extension == "mps":
+                values = outcome.values[: len(built.model.variables)]
+                assert check(family, built.pair(values)) == expected
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_names_tell_variables_and_rows_apart(formulation):
+    for form in FORMS:
+        for variant in Variant:
+            model = build(
+                family_of("cadical/full3.cnf", variant), formulation, form
+            ).model
+            names = [v.name for v in model.variables]
+            assert len(set(names)) == len(names)
+            rows = [row.name for row in model.rows]
+            assert len(set(rows)) == len(rows)

@@ -1,0 +1,57 @@
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.variants import Variant
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.program.witness import check
+from olivine.reduction.verify.decision import ENGINES, decide
+
+
+@st.composite
+def formulas(draw):
+    n = draw(st.integers(0, 4))
+    literal = st.integers(1, n).flatmap(lambda v: st.sampled_from([v, -v]))
+    clause = st.lists(literal, min_size=0, max_size=5) if n else st.just([])
+    return Formula.from_clauses(draw(st.lists(clause, max_size=8)), n)
+
+
+def is_satisfiable(formula: Formula) -> bool:
+    return any(
+        formula.satisfied(np.array(bits, dtype=np.bool_)).all()
+        for bits in product([False, True], repeat=formula.n_variables)
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(formula=formulas(), variant=st.sampled_from(list(Variant)))
+@settings(max_examples=10)
+def test_decisions_are_right_and_certified(engine, formula, variant) -> None:
+    instance = Instance.of(formula, variant)
+    decision = decide(instance, engine)
+    assert decision.satisfiable is is_satisfiable(formula)
+    if not decision.satisfiable:
+        assert decision.assignment is decision.pair is decision.value is None
+        assert decision.decided_by == "sat"
+        return
+    assert decision.decided_by == engine
+    assert decision.value == Fraction(1) == check(instance.family, decision.pair)
+    assert decision.assignment.shape == (formula.n_variables,)
+    assert formula.satisfied(decision.assignment).all()
+
+
+def test_a_limit_leaves_it_open() -> None:
+    instance = Instance.of(Formula.from_clauses([[1], [-1]]))
+    decision = decide(instance, time_limit=0.0)
+    assert decision.satisfiable is None
+    assert decision.decided_by == ""
+    assert "time limit" in decision.remarks[0]
+
+
+def test_unknown_engines_are_refused() -> None:
+    with pytest.raises(ValueError, match="oracle"):
+        decide(Instance.of(Formula.from_clauses([[1]])), "oracle")
