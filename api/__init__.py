@@ -1,3 +1,124 @@
-"""A formal-complexity toolkit around one result about OLIVE."""
+"""OLIVE's optimisation problem is NP-hard, VALOR's oracles are polynomial: both, run.
+
+A 3-SAT formula becomes a family of MDPs over which OLIVE's program has optimum 1
+exactly if the formula is satisfiable:
+
+>>> import olivine
+>>> answer = olivine.verify(olivine.Formula.from_clauses([[1], [-1]]))
+>>> answer.satisfiable, answer.optimum
+(False, Fraction(5, 6))
+
+=======================  =========================================================
+formulas                 `read_dimacs`, `parse_dimacs`, `write_dimacs`, `Formula`,
+                         `random_ksat`
+the reduction            `Family`, `graph`, `build` and `to_pulp` (OLIVE's program),
+                         `forward` and `back` (assignments and pairs (g, π))
+answers                  `verify`, `decide`, `make_certificate`, `adversarial_run`
+decision processes       `TabularMDP`, `make`, `from_lists`
+classes of functions     `make_classes`, `check_assumptions`
+learning algorithms      `valor`, `valor_constrained`, `two_sample`, `global_policy`,
+                         `lsvee`, `olive_exact`, `olive_sampled`
+=======================  =========================================================
+
+Each name is loaded when it is first used. More is in the packages behind them:
+`olivine.reduction`, `olivine.algorithms`, `olivine.solvers`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from olivine.algorithms.assumptions import check_assumptions
+    from olivine.algorithms.environments import from_lists, make
+    from olivine.algorithms.global_policy import global_policy
+    from olivine.algorithms.learning.draw_classes import make_classes
+    from olivine.algorithms.lsvee import lsvee
+    from olivine.algorithms.mdp.tabular import TabularMDP
+    from olivine.algorithms.olive import olive_exact, olive_sampled
+    from olivine.algorithms.two_sample import two_sample
+    from olivine.algorithms.valor import valor, valor_constrained
+    from olivine.reduction.certificate.certificate import make_certificate
+    from olivine.reduction.family.family import Family
+    from olivine.reduction.family.graph import graph
+    from olivine.reduction.formula.dimacs import parse_dimacs, read_dimacs
+    from olivine.reduction.formula.dimacs_write import write_dimacs
+    from olivine.reduction.formula.formula import Formula
+    from olivine.reduction.formula.random_formula import random_ksat
+    from olivine.reduction.program.program import build
+    from olivine.reduction.program.witness import back, forward
+    from olivine.reduction.run.run import adversarial_run
+    from olivine.reduction.verify.decision import decide
+    from olivine.reduction.verify.verification import verify
+    from olivine.solvers.milp import to_pulp
 
 __version__ = "0.1.0"
+
+# The imports above, for Python; a test holds both together.
+_HOMES = {
+    "algorithms.assumptions": ("check_assumptions",),
+    "algorithms.environments": ("from_lists", "make"),
+    "algorithms.global_policy": ("global_policy",),
+    "algorithms.learning.draw_classes": ("make_classes",),
+    "algorithms.lsvee": ("lsvee",),
+    "algorithms.mdp.tabular": ("TabularMDP",),
+    "algorithms.olive": ("olive_exact", "olive_sampled"),
+    "algorithms.two_sample": ("two_sample",),
+    "algorithms.valor": ("valor", "valor_constrained"),
+    "reduction.certificate.certificate": ("make_certificate",),
+    "reduction.family.family": ("Family",),
+    "reduction.family.graph": ("graph",),
+    "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs"),
+    "reduction.formula.dimacs_write": ("write_dimacs",),
+    "reduction.formula.formula": ("Formula",),
+    "reduction.formula.random_formula": ("random_ksat",),
+    "reduction.program.program": ("build",),
+    "reduction.program.witness": ("back", "forward"),
+    "reduction.run.run": ("adversarial_run",),
+    "reduction.verify.decision": ("decide",),
+    "reduction.verify.verification": ("verify",),
+    "solvers.milp": ("to_pulp",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Family",
+    "Formula",
+    "TabularMDP",
+    "adversarial_run",
+    "back",
+    "build",
+    "check_assumptions",
+    "decide",
+    "forward",
+    "from_lists",
+    "global_policy",
+    "graph",
+    "lsvee",
+    "make",
+    "make_certificate",
+    "make_classes",
+    "olive_exact",
+    "olive_sampled",
+    "parse_dimacs",
+    "random_ksat",
+    "read_dimacs",
+    "to_pulp",
+    "two_sample",
+    "valor",
+    "valor_constrained",
+    "verify",
+    "write_dimacs",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its home on first use (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
