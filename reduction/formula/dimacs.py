@@ -31,8 +31,7 @@ the largest one used, whichever is more.
 >>> parse_dimacs([b"p cnf 3 1\n1 -2\n"], source="a.cnf")
 Traceback (most recent call last):
     ...
-olivine.reduction.formula.dimacs_error.DimacsError: a.cnf:2: clause without its closing
-0
+olivine...DimacsError: a.cnf:2: clause without its closing 0
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import olivine.reduction.certificate.certificate
 import pytest
+from olivine.reduction.certificate import certificate as certificate_module
 
 from tests.support.commands import CASES, expected, olivine, run_olivine
 
@@ -202,7 +202,7 @@ def test_weighted_and_headerless(tmp_path) -> None:
 
 def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
     """The routes have all the time they need, the proof has none."""
-    monkeypatch.setattr(olivine.reduction.certificate.certificate, "SECONDS", 0.0005)
+    monkeypatch.setattr(certificate_module, "SECONDS", 0.0005)
     path = tmp_path / "c.json"
     options = [*ROUTES, "--certificate", path]
     done = olivine("verify", UNSATISFIABLE, *options, "--json")

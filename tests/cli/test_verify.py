@@ -243,12 +243,12 @@ def test_a_killed_solver_is_unknown(monkeypatch) -> None:
     import os
     import signal
 
-    import olivine.solvers.sat
+    from olivine.solvers import sat
 
     def die(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(olivine.solvers.sat, "_solve", die)
+    monkeypatch.setattr(sat, "_solve", die)
     file = CASES / "cadical" / "full3.cnf"
     done = olivine("verify", file, "--route", "sat", "--json")
     assert done.status == 3

@@ -31,7 +31,8 @@ def test_claims_hold(entry) -> None:
 
 
 def test_errata_17_and_18_have_an_entry() -> None:
-    assert {m.__name__ for m in (claims, claims_constants)} <= set(SUBJECTS)
+    names = {m.__name__.rpartition(".")[2] for m in (claims, claims_constants)}
+    assert names <= set(SUBJECTS)
     assert {e.erratum for e in ENTRIES if e.erratum} == {"17", "18"}
 
 
