@@ -67,7 +67,7 @@ from olivine.algorithms.olive.backups import (
 from olivine.algorithms.olive.interfaces import Program
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.algorithms.olive.sampled_program import NOTHING, SampledProgram
-from olivine.solvers.model import LinearModel
+from olivine.solvers.model import LinearModel, Sense
 
 
 @dataclass
@@ -187,24 +187,19 @@ class PairModel:
         for local, term in terms.items():
             indices = [y, self.policy_index[state][local], *self.variables(term)]
             minus = [-c for c in term.coefficients]
-            above, below, c = high - term.low, term.high - low, term.constant
-            label = labels[local]
-            if above > 0:  # else the variable never exceeds the term
-                self.model.add_row(
-                    indices,
-                    [1, above, *minus],
-                    "<=",
-                    c + above,
-                    f"above({label})",
-                )
-            if below > 0:
-                self.model.add_row(
-                    indices,
-                    [1, -below, *minus],
-                    ">=",
-                    c - below,
-                    f"below({label})",
-                )
+            rows: tuple[tuple[Sense, int, Fraction], ...] = (
+                ("<=", 1, high - term.low),
+                (">=", -1, term.high - low),
+            )
+            for sense, sign, room in rows:
+                if room > 0:  # else the row could never cut
+                    self.model.add_row(
+                        indices,
+                        [1, sign * room, *minus],
+                        sense,
+                        term.constant + sign * room,
+                        f"{'above' if sign > 0 else 'below'}({labels[local]})",
+                    )
         return y
 
     def variables(self, term: Affine) -> list[int]:
