@@ -25,6 +25,7 @@ from olivine.algorithms.olive.enumeration import (
     policy_choices,
     policy_optimum,
 )
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, Pair
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
@@ -95,7 +96,7 @@ def main() -> None:
     for m in (500, 2000, 8000):
         program = program_of(m // 3, m)
         times = [
-            timed(lambda p=program, f=form: p.to_model(f))[0] * 1000 / m
+            timed(lambda p=program, f=form: program_model(p, f))[0] * 1000 / m
             for form in ("value-policy", "q-function")
         ]
         print(f"{m:7d} {times[0]:13.2f} {times[1]:11.2f}")

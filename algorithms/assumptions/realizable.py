@@ -2,17 +2,17 @@
 
 Exact for tabular and finite classes. "The" optimal policy is any of them, where
 several are optimal. Other classes over finite observations are asked through
-their oracles (`olivine.algorithms.learning.realizability`), in floats.
+their oracles (`olivine.algorithms.assumptions.realizability`), in floats.
 """
 
 from __future__ import annotations
 
 from olivine.algorithms.assumptions.hidden import HiddenModel, best
 from olivine.algorithms.assumptions.members import Policies, Values
+from olivine.algorithms.assumptions.realizability import policy_at_level, value_at_level
 from olivine.algorithms.assumptions.result import Assumption
 from olivine.algorithms.classes import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.realizability import policy_at_level, value_at_level
 
 POLICY = "policy-realizability"
 VALUE = "value-realizability"

@@ -23,7 +23,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.locks import N_TYPES, extra_dimension, share
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteModel
 
 Number = int | Fraction
 Reward = Number | Mapping[Number, Number]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.policy_tables import action_weights
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteModel
 
 
 class ReturnLaws:

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
 
 N_TYPES = 3

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 
 _ATTEMPTS = 1000

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.random_finite import random_finite
 from olivine.algorithms.mdp.tabular import TabularMDP
 

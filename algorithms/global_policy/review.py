@@ -11,23 +11,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.assumptions.realizability import realizability
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy.events import Comparison, Fit, Policies, Return
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.algorithms.learning.events import Path
-from olivine.algorithms.learning.monitors import Tally
-from olivine.algorithms.learning.realizability import realizability
-from olivine.algorithms.learning.result import LearningResult, Scope
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.valor.deviations import (
+from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
     policy_differences,
     value_differences,
 )
+from olivine.algorithms.learning.events import Path
+from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.oracles.csc import csc
 
 _FEATURES = "observations are features: there are no codes to sum over"
 _UNKNOWN = "V^π is not known exactly"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
+from olivine.algorithms.assumptions.realizability import realizability
 from olivine.algorithms.assumptions.violating import violating_classes
 from olivine.algorithms.classes import (
     FinitePolicyClass,
@@ -27,7 +28,6 @@ from olivine.algorithms.learning.parameters import (
     PracticalParameters,
     TheoremParameters,
 )
-from olivine.algorithms.learning.realizability import realizability
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.result import LearningResult, MonitorReport
 

@@ -1,11 +1,11 @@
-"""Building tabular MDPs: from nested Python data, and padded to equal actions."""
+"""Arrays of tabular MDPs: from nested Python data, and padded to equal actions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from olivine.algorithms.exact.ragged import IntArray, gather
@@ -20,12 +20,8 @@ StateData = tuple[str, int, Sequence[ActionData]]
 """(name, level, actions)."""
 
 
-def from_lists(
-    states: Sequence[StateData], *, start: str | None, horizon: int | None
-) -> TabularMDP:
-    """Build and validate an MDP; see `TabularMDP.from_lists`."""
-    from olivine.algorithms.mdp.tabular import TabularMDP
-
+def arrays_from_lists(states: Sequence[StateData], start: str | None) -> dict[str, Any]:
+    """All fields of an MDP but its horizon; see `TabularMDP.from_lists`."""
     if not states:
         raise ValueError("an MDP needs at least one state")
     index = {name: s for s, (name, _, _) in enumerate(states)}
@@ -48,32 +44,19 @@ def from_lists(
             reward_index.append(rewards.setdefault(value, len(rewards)))
             transition_offset.append(len(targets))
         action_offset.append(len(reward_index))
-    levels = [level for _, level, _ in states]
-    mdp = TabularMDP(
-        horizon=1,
-        start=index[start] if start is not None else 0,
-        state_level=np.array(levels),
-        action_offset=np.array(action_offset),
-        transition_offset=np.array(transition_offset),
-        transition_target=np.array(targets, dtype=np.int32),
-        transition_numerator=np.array(numerators, dtype=np.int64),
-        transition_denominator=np.array(denominators, dtype=np.int64),
-        reward_index=np.array(reward_index, dtype=np.int32),
-        reward_table=tuple(rewards),
-        state_names=tuple(name for name, _, _ in states),
-        action_names=tuple(action for *_, acts in states for action, _, _ in acts),
-    )
-    return _with_horizon(mdp, horizon)
-
-
-def _with_horizon(mdp: TabularMDP, horizon: int | None) -> TabularMDP:
-    import dataclasses
-
-    if horizon is None:
-        horizon = max(int(mdp.state_level.max()), int(mdp.heights[mdp.start]))
-    complete = dataclasses.replace(mdp, horizon=horizon)
-    complete.validate()
-    return complete
+    return {
+        "start": index[start] if start is not None else 0,
+        "state_level": np.array([level for _, level, _ in states]),
+        "action_offset": np.array(action_offset),
+        "transition_offset": np.array(transition_offset),
+        "transition_target": np.array(targets, dtype=np.int32),
+        "transition_numerator": np.array(numerators, dtype=np.int64),
+        "transition_denominator": np.array(denominators, dtype=np.int64),
+        "reward_index": np.array(reward_index, dtype=np.int32),
+        "reward_table": tuple(rewards),
+        "state_names": tuple(name for name, _, _ in states),
+        "action_names": tuple(action for *_, acts in states for action, _, _ in acts),
+    }
 
 
 def _rational(value: Rational, what: str) -> Fraction:
@@ -97,28 +80,21 @@ def _successors(
     return exact
 
 
-def padded(mdp: TabularMDP) -> TabularMDP:
-    """Repeat last actions; see `TabularMDP.padded`."""
-    from olivine.algorithms.mdp.tabular import TabularMDP
-
+def padded_arrays(mdp: TabularMDP) -> dict[str, Any]:
+    """Fields that change when last actions are repeated; see `TabularMDP.padded`."""
     most = int(mdp.action_counts.max())
     local = np.minimum(np.arange(most), mdp.action_counts[:, None] - 1)
     copied = (mdp.action_offset[:-1, None] + local).ravel()
     index, transition_offset = gather(mdp.transition_offset, copied)
-    return TabularMDP(
-        horizon=mdp.horizon,
-        start=mdp.start,
-        state_level=mdp.state_level,
-        action_offset=np.arange(mdp.n_states + 1, dtype=np.int64) * most,
-        transition_offset=transition_offset,
-        transition_target=mdp.transition_target[index],
-        transition_numerator=mdp.transition_numerator[index],
-        transition_denominator=mdp.transition_denominator[copied],
-        reward_index=mdp.reward_index[copied],
-        reward_table=mdp.reward_table,
-        state_names=mdp.state_names,
-        action_names=_padded_names(mdp, most),
-    )
+    return {
+        "action_offset": np.arange(mdp.n_states + 1, dtype=np.int64) * most,
+        "transition_offset": transition_offset,
+        "transition_target": mdp.transition_target[index],
+        "transition_numerator": mdp.transition_numerator[index],
+        "transition_denominator": mdp.transition_denominator[copied],
+        "reward_index": mdp.reward_index[copied],
+        "action_names": _padded_names(mdp, most),
+    }
 
 
 def _padded_names(mdp: TabularMDP, most: int) -> tuple[str, ...]:

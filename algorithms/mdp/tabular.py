@@ -144,7 +144,12 @@ class TabularMDP:
         >>> mdp.optimal_values().value(mdp.start)
         Fraction(2, 3)
         """
-        return mdp_construction.from_lists(states, start=start, horizon=horizon)
+        mdp = cls(horizon=1, **mdp_construction.arrays_from_lists(states, start))
+        if horizon is None:
+            horizon = max(int(mdp.state_level.max()), int(mdp.heights[mdp.start]))
+        complete = dataclasses.replace(mdp, horizon=horizon)
+        complete.validate()
+        return complete
 
     @property
     def n_states(self) -> int:
@@ -277,7 +282,7 @@ class TabularMDP:
         Values, levels and optimal policies (ties to the first action) stay.
         The size is n times the largest number of actions.
         """
-        return mdp_construction.padded(self)
+        return dataclasses.replace(self, **mdp_construction.padded_arrays(self))
 
     def validate(self, *, names: bool = True) -> None:
         """Check everything that the class promises.

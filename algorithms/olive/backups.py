@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Backup:
-    """E[r + g(x′)] of one action: constant + Σ coefficients · g[states].
+class Affine:
+    """An affine function of values: constant + Σ coefficients · g[states].
 
     `low` and `high` are its range over values in [lower, upper].
     """
@@ -33,26 +33,26 @@ class Backup:
     low: Fraction
     high: Fraction
 
-    @classmethod
-    def of(cls, program: OliveProgram, action: int) -> Backup:
-        """Backup of a global action, with its range in the program."""
-        successors = program.mdp.successors(action)
-        reward = program.mdp.reward(action)
-        future = 1 if successors else 0
-        return cls(
-            reward,
-            tuple(s for s, _ in successors),
-            tuple(p for _, p in successors),
-            reward + future * program.lower,
-            reward + future * program.upper,
-        )
-
     def at(self, values: Sequence[Fraction]) -> Fraction:
-        """Backup under values of all states."""
+        """Value under values of all states."""
         terms = (
             c * values[s] for s, c in zip(self.states, self.coefficients, strict=True)
         )
         return sum(terms, self.constant)
+
+
+def backup_of(program: OliveProgram, action: int) -> Affine:
+    """E[r + g(x′)] of a global action, with its range in the program."""
+    successors = program.mdp.successors(action)
+    reward = program.mdp.reward(action)
+    future = 1 if successors else 0
+    return Affine(
+        reward,
+        tuple(s for s, _ in successors),
+        tuple(p for _, p in successors),
+        reward + future * program.lower,
+        reward + future * program.upper,
+    )
 
 
 def action_classes(mdp: TabularMDP, state: int) -> list[int]:
@@ -107,7 +107,7 @@ def needed_states(program: OliveProgram) -> list[int]:
 
 
 def backup_range(
-    program: OliveProgram, backups: Sequence[Backup], alone: Fraction | None
+    program: OliveProgram, backups: Sequence[Affine], alone: Fraction | None
 ) -> tuple[Fraction, Fraction]:
     """Range of the backup of a state over its actions and all values.
 

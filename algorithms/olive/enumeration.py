@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.backups import (
-    Backup,
+    backup_of,
     distinct_actions,
     needed_states,
     support_states,
@@ -162,7 +162,7 @@ class _PolicyLp:
         constant = Fraction(0)
         for state, share in self.supports[constraint].items():
             action = mdp.actions(state)[int(self.policy[state])]
-            backup = Backup.of(self.program, action)
+            backup = backup_of(self.program, action)
             indices += [self.variable[state]]
             coefficients += [share]
             indices += [self.variable[s] for s in backup.states]

@@ -1,42 +1,15 @@
-"""What OLIVE's parts ask of each other: programs, their models, their solvers."""
+"""What OLIVE's parts ask of each other: programs and their solvers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.mdp.pair import Pair
-from olivine.solvers.model import LinearModel
-
-if TYPE_CHECKING:
-    from olivine.algorithms.olive.program import Form
-
-
-class PairModel(Protocol):
-    """A linear model of a program and the way back to pairs."""
-
-    @property
-    def model(self) -> LinearModel:
-        """The model; its objective is the program's, maximised."""
-        ...
-
-    @property
-    def value_index(self) -> Mapping[int, int]:
-        """Variable of g(x) of each observation whose value occurs."""
-        ...
-
-    @property
-    def policy_index(self) -> Mapping[int, Mapping[int, int]]:
-        """Binary of each action, for observations where the action matters."""
-        ...
-
-    def pair(self, values: Sequence[Fraction | int]) -> Pair:
-        """Read a pair off an exact point; ValueError if it is not feasible."""
-        ...
 
 
 class Program(Protocol):
@@ -72,10 +45,6 @@ class Program(Protocol):
 
     def is_feasible(self, pair: Pair) -> bool:
         """Whether a pair meets every constraint and the range, exactly."""
-        ...
-
-    def to_model(self, form: Form = "value-policy") -> PairModel:
-        """Write the program as a mixed-integer linear model."""
         ...
 
 

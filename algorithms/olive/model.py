@@ -1,4 +1,4 @@
-"""OLIVE's program as a mixed-integer linear model, in two forms.
+"""OLIVE's programs as mixed-integer linear models, in two forms.
 
 Both are exact reformulations: the optimum is the program's, and every optimal
 point of the model is read back as an optimal pair.
@@ -36,6 +36,11 @@ in the range and any action will do there.
 
 Actions of a state with equal reward and transitions share one binary; the
 policy read back takes the first of them.
+
+Over data sets what a state weighs in a constraint depends on the action taken
+there, as actions happened to be drawn. So instead of b(x) each constraint i and
+observation x has a variable e(i,x), its contribution, which rows of the same kind
+make equal to the term of the action taken; the constraint is |Σ_x e(i,x)| ≤ φ.
 """
 
 from __future__ import annotations
@@ -43,53 +48,52 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.backups import (
-    Backup,
+    Affine,
     action_classes,
+    backup_of,
     backup_range,
     distinct_actions,
     needed_states,
     single_state_constraints,
     support_states,
 )
-from olivine.solvers.model import LinearModel
-
-if TYPE_CHECKING:
-    from olivine.algorithms.olive.program import Form, OliveProgram
+from olivine.algorithms.olive.interfaces import Program
+from olivine.algorithms.olive.program import Form, OliveProgram
+from olivine.algorithms.olive.sampled_program import NOTHING, SampledProgram
+from olivine.solvers.model import LinearModel, Sense
 
 
 @dataclass
-class ProgramModel:
-    """A linear model of OLIVE's program, with the way back to pairs.
+class PairModel:
+    """A linear model of a program, with the way back to pairs.
 
     Attributes
     ----------
     program, form
         What was modelled, and how.
     model
-        The mixed-integer linear model; its objective is g(start), maximised.
+        The mixed-integer linear model; its objective is the program's, maximised.
     value_index
         Variable of g(x), or of max_a f(x,a), of each state that has one.
     policy_index
-        For each support state with several distinct actions, the binary of
-        each of them by local index. (``q-function``: the start state, too.)
-    backup_index
-        Variable b(x) of each support state with several distinct actions.
+        For each state whose action matters, the binary of each of its distinct
+        actions by local index. (``q-function``: the start states, too.)
     q_index
         ``q-function`` only: variable of f(x,a) by (state, local action).
     """
 
-    program: OliveProgram
+    program: Program
     form: Form
     model: LinearModel
     value_index: dict[int, int] = field(default_factory=dict)
     policy_index: dict[int, dict[int, int]] = field(default_factory=dict)
-    backup_index: dict[int, int] = field(default_factory=dict)
     q_index: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def policy(self, values: Sequence[Fraction] | Sequence[float]) -> NDArray[np.int32]:
@@ -98,7 +102,7 @@ class ProgramModel:
         Each state takes the action of its largest binary; states without
         binaries take action 0.
         """
-        policy = np.zeros(self.program.mdp.n_states, dtype=np.int32)
+        policy = np.zeros(len(self.program.action_counts), dtype=np.int32)
         for state, binaries in self.policy_index.items():
             policy[state] = max(binaries, key=lambda local: values[binaries[local]])
         return policy
@@ -125,15 +129,114 @@ class ProgramModel:
                     f"{self.model.variables[variable].name!r} is not exact"
                 )
         idle = min(max(Fraction(0), self.program.lower), self.program.upper)
-        g = [idle] * self.program.mdp.n_states
+        g = [idle] * len(self.program.action_counts)
         for state, variable in self.value_index.items():
             g[state] = Fraction(values[variable])
-        exact = [Fraction(v) for v in values]
-        pair = Pair.from_fractions(g, self.policy(exact))
-        broken = self.program.violations(pair)
-        if broken:
-            raise ValueError(f"the point does not satisfy the program: {broken[0]}")
+        pair = Pair.from_fractions(g, self.policy([Fraction(v) for v in values]))
+        if not self.program.is_feasible(pair):
+            raise ValueError("the point does not satisfy the program")
         return pair
+
+    def add_q_values(self, state: int, labels: Mapping[int, str]) -> None:
+        """f(x,a) for the distinct actions; with one action it is v(x) itself."""
+        for local, label in labels.items():
+            self.q_index[state, local] = (
+                self.value_index[state]
+                if len(labels) == 1
+                else self.model.add_variable(
+                    f"f({label})", self.program.lower, self.program.upper
+                )
+            )
+
+    def add_choice(self, state: int, name: str, labels: Mapping[int, str]) -> None:
+        """Binaries that choose one of the distinct actions."""
+        binaries = {
+            local: self.model.add_variable(f"pi({label})", 0, 1, integer=True)
+            for local, label in labels.items()
+        }
+        self.policy_index[state] = binaries
+        self.model.add_row(
+            list(binaries.values()), [1] * len(binaries), "==", 1, f"choice({name})"
+        )
+
+    def add_greedy_rows(self, state: int, labels: Mapping[int, str]) -> None:
+        """v(x) = max_a f(x,a), attained by the action chosen."""
+        width = self.program.upper - self.program.lower
+        v = self.value_index[state]
+        for local, binary in self.policy_index[state].items():
+            f, label = self.q_index[state, local], labels[local]
+            self.model.add_row([v, f], [1, -1], ">=", 0, f"maximum({label})")
+            self.model.add_row(
+                [v, f, binary], [1, -1, width], "<=", width, f"greedy({label})"
+            )
+
+    def add_switch(
+        self,
+        state: int,
+        name: str,
+        labels: Mapping[int, str],
+        terms: Mapping[int, Affine],
+        ends: tuple[Fraction, Fraction],
+    ) -> int:
+        """Add a variable with the value of the chosen action's term, by big-M rows.
+
+        `ends` is a range that holds it whenever the program is satisfied.
+        """
+        low, high = ends
+        y = self.model.add_variable(name, low, high)
+        for local, term in terms.items():
+            indices = [y, self.policy_index[state][local], *self.variables(term)]
+            minus = [-c for c in term.coefficients]
+            rows: tuple[tuple[Sense, int, Fraction], ...] = (
+                ("<=", 1, high - term.low),
+                (">=", -1, term.high - low),
+            )
+            for sense, sign, room in rows:
+                if room > 0:  # else the row could never cut
+                    self.model.add_row(
+                        indices,
+                        [1, sign * room, *minus],
+                        sense,
+                        term.constant + sign * room,
+                        f"{'above' if sign > 0 else 'below'}({labels[local]})",
+                    )
+        return y
+
+    def variables(self, term: Affine) -> list[int]:
+        """Variables of the states of a term."""
+        return [self.value_index[s] for s in term.states]
+
+    def add_constraint(
+        self,
+        indices: Sequence[int],
+        coefficients: Sequence[Fraction],
+        constant: Fraction,
+        i: int,
+    ) -> None:
+        """Add ``|coefficients · x[indices] + constant| <= φ`` as constraint i.
+
+        One equation if φ is 0, else two rows.
+        """
+        phi, name = self.program.tolerance, f"bellman({i})"
+        if phi == 0:
+            self.model.add_row(indices, coefficients, "==", -constant, name)
+            return
+        self.model.add_row(indices, coefficients, "<=", phi - constant, f"{name}+")
+        self.model.add_row(indices, coefficients, ">=", -constant - phi, f"{name}-")
+
+
+@dataclass
+class ProgramModel(PairModel):
+    """A linear model of an `OliveProgram`.
+
+    Attributes
+    ----------
+    backup_index
+        Variable b(x) of each support state with several distinct actions.
+    """
+
+    program: OliveProgram
+    backup_index: dict[int, int] = field(default_factory=dict)
 
     def point(self, pair: Pair) -> list[Fraction]:
         """Exact point of the model for a pair, feasible when the pair is.
@@ -151,7 +254,7 @@ class ProgramModel:
                 values[variable] = Fraction(int(local == taken[state]))
         for state, variable in self.backup_index.items():
             action = mdp.actions(state)[int(pair.policy[state])]
-            values[variable] = Backup.of(self.program, action).at(g)
+            values[variable] = backup_of(self.program, action).at(g)
         for (state, local), variable in self.q_index.items():
             # without a choice f(x,a) is the variable of g(x)
             if taken.get(state, local) == local:
@@ -159,10 +262,41 @@ class ProgramModel:
         return values
 
 
-def program_model(program: OliveProgram, form: Form) -> ProgramModel:
-    """Build the model of a program; see the module's text and `OliveProgram`."""
+@overload
+def program_model(program: OliveProgram, form: Form = ...) -> ProgramModel: ...
+
+
+@overload
+def program_model(program: Program, form: Form = ...) -> PairModel: ...
+
+
+def program_model(program: Program, form: Form = "value-policy") -> PairModel:
+    """Write a program as a mixed-integer linear model; see the module's text.
+
+    Parameters
+    ----------
+    program
+        An `OliveProgram` or a `SampledProgram`.
+    form
+        ``"value-policy"`` over (g, π), or ``"q-function"`` over f.
+
+    Raises
+    ------
+    ValueError
+        If the form is unknown.
+    TypeError
+        If the program is of another kind.
+    """
     if form not in ("value-policy", "q-function"):
         raise ValueError(f"unknown form {form!r}: value-policy or q-function")
+    if isinstance(program, OliveProgram):
+        return _exact_model(program, form)
+    if isinstance(program, SampledProgram):
+        return _sampled_model(program, form)
+    raise TypeError(f"no model of a {type(program).__name__}")
+
+
+def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
     built = ProgramModel(program, form, LinearModel(name="olive"))
     mdp = program.mdp
     for state in needed_states(program):
@@ -173,130 +307,107 @@ def program_model(program: OliveProgram, form: Form) -> ProgramModel:
     support = set(support_states(program))
     choosing = support | ({mdp.start} if form == "q-function" else set())
     for state in sorted(choosing):
-        labels = _labels(program, state)
+        name, actions = mdp.state_names[state], mdp.actions(state)
+        labels = {
+            local: f"{name},{mdp.action_names[actions[local]]}"
+            for local in distinct_actions(mdp, state)
+        }
         if form == "q-function":
-            _add_q_values(built, state, labels)
+            built.add_q_values(state, labels)
         if len(labels) > 1:
-            _add_choice(built, state, labels)
+            built.add_choice(state, name, labels)
             if form == "q-function":
-                _add_greedy_rows(built, state, labels)
+                built.add_greedy_rows(state, labels)
             if state in support:
-                _add_backup(built, state, labels, alone.get(state))
-    _add_constraints(built)
+                backups = {a: backup_of(program, actions[a]) for a in labels}
+                ends = backup_range(program, list(backups.values()), alone.get(state))
+                built.backup_index[state] = built.add_switch(
+                    state, f"backup({name})", labels, backups, ends
+                )
+    for i, distribution in enumerate(program.distributions):
+        _add_exact_constraint(built, i, distribution)
     start = built.value_index[mdp.start]
     built.model.set_objective([start], [1], maximise=True)
     return built
 
 
-def _labels(program: OliveProgram, state: int) -> dict[int, str]:
-    """Label "state,action" of each distinct action of a state."""
-    mdp = program.mdp
-    name, first = mdp.state_names[state], int(mdp.action_offset[state])
-    return {
-        local: f"{name},{mdp.action_names[first + local]}"
-        for local in distinct_actions(mdp, state)
-    }
+def _add_exact_constraint(
+    built: ProgramModel, i: int, distribution: Distribution
+) -> None:
+    """|E_D[g(x) − b(x)]| ≤ φ."""
+    program = built.program
+    indices: list[int] = []
+    coefficients: list[Fraction] = []
+    constant = Fraction(0)
+    for state, share in distribution.probabilities().items():
+        indices.append(built.value_index[state])
+        coefficients.append(share)
+        if state in built.backup_index:
+            indices.append(built.backup_index[state])
+            coefficients.append(-share)
+            continue
+        backup = backup_of(program, program.mdp.actions(state)[0])
+        indices += built.variables(backup)
+        coefficients += [-share * c for c in backup.coefficients]
+        constant -= share * backup.constant
+    built.add_constraint(indices, coefficients, constant, i)
 
 
-def _add_q_values(built: ProgramModel, state: int, labels: Mapping[int, str]) -> None:
-    """f(x,a) for the distinct actions; with one action it is v(x) itself."""
-    if len(labels) == 1:
-        built.q_index[state, next(iter(labels))] = built.value_index[state]
-        return
-    for local, label in labels.items():
-        built.q_index[state, local] = built.model.add_variable(
-            f"f({label})", built.program.lower, built.program.upper
-        )
-
-
-def _add_choice(built: ProgramModel, state: int, labels: Mapping[int, str]) -> None:
-    """Binaries that choose one of the distinct actions."""
-    binaries = {
-        local: built.model.add_variable(f"pi({label})", 0, 1, integer=True)
-        for local, label in labels.items()
-    }
-    built.policy_index[state] = binaries
-    name = built.program.mdp.state_names[state]
-    built.model.add_row(
-        list(binaries.values()), [1] * len(binaries), "==", 1, f"choice({name})"
+def _sampled_model(program: SampledProgram, form: Form) -> PairModel:
+    built = PairModel(program, form, LinearModel(f"olive, sampled, {form}"))
+    support = sorted({s for c in program.constraints for s in c.terms})
+    seen = (
+        s
+        for c in program.constraints
+        for by_action in c.terms.values()
+        for term in by_action.values()
+        for s, _ in term.successors
     )
-
-
-def _add_greedy_rows(
-    built: ProgramModel, state: int, labels: Mapping[int, str]
-) -> None:
-    """v(x) = max_a f(x,a), attained by the action chosen."""
-    width = built.program.upper - built.program.lower
-    v = built.value_index[state]
-    for local, binary in built.policy_index[state].items():
-        f, label = built.q_index[state, local], labels[local]
-        built.model.add_row([v, f], [1, -1], ">=", 0, f"maximum({label})")
-        built.model.add_row(
-            [v, f, binary], [1, -1, width], "<=", width, f"greedy({label})"
+    for state in sorted({*support, *program.start_shares, *seen}):
+        built.value_index[state] = built.model.add_variable(
+            f"g({state})", program.lower, program.upper
         )
+    greedy = {*support, *program.start_shares} if form == "q-function" else set()
+    for state in sorted({*support, *greedy}):
+        labels = {a: f"{state},{a}" for a in range(int(program.action_counts[state]))}
+        if len(labels) > 1:
+            built.add_choice(state, f"{state}", labels)
+            if form == "q-function":
+                built.add_q_values(state, labels)
+                built.add_greedy_rows(state, labels)
+    for i in range(len(program.constraints)):
+        _add_sampled_constraint(built, program, i)
+    shares = program.start_shares
+    built.model.set_objective(
+        [built.value_index[s] for s in shares], list(shares.values()), maximise=True
+    )
+    return built
 
 
-def _add_backup(
-    built: ProgramModel, state: int, labels: Mapping[int, str], alone: Fraction | None
-) -> None:
-    """b(x), made equal to the chosen action's backup by big-M rows."""
-    program, model = built.program, built.model
-    actions = program.mdp.actions(state)
-    backups = {local: Backup.of(program, actions[local]) for local in labels}
-    low, high = backup_range(program, list(backups.values()), alone)
-    b = model.add_variable(f"backup({program.mdp.state_names[state]})", low, high)
-    built.backup_index[state] = b
-    for local, backup in backups.items():
-        indices = [b, built.policy_index[state][local]]
-        indices += [built.value_index[s] for s in backup.states]
-        minus = [-c for c in backup.coefficients]
-        above, below = high - backup.low, backup.high - low
-        reward, label = backup.constant, labels[local]
-        if above > 0:  # else b(x) never exceeds the backup
-            coefs: list[Fraction | int] = [1, above, *minus]
-            model.add_row(indices, coefs, "<=", reward + above, f"above({label})")
-        if below > 0:
-            coefs = [1, -below, *minus]
-            model.add_row(indices, coefs, ">=", reward - below, f"below({label})")
-
-
-def _add_constraints(built: ProgramModel) -> None:
-    """|E_D[g(x) − b(x)]| ≤ φ for every distribution."""
-    program, model = built.program, built.model
-    for i, distribution in enumerate(program.distributions):
-        indices: list[int] = []
-        coefficients: list[Fraction] = []
-        constant = Fraction(0)
-        for state, share in distribution.probabilities().items():
-            indices.append(built.value_index[state])
-            coefficients.append(share)
-            if state in built.backup_index:
-                indices.append(built.backup_index[state])
-                coefficients.append(-share)
-                continue
-            backup = Backup.of(program, program.mdp.actions(state)[0])
-            indices.extend(built.value_index[s] for s in backup.states)
-            coefficients.extend(-share * c for c in backup.coefficients)
-            constant += share * backup.constant
-        add_constraint(
-            model, indices, coefficients, constant, program.tolerance, f"bellman({i})"
-        )
-
-
-def add_constraint(
-    model: LinearModel,
-    indices: Sequence[int],
-    coefficients: Sequence[Fraction],
-    constant: Fraction,
-    tolerance: Fraction,
-    name: str,
-) -> None:
-    """Add ``|coefficients · x[indices] − constant| <= tolerance``.
-
-    One equation if the tolerance is 0, else two rows.
-    """
-    if tolerance == 0:
-        model.add_row(indices, coefficients, "==", constant, name)
-        return
-    model.add_row(indices, coefficients, "<=", constant + tolerance, f"{name}+")
-    model.add_row(indices, coefficients, ">=", constant - tolerance, f"{name}-")
+def _add_sampled_constraint(built: PairModel, program: SampledProgram, i: int) -> None:
+    """|Σ_x contribution of x| ≤ φ."""
+    indices: list[int] = []
+    coefficients: list[Fraction] = []
+    constant = Fraction(0)
+    for state, by_action in program.constraints[i].terms.items():
+        terms = {
+            local: by_action.get(local, NOTHING).affine(
+                state, program.lower, program.upper
+            )
+            for local in built.policy_index.get(state, (0,))
+        }
+        if state in built.policy_index:
+            labels = {local: f"{i},{state},{local}" for local in terms}
+            ends = (
+                min(term.low for term in terms.values()),
+                max(term.high for term in terms.values()),
+            )
+            indices.append(
+                built.add_switch(state, f"e({i},{state})", labels, terms, ends)
+            )
+            coefficients.append(Fraction(1))
+            continue
+        indices += built.variables(terms[0])
+        coefficients += terms[0].coefficients
+        constant += terms[0].constant
+    built.add_constraint(indices, coefficients, constant, i)

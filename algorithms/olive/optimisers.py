@@ -11,22 +11,18 @@ word.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from olivine.algorithms.mdp.pair import Pair
-from olivine.algorithms.olive.interfaces import Answer, PairModel, Program
+from olivine.algorithms.olive.interfaces import Answer, Program
+from olivine.algorithms.olive.model import PairModel, program_model
+from olivine.algorithms.olive.program import Form
 from olivine.solvers.branch_and_bound import branch_and_bound
 from olivine.solvers.milp import confirm
-from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 from olivine.solvers.scaled_milp import propose
-
-if TYPE_CHECKING:
-    from olivine.algorithms.olive.program import Form
 
 _LARGEST_WEIGHT = 100
 
@@ -58,7 +54,7 @@ class Milp:
         The engine's policy is kept and the best values for it are computed
         exactly, so a value lost to rounding is won back.
         """
-        return self._solve(program, program.to_model(self.form))
+        return self._solve(program, program_model(program, self.form))
 
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
@@ -69,7 +65,7 @@ class Milp:
         finds extreme points of the set of maximisers, not uniformly. Values and
         actions that the program says nothing about are drawn uniformly.
         """
-        built = program.to_model(self.form)
+        built = program_model(program, self.form)
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
 
@@ -101,13 +97,13 @@ class BranchAndBound:
 
     def maximise(self, program: Program) -> Answer:
         """Solve the program."""
-        return self._solve(program, program.to_model(self.form))
+        return self._solve(program, program_model(program, self.form))
 
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
         """Maximise a random objective over the optimal pairs; see `Milp`."""
-        built = program.to_model(self.form)
+        built = program_model(program, self.form)
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
 
@@ -139,26 +135,7 @@ def _read(
     return Answer("optimal", pair, value, proved, seconds())
 
 
-@dataclass(frozen=True)
-class _Face:
-    """A model with a random objective, over the points of the best objective."""
-
-    model: LinearModel
-    built: PairModel
-
-    @property
-    def value_index(self) -> Mapping[int, int]:
-        return self.built.value_index
-
-    @property
-    def policy_index(self) -> Mapping[int, Mapping[int, int]]:
-        return self.built.policy_index
-
-    def pair(self, values: Sequence[Fraction | int]) -> Pair:
-        return self.built.pair(values)
-
-
-def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> _Face:
+def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> PairModel:
     """Restrict a model to its points of a given objective; draw another one."""
     model = replace(built.model, rows=list(built.model.rows))
     objective = model.objective
@@ -173,7 +150,7 @@ def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> _Face:
     drawn += [j for binaries in built.policy_index.values() for j in binaries.values()]
     weights = rng.integers(-_LARGEST_WEIGHT, _LARGEST_WEIGHT + 1, len(drawn))
     model.set_objective(drawn, weights.tolist(), maximise=True)
-    return _Face(model, built)
+    return replace(built, model=model)
 
 
 def _scattered(

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,6 @@ from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
 
-if TYPE_CHECKING:
-    from olivine.algorithms.olive.model import ProgramModel
-
 __all__ = [
     "Distribution",
     "Distributions",
@@ -54,7 +51,9 @@ __all__ = [
     "average_bellman_errors",
 ]
 
+
 Form = Literal["value-policy", "q-function"]
+"""A model over (g, π), or over Q-functions f."""
 
 
 @dataclass(frozen=True)
@@ -171,21 +170,6 @@ class OliveProgram:
         if self._outside(pair).any():
             return False
         return not self._exceeding(*self._errors(pair)).any()
-
-    def to_model(self, form: Form = "value-policy") -> ProgramModel:
-        """Write the program as a mixed-integer linear model.
-
-        See `olivine.algorithms.olive.model` for the two forms and why their optimum is
-        the program's.
-
-        Raises
-        ------
-        ValueError
-            If the form is unknown.
-        """
-        from olivine.algorithms.olive.model import program_model
-
-        return program_model(self, form)
 
     def _errors(self, pair: Pair) -> tuple[IntArray, int]:
         self.mdp.global_actions(pair.policy)  # the policy is one of the MDP

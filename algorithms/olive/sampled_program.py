@@ -20,17 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.data import END, EmpiricalMeasure
 from olivine.algorithms.exact.ragged import as_integers
 from olivine.algorithms.mdp.pair import Pair
-
-if TYPE_CHECKING:
-    from olivine.algorithms.olive.program import Form
-    from olivine.algorithms.olive.sampled_model import SampledModel
+from olivine.algorithms.olive.backups import Affine
 
 
 @dataclass(frozen=True)
@@ -73,10 +69,16 @@ class Term:
         future = sum((c * values[s] for s, c in self.successors), Fraction(0))
         return self.weight * values[state] - self.reward - future
 
-    def ends(self, lower: Fraction, upper: Fraction) -> tuple[Fraction, Fraction]:
-        """Range over values in [lower, upper] of observations that are distinct."""
+    def affine(self, state: int, lower: Fraction, upper: Fraction) -> Affine:
+        """Write it as a function of the values of all observations.
+
+        Its range is over values in [lower, upper] of observations that are distinct.
+        """
         mass = sum((c for _, c in self.successors), Fraction(0))
-        return (
+        return Affine(
+            -self.reward,
+            (state, *(s for s, _ in self.successors)),
+            (self.weight, *(-c for _, c in self.successors)),
             self.weight * lower - self.reward - mass * upper,
             self.weight * upper - self.reward - mass * lower,
         )
@@ -237,18 +239,6 @@ class SampledProgram:
         if not all(self.lower <= value <= self.upper for value in pair.values()):
             return False
         return all(abs(error) <= self.tolerance for error in self.errors(pair))
-
-    def to_model(self, form: Form = "value-policy") -> SampledModel:
-        """Write the program as a mixed-integer linear model.
-
-        Raises
-        ------
-        ValueError
-            If the form is unknown.
-        """
-        from olivine.algorithms.olive.sampled_model import sampled_model
-
-        return sampled_model(self, form)
 
 
 @dataclass

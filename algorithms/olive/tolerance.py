@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.olive.sampled_program import SampledProgram
 from olivine.solvers.branch_and_bound import branch_and_bound
@@ -101,7 +102,7 @@ def least_tolerance(
     tolerance = found[variable]
     proved = outcome.status is Status.OPTIMAL or tolerance == 0
     return LeastTolerance(
-        tolerance, relaxed.to_model().pair(found[:variable]), proved, seconds
+        tolerance, program_model(relaxed).pair(found[:variable]), proved, seconds
     )
 
 
@@ -135,7 +136,7 @@ def _model(
             program.lower,
             program.upper,
         )
-    built = relaxed.to_model().model
+    built = program_model(relaxed).model
     model = LinearModel("least tolerance", variables=list(built.variables))
     phi = model.add_variable("tolerance", 0, ceiling)
     for row in built.rows:

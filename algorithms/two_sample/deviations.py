@@ -36,8 +36,8 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClass,
 )
+from olivine.algorithms.learning.deviations import largest_value_deviation
 from olivine.algorithms.two_sample.differences import Differences, Floats, relative
-from olivine.algorithms.valor.deviations import largest_value_deviation
 
 _MOST_ROWS = 1024
 """Functions g' that are tried."""

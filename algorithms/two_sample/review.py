@@ -12,6 +12,10 @@ from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.deviations import (
+    largest_value_deviation,
+    value_differences,
+)
 from olivine.algorithms.learning.events import Iteration, Path
 from olivine.algorithms.learning.monitors import Tally
 from olivine.algorithms.learning.result import LearningResult, Scope
@@ -27,10 +31,6 @@ from olivine.algorithms.two_sample.differences import differences
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
 from olivine.algorithms.two_sample.steps import Fit, Visit
-from olivine.algorithms.valor.deviations import (
-    largest_value_deviation,
-    value_differences,
-)
 
 _PREMISES = ("event", "oracles", "complete", "markov")
 _LEMMAS = (

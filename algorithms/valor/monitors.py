@@ -30,23 +30,23 @@ from fractions import Fraction
 from typing import Any
 
 from numpy.typing import NDArray
+from olivine.algorithms.assumptions.realizability import realizability
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Iteration, Observer, Path, Triple
-from olivine.algorithms.learning.monitors import Tally, review_run
-from olivine.algorithms.learning.parameters import CONSTRAINED, Parameters
-from olivine.algorithms.learning.realizability import realizability
-from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
-from olivine.algorithms.learning.unlearned import chance_of_unlearned
-from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.valor.deviations import (
+from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
     policy_differences,
     value_differences,
 )
+from olivine.algorithms.learning.events import Iteration, Observer, Path, Triple
+from olivine.algorithms.learning.monitors import Tally, review_run
+from olivine.algorithms.learning.parameters import CONSTRAINED, Parameters
+from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
+from olivine.algorithms.learning.unlearned import chance_of_unlearned
+from olivine.algorithms.oracles.ledger import reveal
 
 _FEATURES = "observations are features: there are no codes to sum over"
 

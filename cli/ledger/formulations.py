@@ -16,8 +16,7 @@ from olivine.cli.ledger.support.families import (
     milp_value,
 )
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.three_sat import ThreeSat
+from olivine.reduction.formula.formula import Formula, ThreeSat
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.solvers.milp import solve_milp

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.families import (
@@ -97,10 +98,10 @@ def _fault_of_size(family: Family) -> str:
 
 def _fault_of_members(family: Family, form: Form) -> str:
     """Find a member whose program differs from the all-zero member's."""
-    own = family.program().to_model(form).model
+    own = program_model(family.program(), form).model
     for y in assignments(family.n_variables):
         program = OliveProgram(family.mdp(y), family.distributions())
-        other = program.to_model(form).model
+        other = program_model(program, form).model
         if (own.rows, own.objective) != (other.rows, other.objective):
             return f"the program of member {y.astype(int).tolist()} differs"
     return ""
@@ -138,14 +139,14 @@ def _fault_of_optimum(family: Family, form: Form, satisfiable: bool) -> str:
 def _fault_of_equivalence(family: Family) -> str:
     """Go from pairs to Q-functions and back, in exact arithmetic."""
     rng = np.random.default_rng(family.n_clauses)
-    program_model = family.program().to_model("q-function")
+    built = program_model(family.program(), "q-function")
     mdp = family.mdp()
     for assignment in assignments(family.n_variables):
         pair = forward(family, assignment)
-        point = program_model.point(pair)
-        if not program_model.model.is_feasible(point):
+        point = built.point(pair)
+        if not built.model.is_feasible(point):
             return "a feasible pair gives an infeasible f"
-        if program_model.pair(point).values() != pair.values():
+        if built.pair(point).values() != pair.values():
             return "f does not give the pair back"
     # Any f: its (max, argmax) has the constraints' left-hand sides of f itself.
     f = [Fraction(int(v), 12) for v in rng.integers(0, 13, mdp.n_actions)]

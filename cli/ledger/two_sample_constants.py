@@ -20,6 +20,10 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.deviations import (
+    largest_value_deviation,
+    value_differences,
+)
 from olivine.algorithms.learning.events import Path
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import reveal
@@ -32,10 +36,6 @@ from olivine.algorithms.two_sample.learner import two_sample
 from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
-)
-from olivine.algorithms.valor.deviations import (
-    largest_value_deviation,
-    value_differences,
 )
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.two_sample import outvoted, unlearned

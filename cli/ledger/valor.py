@@ -24,7 +24,6 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.named import (
     Instance,
     late_discovery,
-    sacrificed,
     wrongly_pruned,
 )
 from olivine.algorithms.learning.draw_classes import Kind, make_classes
@@ -43,6 +42,7 @@ from olivine.algorithms.valor.constrained import constrained_step, valor_constra
 from olivine.algorithms.valor.monitors import ValorMonitors
 from olivine.algorithms.valor.pooled import pooled_step, valor
 from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.support.pooling import sacrificed
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 _RUNS = 6

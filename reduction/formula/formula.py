@@ -27,13 +27,66 @@ from olivine.reduction.formula.checks import (
     checked_offsets,
     checked_weights,
 )
-from olivine.reduction.formula.three_sat import ThreeSat, to_three_sat
+from olivine.reduction.formula.three_sat import three_literal_clauses
 
 __all__ = ["MAX_VARIABLE", "MAX_WEIGHT", "Formula", "ThreeSat"]
 
 
+class _Clauses:
+    """What both forms of a formula share: they differ in how clauses are kept."""
+
+    n_variables: int
+    weights: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def _satisfied(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        raise NotImplementedError
+
+    @property
+    def n_clauses(self) -> int:
+        """Number of clauses m."""
+        return len(self)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the clauses have weights (be they all 1)."""
+        return self.weights is not None
+
+    @property
+    def total_weight(self) -> int:
+        """Sum W of the weights of the soft clauses; their number if plain."""
+        return self.n_clauses if self.weights is None else exact_sum(self.weights)
+
+    def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
+        """Which clauses an assignment satisfies.
+
+        Parameters
+        ----------
+        assignment
+            Booleans, shape (n,); entry i-1 is variable i.
+
+        Returns
+        -------
+        Booleans, shape (m,). An empty clause is never satisfied.
+        """
+        return self._satisfied(checked_assignment(assignment, self.n_variables))
+
+    def unsatisfied_weight(self, assignment: ArrayLike) -> int:
+        """Total weight of the soft clauses left unsatisfied; exact.
+
+        The number of unsatisfied clauses if the formula is plain. Hard clauses
+        have no weight: ask `satisfied` for them.
+        """
+        unsatisfied = ~self.satisfied(assignment)
+        if self.weights is None:
+            return int(np.count_nonzero(unsatisfied))
+        return exact_sum(self.weights[unsatisfied])
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Formula:
+class Formula(_Clauses):
     """A plain, weighted or partial formula over the variables 1..n.
 
     Equality, hash and `digest` go by content. Two formulas are equal only if
@@ -146,29 +199,13 @@ class Formula:
             None if hard is None else list(hard),
         )
 
-    @property
-    def n_clauses(self) -> int:
-        """Number of clauses m."""
-        return len(self.offsets) - 1
-
     def __len__(self) -> int:
-        """Return the number of clauses m."""
-        return self.n_clauses
+        return len(self.offsets) - 1
 
     @property
     def widths(self) -> NDArray[np.int64]:
         """Number of literals of each clause as written, shape (m,)."""
         return np.diff(self.offsets)
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the clauses have weights (be they all 1)."""
-        return self.weights is not None
-
-    @property
-    def total_weight(self) -> int:
-        """Sum of the weights of the soft clauses; their number if plain."""
-        return self.n_clauses if self.weights is None else exact_sum(self.weights)
 
     def clause(self, j: int) -> tuple[int, ...]:
         """Literals of clause j, 0 <= j < m.
@@ -188,33 +225,10 @@ class Formula:
         for start, stop in itertools.pairwise(self.offsets.tolist()):
             yield tuple(flat[start:stop])
 
-    def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
-        """Which clauses an assignment satisfies.
-
-        Parameters
-        ----------
-        assignment
-            Booleans, shape (n,); entry i-1 is variable i.
-
-        Returns
-        -------
-        Booleans, shape (m,). An empty clause is never satisfied.
-        """
-        values = checked_assignment(assignment, self.n_variables)
+    def _satisfied(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
         true_before = np.zeros(len(self.literals) + 1, dtype=np.int64)
         np.cumsum(literal_truth(self.literals, values), out=true_before[1:])
         return np.asarray(np.diff(true_before[self.offsets]) > 0)
-
-    def unsatisfied_weight(self, assignment: ArrayLike) -> int:
-        """Total weight of the soft clauses left unsatisfied; exact.
-
-        The number of unsatisfied clauses if the formula is plain. Hard clauses
-        have no weight: ask `satisfied` for them.
-        """
-        unsatisfied = ~self.satisfied(assignment)
-        if self.weights is None:
-            return int(np.count_nonzero(unsatisfied))
-        return exact_sum(self.weights[unsatisfied])
 
     def three_sat(self) -> ThreeSat:
         """Bring the formula into 3-SAT form; see `olivine.reduction.formula.three_sat`.
@@ -224,7 +238,21 @@ class Formula:
         ValueError
             If a clause is hard, or the fresh variables exceed 2^31-1.
         """
-        return to_three_sat(self)
+        if self.hard is not None:
+            j = int(np.argmax(self.hard))
+            raise ValueError(
+                f"clause {j} is hard; the 3-SAT form needs all clauses soft"
+            )
+        n, clauses, source = three_literal_clauses(
+            self.n_variables, self.widths, self.literals
+        )
+        weights = self.weights
+        if weights is not None:
+            weights = weights[source] if self.n_clauses else np.ones(1, dtype=np.int64)
+        for array in (clauses, weights, source):
+            if array is not None:
+                array.setflags(write=False)
+        return ThreeSat(n, clauses, weights, source, self)
 
     def digest(self) -> str:
         """SHA-256 of the content, in hexadecimal; the same on every machine.
@@ -281,6 +309,101 @@ class Formula:
         """Pickle through the constructor: unpickled arrays would be writable."""
         fields = (self.n_variables, self.literals, self.offsets)
         return Formula, (*fields, self.weights, self.hard)
+
+
+@dataclass(frozen=True, eq=False)
+class ThreeSat(_Clauses):
+    """A formula in 3-SAT form and the way back; made by `Formula.three_sat`.
+
+    Attributes
+    ----------
+    n_variables
+        Number of variables, fresh ones included; at least 1.
+    clauses
+        int32, shape (m,3), m >= 1; literals i or -i, i from 1.
+    weights
+        int64, shape (m,), or None if the original is plain.
+    source
+        int64, shape (m,), nondecreasing: index of the clause of the original
+        that each comes from, `NO_SOURCE` if the original has none.
+    original
+        The formula before.
+    """
+
+    n_variables: int
+    clauses: NDArray[np.int32]
+    weights: NDArray[np.int64] | None
+    source: NDArray[np.int64]
+    original: Formula
+
+    def __len__(self) -> int:
+        return len(self.clauses)
+
+    @property
+    def n_fresh(self) -> int:
+        """Number of variables that the original does not have."""
+        return self.n_variables - self.original.n_variables
+
+    def _satisfied(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        truth = literal_truth(self.clauses, values)
+        return np.asarray(truth[:, 0] | truth[:, 1] | truth[:, 2])
+
+    def extend(self, assignment: ArrayLike) -> NDArray[np.bool_]:
+        """Choose the fresh variables as well as they can be chosen.
+
+        Parameters
+        ----------
+        assignment
+            Of the original: booleans, shape (original.n_variables,).
+
+        Returns
+        -------
+        Booleans, shape (n,). The weight left unsatisfied is exactly that which
+        `assignment` leaves unsatisfied in the original.
+        """
+        given = checked_assignment(assignment, self.original.n_variables)
+        values = np.zeros(self.n_variables, dtype=np.bool_)
+        values[: len(given)] = given
+        # A fresh variable links a clause to the next one of its chain. It is
+        # true, and so takes the burden off the clauses before it, exactly if
+        # no literal of the original in them is true.
+        (links,) = np.nonzero(self.clauses[:, 2] > len(given))
+        if len(links):
+            own = self.clauses[:, :2].copy()
+            fresh = np.abs(own) > len(given)
+            own[fresh] = 1
+            truth = literal_truth(own, values) & ~fresh
+            true_before = np.zeros(self.n_clauses + 1, dtype=np.int64)
+            np.cumsum(truth[:, 0] | truth[:, 1], out=true_before[1:])
+            chain_start = np.searchsorted(self.source, self.source[links])
+            burden = true_before[links + 1] == true_before[chain_start]
+            values[self.clauses[links, 2] - 1] = burden
+        return values
+
+    def restrict(self, assignment: ArrayLike) -> NDArray[np.bool_]:
+        """Drop the fresh variables.
+
+        Parameters
+        ----------
+        assignment
+            Booleans, shape (n,).
+
+        Returns
+        -------
+        Booleans, shape (original.n_variables,). They leave no more weight of
+        the original unsatisfied than `assignment` does here.
+        """
+        values = checked_assignment(assignment, self.n_variables)
+        return values[: self.original.n_variables].copy()
+
+    def as_formula(self) -> Formula:
+        """Return the same clauses as a `Formula` of n variables."""
+        offsets = np.arange(self.n_clauses + 1) * 3
+        return Formula(self.n_variables, self.clauses.ravel(), offsets, self.weights)
+
+    def __repr__(self) -> str:
+        """Show the counts, not the arrays."""
+        return f"<ThreeSat: {self.n_variables} variables, {self.n_clauses} clauses>"
 
 
 def _largest_variable(literals: NDArray[Any]) -> int:

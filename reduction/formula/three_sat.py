@@ -10,7 +10,7 @@ order of the clauses,
 - the empty clause: one fresh z, (z z z) (-z -z -z);
 - no clause at all: a tautology on x1 (fresh if there is no variable).
 
-Every clause made of a weighted one inherits its weight.
+Every clause made of a weighted one inherits its weight (`Formula.three_sat`).
 
 Lemma 1. The least weight of unsatisfied clauses is the same before and after:
 given the original variables, the best choice of the fresh ones leaves one
@@ -20,182 +20,44 @@ leaves none if the original is unsatisfied. `ThreeSat.extend` makes that choice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.columns import exact_sum
-from olivine.reduction.formula.assignment import checked_assignment, literal_truth
+from numpy.typing import NDArray
 from olivine.reduction.formula.checks import MAX_VARIABLE
-
-if TYPE_CHECKING:
-    from olivine.reduction.formula.formula import Formula
 
 NO_SOURCE = -1
 """`ThreeSat.source` of the tautology that stands for no clause at all."""
 
-T = TypeVar("T", bound=np.generic)
 
-
-@dataclass(frozen=True, eq=False)
-class ThreeSat:
-    """A formula in 3-SAT form and the way back; made by `Formula.three_sat`.
-
-    Attributes
-    ----------
-    n_variables
-        Number of variables, fresh ones included; at least 1.
-    clauses
-        int32, shape (m,3), m >= 1; literals i or -i, i from 1.
-    weights
-        int64, shape (m,), or None if the original is plain.
-    source
-        int64, shape (m,), nondecreasing: index of the clause of the original
-        that each comes from, `NO_SOURCE` if the original has none.
-    original
-        The formula before.
-    """
-
-    n_variables: int
-    clauses: NDArray[np.int32]
-    weights: NDArray[np.int64] | None
-    source: NDArray[np.int64]
-    original: Formula
-
-    @property
-    def n_clauses(self) -> int:
-        """Number of clauses m."""
-        return len(self.clauses)
-
-    @property
-    def n_fresh(self) -> int:
-        """Number of variables that the original does not have."""
-        return self.n_variables - self.original.n_variables
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether the clauses have weights."""
-        return self.weights is not None
-
-    @property
-    def total_weight(self) -> int:
-        """Sum W of the weights; m if plain."""
-        return self.n_clauses if self.weights is None else exact_sum(self.weights)
-
-    def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
-        """Which clauses an assignment (booleans, shape (n,)) satisfies, shape (m,)."""
-        values = checked_assignment(assignment, self.n_variables)
-        truth = literal_truth(self.clauses, values)
-        return np.asarray(truth[:, 0] | truth[:, 1] | truth[:, 2])
-
-    def unsatisfied_weight(self, assignment: ArrayLike) -> int:
-        """Total weight (number, if plain) of the clauses left unsatisfied; exact."""
-        unsatisfied = ~self.satisfied(assignment)
-        if self.weights is None:
-            return int(np.count_nonzero(unsatisfied))
-        return exact_sum(self.weights[unsatisfied])
-
-    def extend(self, assignment: ArrayLike) -> NDArray[np.bool_]:
-        """Choose the fresh variables as well as they can be chosen.
-
-        Parameters
-        ----------
-        assignment
-            Of the original: booleans, shape (original.n_variables,).
-
-        Returns
-        -------
-        Booleans, shape (n,). The weight left unsatisfied is exactly that which
-        `assignment` leaves unsatisfied in the original.
-        """
-        given = checked_assignment(assignment, self.original.n_variables)
-        values = np.zeros(self.n_variables, dtype=np.bool_)
-        values[: len(given)] = given
-        # A fresh variable links a clause to the next one of its chain. It is
-        # true, and so takes the burden off the clauses before it, exactly if
-        # no literal of the original in them is true.
-        (links,) = np.nonzero(self.clauses[:, 2] > len(given))
-        if len(links):
-            own = self.clauses[:, :2].copy()
-            fresh = np.abs(own) > len(given)
-            own[fresh] = 1
-            truth = literal_truth(own, values) & ~fresh
-            true_before = np.zeros(self.n_clauses + 1, dtype=np.int64)
-            np.cumsum(truth[:, 0] | truth[:, 1], out=true_before[1:])
-            chain_start = np.searchsorted(self.source, self.source[links])
-            burden = true_before[links + 1] == true_before[chain_start]
-            values[self.clauses[links, 2] - 1] = burden
-        return values
-
-    def restrict(self, assignment: ArrayLike) -> NDArray[np.bool_]:
-        """Drop the fresh variables.
-
-        Parameters
-        ----------
-        assignment
-            Booleans, shape (n,).
-
-        Returns
-        -------
-        Booleans, shape (original.n_variables,). They leave no more weight of
-        the original unsatisfied than `assignment` does here.
-        """
-        values = checked_assignment(assignment, self.n_variables)
-        return values[: self.original.n_variables].copy()
-
-    def as_formula(self) -> Formula:
-        """Return the same clauses as a `Formula` of n variables."""
-        from olivine.reduction.formula.formula import (
-            Formula,  # which imports this module
-        )
-
-        offsets = np.arange(self.n_clauses + 1) * 3
-        return Formula(self.n_variables, self.clauses.ravel(), offsets, self.weights)
-
-    def __repr__(self) -> str:
-        """Show the counts, not the arrays."""
-        return f"<ThreeSat: {self.n_variables} variables, {self.n_clauses} clauses>"
-
-
-def to_three_sat(formula: Formula) -> ThreeSat:
-    """Bring a formula into 3-SAT form.
+def three_literal_clauses(
+    n: int, widths: NDArray[np.int64], literals: NDArray[np.int32]
+) -> tuple[int, NDArray[np.int32], NDArray[np.int64]]:
+    """Bring clauses into 3-SAT form.
 
     Parameters
     ----------
-    formula
-        Any formula without hard clauses.
+    n
+        Number of variables.
+    widths
+        Number of literals of each clause.
+    literals
+        The clauses laid end to end.
+
+    Returns
+    -------
+    n_variables, clauses, source
+        As in `olivine.reduction.formula.formula.ThreeSat`.
 
     Raises
     ------
     ValueError
-        If a clause is hard (OLIVE's program has no place for it), or if the
-        fresh variables exceed 2^31-1.
+        If the fresh variables exceed 2^31-1.
     """
-    if formula.hard is not None:
-        j = int(np.argmax(formula.hard))
-        raise ValueError(f"clause {j} is hard; the 3-SAT form needs all clauses soft")
-    n, widths, literals = formula.n_variables, formula.widths, formula.literals
-    weights = formula.weights
     if not len(widths):
-        n_variables = max(n, 1)
-        clauses = np.array([[1, -1, -1]])
-        source = np.array([NO_SOURCE])
-        weights = None if weights is None else np.ones(1, dtype=np.int64)
-    elif np.all(widths == 3) and not _any_repeated(literals.reshape(-1, 3)):
-        n_variables = n
-        clauses = literals.reshape(-1, 3)
-        source = np.arange(len(widths))
-    else:
-        n_variables, clauses, source = _chains(n, *_distinct(n, widths, literals))
-        weights = None if weights is None else weights[source]
-    return ThreeSat(
-        n_variables,
-        _frozen(clauses.astype(np.int32, copy=False)),
-        None if weights is None else _frozen(weights),
-        _frozen(source.astype(np.int64, copy=False)),
-        formula,
-    )
+        return max(n, 1), np.array([[1, -1, -1]], np.int32), np.array([NO_SOURCE])
+    if np.all(widths == 3) and not _any_repeated(literals.reshape(-1, 3)):
+        return n, literals.reshape(-1, 3), np.arange(len(widths))
+    n_variables, clauses, source = _chains(n, *_distinct(n, widths, literals))
+    return n_variables, clauses.astype(np.int32), source
 
 
 def _any_repeated(clauses: NDArray[np.int32]) -> bool:
@@ -255,8 +117,3 @@ def _chains(
     empty = widths[source] == 0
     clauses[empty] = np.where(t == 0, y + 1, -(y + 1))[empty, np.newaxis]
     return n_variables, clauses, source
-
-
-def _frozen(array: NDArray[T]) -> NDArray[T]:
-    array.setflags(write=False)
-    return array

@@ -43,7 +43,7 @@ from olivine.algorithms.oracles.multi import (
     multi,
 )
 from olivine.reduction.formula.assignment import checked_assignment
-from olivine.reduction.formula.three_sat import ThreeSat
+from olivine.reduction.formula.formula import ThreeSat
 
 LIMIT = Fraction(2, 3)
 """U_j."""

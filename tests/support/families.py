@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.three_sat import ThreeSat
+from olivine.reduction.formula.formula import Formula, ThreeSat
 
 VARIANTS = tuple(Variant)
 # Every sign pattern on three variables: each assignment leaves one unsatisfied.

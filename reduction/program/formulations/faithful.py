@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.enumeration import policy_optimum
-from olivine.algorithms.olive.model import ProgramModel
+from olivine.algorithms.olive.model import ProgramModel, program_model
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.formulations.reduction_model import (
@@ -62,7 +62,7 @@ def faithful(
     program = OliveProgram(
         family.mdp(), family.distributions(), tolerance, lower, upper
     )
-    built = program.to_model(form)
+    built = program_model(program, form)
     built.model.name = f"faithful, {form}, {family.variant}"
     return FaithfulModel(family, "faithful", form, built.model, built)
 

@@ -15,8 +15,9 @@ from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.algorithms.environments import make, names, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_draws import draw_episodes
+from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.finite_returns import ReturnLaws
 from olivine.algorithms.environments.protocol import Environment, require_deterministic
 from olivine.algorithms.environments.registry import options

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.assumptions.realizability import realizability
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -18,21 +19,20 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.columns import object_array
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import ConsensusTest, Iteration, Triple
-from olivine.algorithms.learning.monitors import Tally, with_monitors
-from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.algorithms.learning.realizability import realizability
-from olivine.algorithms.learning.result import (
-    LearningResult,
-    MonitorReport,
-    contradictions,
-)
-from olivine.algorithms.valor.deviations import (
+from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
     policy_differences,
     value_differences,
+)
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.events import ConsensusTest, Iteration, Triple
+from olivine.algorithms.learning.monitors import Tally, with_monitors
+from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
+from olivine.algorithms.learning.result import (
+    LearningResult,
+    MonitorReport,
+    contradictions,
 )
 from olivine.algorithms.valor.monitors import ValorMonitors
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.assumptions.realizability import realizability
 from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.realizability import realizability
 from olivine.algorithms.lsvee import (
     LsveeMonitors,
     LsveeParameters,

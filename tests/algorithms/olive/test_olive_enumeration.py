@@ -15,6 +15,7 @@ from olivine.algorithms.olive.enumeration import (
     policy_choices,
     policy_optimum,
 )
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.outcome import Status
@@ -83,7 +84,7 @@ def test_the_models_have_the_optimum_of_the_enumeration(
     form: str, program: OliveProgram
 ) -> None:
     expected = enumerate_policies(program)
-    built = program.to_model(form)
+    built = program_model(program, form)
     outcome = solve_milp(built.model)
     if expected.optimum is None:
         assert outcome.status in (
@@ -166,7 +167,7 @@ def test_a_program_without_feasible_pair() -> None:
     assert (found.optimum, found.pair, found.policies) == (None, None, 2)
     assert policy_optimum(program, [0]) is None
     for form in ("value-policy", "q-function"):
-        outcome = solve_milp(program.to_model(form).model)
+        outcome = solve_milp(program_model(program, form).model)
         assert outcome.status is Status.INFEASIBLE
     assert enumerate_policies(OliveProgram(mdp, at_start, 1)).optimum == 1
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import (
     OliveProgram,
     Violation,
@@ -256,7 +257,7 @@ def test_feasible_pairs_are_points_of_the_model_and_back(data: st.DataObject) ->
     if data.draw(st.booleans()):
         pair = data.draw(pairs(program.mdp))
     for form in FORMS:
-        built = program.to_model(form)
+        built = program_model(program, form)
         point = built.point(pair)
         # values of states outside the program must be in range for a pair, only
         outside = [v for v in program.violations(pair) if v.kind == "value"]
@@ -286,7 +287,7 @@ def test_only_states_of_the_program_have_variables(program: OliveProgram) -> Non
         for action in mdp.actions(state):
             needed.update(target for target, _ in mdp.successors(action))
     for form in FORMS:
-        built = program.to_model(form)
+        built = program_model(program, form)
         assert set(built.value_index) == needed
         choosing = support | ({mdp.start} if form == "q-function" else set())
         assert set(built.policy_index) <= choosing
@@ -306,7 +307,7 @@ def test_big_m_is_the_least_that_never_cuts(program: OliveProgram) -> None:
     with no slack: a smaller constant would cut, a larger one is waste.
     """
     for form in FORMS:
-        model = program.to_model(form).model
+        model = program_model(program, form).model
         for row in model.rows:
             if not row.name.startswith(("above", "below", "greedy")):
                 continue
@@ -324,11 +325,11 @@ def test_the_range_of_a_backup_allows_for_the_tolerance_and_the_mass() -> None:
     mdp = TabularMDP.from_lists([("s", 1, [("a", 2, {}), ("b", -1, {})])])
     share = Distribution.from_fractions({0: HALF}, 1)
     for tolerance, range_ in [(HALF, (-1, 2)), (Fraction(1, 4), (-HALF, 3 * HALF))]:
-        built = OliveProgram(mdp, [share], tolerance).to_model()
+        built = program_model(OliveProgram(mdp, [share], tolerance))
         backup = built.model.variables[built.backup_index[0]]
         assert (backup.lower, backup.upper) == range_
     best = Pair.from_fractions([1], [0])
-    built = OliveProgram(mdp, [share], HALF).to_model()
+    built = program_model(OliveProgram(mdp, [share], HALF))
     assert built.model.is_feasible(built.point(best))
     whole = Distribution.from_fractions({0: 1}, 1)
     assert not OliveProgram(mdp, [whole], HALF).is_feasible(best)
@@ -336,7 +337,7 @@ def test_the_range_of_a_backup_allows_for_the_tolerance_and_the_mass() -> None:
 
 def test_the_policy_of_the_q_function_form_is_greedy() -> None:
     mdp, collected = one_variable_family()
-    built = OliveProgram(mdp, collected).to_model("q-function")
+    built = program_model(OliveProgram(mdp, collected), "q-function")
     point = built.point(mdp.optimal_values())
     start = mdp.start
     for local, value, greedy in [(0, Fraction(5, 6), True), (0, Fraction(6, 7), False)]:
@@ -356,7 +357,7 @@ def test_equal_actions_share_a_binary() -> None:
         ]
     )
     everywhere = [Distribution.from_fractions({s: 1}, s + 1) for s in (0, 1)]
-    built = OliveProgram(mdp, everywhere).to_model()
+    built = program_model(OliveProgram(mdp, everywhere))
     assert {s: list(b) for s, b in built.policy_index.items()} == {0: [0, 1]}
     pair = Pair.from_fractions([0, 0], [2, 1])
     assert built.pair(built.point(pair)).policy.tolist() == [0, 0]
@@ -364,7 +365,7 @@ def test_equal_actions_share_a_binary() -> None:
 
 def test_points_that_are_no_exact_points_are_refused() -> None:
     mdp, collected = one_variable_family()
-    built = OliveProgram(mdp, collected).to_model()
+    built = program_model(OliveProgram(mdp, collected))
     point = built.point(mdp.optimal_values())
     assert built.policy([float(v) for v in point]).tolist() == (
         built.pair(point).policy.tolist()
@@ -390,7 +391,7 @@ def test_bad_programs_are_refused() -> None:
     with pytest.raises(ValueError, match="names state 5, but the MDP has 5"):
         OliveProgram(mdp, [Distribution.from_fractions({5: 1}, 1)])
     with pytest.raises(ValueError, match="unknown form 'linear'"):
-        OliveProgram(mdp, collected).to_model("linear")
+        program_model(OliveProgram(mdp, collected), "linear")
     with pytest.raises(ValueError, match="policy takes action 4"):
         OliveProgram(mdp, collected).errors(Pair.from_fractions([0] * 5, [4] * 5))
     with pytest.raises(ValueError, match="policy of length 1"):

@@ -23,6 +23,7 @@ from olivine.algorithms.olive import (
     tabular_log_size,
     theorem_parameters,
 )
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, Pair
 from olivine.algorithms.olive.sampled_program import (
     LevelData,
@@ -234,7 +235,7 @@ def test_bad_data_and_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="action that there is not"):
         program.is_feasible(Pair.from_fractions([0, 0], [1, 0]))
     with pytest.raises(ValueError, match="unknown form 'dual'"):
-        program.to_model("dual")  # type: ignore[arg-type]
+        program_model(program, "dual")  # type: ignore[arg-type]
     assert not program.is_feasible(Pair.from_fractions([0, 2], [0, 0]))
 
 

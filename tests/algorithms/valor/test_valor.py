@@ -20,7 +20,6 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import (
     late_discovery,
-    sacrificed,
     wrongly_pruned,
 )
 from olivine.algorithms.learning.draw_classes import make_classes, state_groups
@@ -39,6 +38,7 @@ from olivine.algorithms.oracles.multi import multi
 from olivine.algorithms.valor.constrained import constrained_step, valor_constrained
 from olivine.algorithms.valor.monitors import ValorMonitors
 from olivine.algorithms.valor.pooled import LocalValues, pooled_step, valor
+from olivine.cli.ledger.support.pooling import sacrificed
 from scipy.stats import beta
 
 ALGORITHMS = {VALOR: valor, CONSTRAINED: valor_constrained}

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.enumeration import enumerate_policies
+from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
@@ -129,7 +130,7 @@ def test_the_program_left_is_the_model_of_the_reduction(variant):
         left = program_left(family, member).distributions
         ordered = sorted(left, key=stated.index)
         for form in ("value-policy", "q-function"):
-            mine = OliveProgram(member, ordered).to_model(form).model
+            mine = program_model(OliveProgram(member, ordered), form).model
             model = build(family, "faithful", form).model
             assert mine.variables == model.variables
             assert Counter(map(repr, mine.rows)) == Counter(map(repr, model.rows))

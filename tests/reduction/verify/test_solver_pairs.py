@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from olivine.algorithms.olive.enumeration import enumerate_policies
+from olivine.algorithms.olive.model import program_model
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import back, check, forward
@@ -39,7 +40,7 @@ def assert_comes_back(family, pair):
 
 def milp_pair(family, form):
     """Optimal pair by HiGHS: its binaries kept, all else solved exactly."""
-    built = family.program().to_model(form)
+    built = program_model(family.program(), form)
     outcome = confirm(built.model, solve_milp(built.model, time_limit=60))
     assert outcome.exact
     assert outcome.status in (Status.OPTIMAL, Status.FEASIBLE)
