@@ -49,7 +49,11 @@ class Program(Protocol):
 
     @property
     def upper(self) -> Fraction:
-        """Upper end of the range of g, and so of the objective."""
+        """Largest upper end of the ranges of g, and so of the objective."""
+        ...
+
+    def upper_of(self, state: int) -> Fraction:
+        """Upper end of the range of g at an observation."""
         ...
 
     @property

@@ -124,8 +124,8 @@ class ProgramModel:
                     f"value {values[variable]!r} of "
                     f"{self.model.variables[variable].name!r} is not exact"
                 )
-        idle = min(max(Fraction(0), self.program.lower), self.program.upper)
-        g = [idle] * self.program.mdp.n_states
+        states = range(self.program.mdp.n_states)
+        g = [self.program.nearest_to_zero(state) for state in states]
         for state, variable in self.value_index.items():
             g[state] = Fraction(values[variable])
         exact = [Fraction(v) for v in values]
@@ -167,7 +167,7 @@ def program_model(program: OliveProgram, form: Form) -> ProgramModel:
     mdp = program.mdp
     for state in needed_states(program):
         built.value_index[state] = built.model.add_variable(
-            f"g({mdp.state_names[state]})", program.lower, program.upper
+            f"g({mdp.state_names[state]})", program.lower, program.upper_of(state)
         )
     alone = single_state_constraints(program)
     support = set(support_states(program))
@@ -205,7 +205,7 @@ def _add_q_values(built: ProgramModel, state: int, labels: Mapping[int, str]) ->
         return
     for local, label in labels.items():
         built.q_index[state, local] = built.model.add_variable(
-            f"f({label})", built.program.lower, built.program.upper
+            f"f({label})", built.program.lower, built.program.upper_of(state)
         )
 
 
@@ -226,7 +226,7 @@ def _add_greedy_rows(
     built: ProgramModel, state: int, labels: Mapping[int, str]
 ) -> None:
     """v(x) = max_a f(x,a), attained by the action chosen."""
-    width = built.program.upper - built.program.lower
+    width = built.program.upper_of(state) - built.program.lower
     v = built.value_index[state]
     for local, binary in built.policy_index[state].items():
         f, label = built.q_index[state, local], labels[local]
@@ -243,7 +243,7 @@ def _add_backup(
     program, model = built.program, built.model
     actions = program.mdp.actions(state)
     backups = {local: Backup.of(program, actions[local]) for local in labels}
-    low, high = backup_range(program, list(backups.values()), alone)
+    low, high = backup_range(program, state, list(backups.values()), alone)
     b = model.add_variable(f"backup({program.mdp.state_names[state]})", low, high)
     built.backup_index[state] = b
     for local, backup in backups.items():

@@ -64,8 +64,8 @@ class SampledModel:
             If the pair breaks the program (then the point breaks the model).
         """
         program = self.program
-        idle = min(max(Fraction(0), program.lower), program.upper)
-        g = [idle] * len(program.action_counts)
+        states = range(len(program.action_counts))
+        g = [program.nearest_to_zero(state) for state in states]
         for state, variable in self.value_index.items():
             g[state] = Fraction(values[variable])
         policy = np.zeros(len(g), dtype=np.int32)
@@ -92,7 +92,7 @@ def sampled_model(program: SampledProgram, form: Form) -> SampledModel:
     )
     for state in sorted({*support, *program.start_shares, *seen}):
         built.value_index[state] = built.model.add_variable(
-            f"g({state})", program.lower, program.upper
+            f"g({state})", program.lower, program.upper_of(state)
         )
     greedy = {*support, *program.start_shares} if form == "q-function" else set()
     for state in sorted({*support, *greedy}):
@@ -124,10 +124,11 @@ def _add_choice(built: SampledModel, state: int) -> None:
 def _add_greedy_rows(built: SampledModel, state: int) -> None:
     """g(x) = max_a f(x,a), attained by the action chosen."""
     program, v = built.program, built.value_index[state]
-    width = program.upper - program.lower
+    upper = program.upper_of(state)
+    width = upper - program.lower
     for local, binary in built.policy_index[state].items():
         label = f"{state},{local}"
-        f = built.model.add_variable(f"f({label})", program.lower, program.upper)
+        f = built.model.add_variable(f"f({label})", program.lower, upper)
         built.model.add_row([v, f], [1, -1], ">=", 0, f"maximum({label})")
         built.model.add_row(
             [v, f, binary], [1, -1, width], "<=", width, f"greedy({label})"
@@ -171,7 +172,7 @@ def _add_contribution(
     program, model = built.program, built.model
     binaries = built.policy_index[state]
     terms = {local: by_action.get(local, NOTHING) for local in binaries}
-    ends = {a: t.ends(program.lower, program.upper) for a, t in terms.items()}
+    ends = {a: t.ends(state, program) for a, t in terms.items()}
     low = min(end[0] for end in ends.values())
     high = max(end[1] for end in ends.values())
     e = model.add_variable(f"e({i},{state})", low, high)

@@ -124,7 +124,11 @@ def _model(
     relaxed: OliveProgram | SampledProgram
     if isinstance(program, OliveProgram):
         relaxed = OliveProgram(
-            program.mdp, program.distributions, ceiling, program.lower, program.upper
+            program.mdp,
+            program.distributions,
+            ceiling,
+            program.lower,
+            program.upper_given,
         )
     else:
         relaxed = SampledProgram(
@@ -133,7 +137,7 @@ def _model(
             program.constraints,
             ceiling,
             program.lower,
-            program.upper,
+            program.upper_given,
         )
     built = relaxed.to_model().model
     model = LinearModel("least tolerance", variables=list(built.variables))

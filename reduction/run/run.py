@@ -46,7 +46,6 @@ from olivine.algorithms.mdp.average_constraint import (
 )
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.family.variants import Variant
 from olivine.reduction.run.check import Replay, Replayed
 from olivine.reduction.run.schedule import Move, n_rounds, schedule
 
@@ -201,7 +200,7 @@ class _Checker:
             self.mdp,
             program.lower,
             program.upper,
-            all_levels=family.variant is Variant.ALL_LEVELS,
+            all_levels=family.layout.declaration.every_level,
         )
         zero = family.mdp()
         self.stated_forms = [average_constraint(zero, d) for d in self.stated]

@@ -43,7 +43,6 @@ from typing import Literal
 import numpy as np
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.layout import QUIT
-from olivine.reduction.family.variants import Variant
 
 Kind = Literal["clause", "literal", "variable", "start"]
 
@@ -96,9 +95,9 @@ class Move:
 def n_rounds(family: Family) -> int:
     """Count the rounds of `schedule`: one a constraint, m + n in `all-levels`."""
     n, m = family.n_variables, family.n_clauses
-    if family.variant is Variant.ALL_LEVELS:
+    if family.layout.declaration.every_level:
         return m + n
-    return 1 + m + (2 * n if family.variant.has_variable_states else n)
+    return 1 + m + (2 * n if family.layout.declaration.variable_states else n)
 
 
 def schedule(family: Family) -> Iterator[Move]:
@@ -115,6 +114,8 @@ class _Schedule:
     def __init__(self, family: Family) -> None:
         self.family = family
         self.layout = family.layout
+        self.declared = family.layout.declaration
+        self.every_level = self.declared.every_level
         self.top = family.top
         n, m = family.n_variables, family.n_clauses
         self.pair_constraint, self.variable_constraint = 1 + m, 1 + m + n
@@ -134,9 +135,9 @@ class _Schedule:
             yield self.clause_round(j)
         for i in range(self.family.n_variables):
             yield self.literal_round(i)
-            if self.family.variant in (Variant.NORMALIZED, Variant.GAP):
+            if self.declared.variable_states and not self.every_level:
                 yield self.variable_round(i)
-        if self.family.variant is not Variant.ALL_LEVELS:
+        if not self.every_level:
             yield self.start_round()
 
     # Rounds -----------------------------------------------------------------
@@ -149,7 +150,7 @@ class _Schedule:
         state = self.layout.clause_state(j)
         stated = [1 + j]
         level = 2
-        if self.family.variant is Variant.ALL_LEVELS:
+        if self.every_level:
             changes[state] = Setting(QUIT, one)
             if j < 2:  # worth 1 in the first round, 0 from then on
                 changes[self.layout.bottom_state] = Setting(0, Fraction(1 - j))
@@ -164,17 +165,17 @@ class _Schedule:
         changes = self.start(self.layout.try_variable(i))
         if i == 0:
             changes |= self.bound_clause(self.family.n_clauses - 1)
-            if self.family.variant is Variant.ALL_LEVELS and self.family.n_clauses == 1:
+            if self.every_level and self.family.n_clauses == 1:
                 changes[self.layout.bottom_state] = Setting(0, Fraction(0))
-        elif self.family.variant in (Variant.PAPER, Variant.ALL_LEVELS):
+        elif self.every_level or not self.declared.variable_states:
             changes |= self.set_pair(i - 1, self.top / 2)
         changes |= self.set_pair(i, self.top)
         stated = [self.pair_constraint + i]
-        if self.family.variant.has_variable_states:
+        if self.declared.variable_states:
             changes |= self.set_variable(i, self.top)
             if i:
                 changes |= self.set_variable(i - 1, self.top / 2)
-        if self.family.variant is Variant.ALL_LEVELS:
+        if self.every_level:
             stated.append(self.variable_constraint + i)
         return Move("literal", i, self.layout.literal_level, changes, tuple(stated))
 
@@ -185,7 +186,7 @@ class _Schedule:
     def start_round(self) -> Move:
         changes = self.start(self.layout.try_variable(0))
         last = self.family.n_variables - 1
-        if self.family.variant is Variant.PAPER:
+        if not self.declared.variable_states:
             changes |= self.set_pair(last, self.top / 2)
         else:
             changes |= self.set_variable(last, self.top / 2)
@@ -201,7 +202,7 @@ class _Schedule:
         """Give a clause state, bound by its constraint, the mean of its pairs."""
         value = sum((self.pairs[v] for v in self.variables[j]), Fraction(0)) / 3
         q = [value] * 7
-        if self.family.variant is Variant.ALL_LEVELS:
+        if self.every_level:
             q.append(Fraction(0))  # [quit], to a bottom state worth 0 by now
         return {self.layout.clause_state(j): Setting(0, value, tuple(q))}
 
