@@ -53,7 +53,8 @@ class Family:
     ----------
     three_sat
         The formula, with at least one variable and one clause. Weights, where
-        it has any, are positive integers with total W at most 2^63 - 1.
+        it has any, are positive integers with total W at most 2^63 - 1 (half of
+        that in `strict`).
     variant
         One of the variants, or its name.
     penalty
@@ -94,7 +95,9 @@ class Family:
         )
         self.variant = self.layout.variant
         self.penalty = chosen_penalty(self.variant, penalty, self.n_clauses)
-        self.weights, self.total_weight = _checked_weights(three_sat, self.n_clauses)
+        self.weights, self.total_weight = _checked_weights(
+            three_sat, self.n_clauses, self.layout.declaration.reach.denominator
+        )
         self.parameters = Parameters(self.variant, self.penalty, self.total_weight)
         _check_literals(self.clauses, self.n_variables)
 
@@ -357,7 +360,7 @@ def as_assignment(values: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
 
 
 def _checked_weights(
-    three_sat: ThreeSat, n_clauses: int
+    three_sat: ThreeSat, n_clauses: int, parts: int
 ) -> tuple[NDArray[np.int64] | None, int]:
     if three_sat.weights is None:
         return None, n_clauses
@@ -367,10 +370,12 @@ def _checked_weights(
     if int(weights.min()) < 1:
         raise ValueError(f"clause weights must be positive, got {weights.min()}")
     total = exact_sum(weights)
-    if total > MAX_TOTAL_WEIGHT:
+    # The chances of [solve] are ratios of 64-bit integers.
+    if total > MAX_TOTAL_WEIGHT // parts:
+        share = "" if parts == 1 else f" / {parts}"
         raise ValueError(
             f"the clause weights of the 3-SAT form add up to {total}; the family "
-            f"holds at most 2**63 - 1 = {MAX_TOTAL_WEIGHT}"
+            f"holds at most (2**63 - 1){share} = {MAX_TOTAL_WEIGHT // parts}"
         )
     return weights, total
 

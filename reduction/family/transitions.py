@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.columns import exact_sum
 from olivine.reduction.family.layout import CLAUSE_BITS, Layout
-from olivine.reduction.family.variants import MAX_TOTAL_WEIGHT
 
 
 def transitions(
@@ -75,13 +74,7 @@ def transitions(
 def _solve_chances(
     layout: Layout, weights: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-    """States behind [solve], and their chances in lowest terms.
-
-    Raises
-    ------
-    ValueError
-        If a chance has no place in 64 bits.
-    """
+    """States behind [solve], and their chances in lowest terms."""
     states = np.arange(1, layout.n_clauses + 1, dtype=np.int32)
     if weights is None:
         weights = np.ones(layout.n_clauses, dtype=np.int64)
@@ -93,12 +86,6 @@ def _solve_chances(
     # reach = a/b: a w_j of b W for each clause, (b - a) W for the worthless state.
     rest = (reach.denominator - reach.numerator) * total
     whole = reach.denominator * total
-    if whole > MAX_TOTAL_WEIGHT:
-        raise ValueError(
-            f"the clause weights of the 3-SAT form add up to {total}; in variant "
-            f"{layout.variant} they may add up to {MAX_TOTAL_WEIGHT} / "
-            f"{reach.denominator}"
-        )
     chances = np.append(weights * reach.numerator, np.int64(rest))
     divisor = math.gcd(whole, int(np.gcd.reduce(chances)))
     states = np.append(states, np.int32(layout.second_bottom_state or 0))
