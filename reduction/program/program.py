@@ -96,10 +96,13 @@ def build(
             "declares literal values integral, which loses nothing for tolerance 0 "
             "only (vertex lemma); use faithful"
         )
-    if lower != 0 or upper not in (None, family.ranges()):
+    own = family.ranges()
+    if lower != 0 or upper not in (None, own):
+        needed = "in [0, 1]" if own == 1 else f"in the ranges of {family.variant}"
         raise ValueError(
-            f"formulation {formulation} needs the ranges of variant {family.variant}, "
-            f"got [{lower}, {upper}]: its bounds and cut rest on those; use faithful"
+            f"formulation {formulation} needs values {needed}, got [{lower}, "
+            f"{1 if upper is None else upper}]: its bounds and cut rest on that; use "
+            "faithful"
         )
     if formulation == "strengthened":
         return strengthened(family, chosen)
