@@ -204,7 +204,10 @@ def test_impossible_values_are_refused(given_parameters):
     for u in (-1, largest + 1):
         with pytest.raises(ValueError, match="outside"):
             optimum(given_parameters, u)
-    between = given_parameters.best - min(step(given_parameters), given_parameters.penalty) / 2
+    between = (
+        given_parameters.best
+        - min(step(given_parameters), given_parameters.penalty) / 2
+    )
     for value in (between, Fraction(2), Fraction(0) - 1):
         with pytest.raises(ValueError, match="no possible optimum"):
             unsatisfied_from_optimum(given_parameters, value)

@@ -49,7 +49,10 @@ def test_certificates_are_points(family):
                 if family.three_sat.satisfied(assignment).any():
                     unsatisfied = family.three_sat.unsatisfied_weight(assignment)
                     if formulation == "projected" and built.try_index is None:
-                        value = family.parameters.best - step(family.parameters) * unsatisfied
+                        value = (
+                            family.parameters.best
+                            - step(family.parameters) * unsatisfied
+                        )
                     assert objective == value
                     assert built.assignment(point).tolist() == assignment.tolist()
                     assert built.pair(point) == certificate
