@@ -63,9 +63,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Checks:
-    """Whether the three checks of a round came out; see the module."""
+    """Whether the three checks of a round came out; see the module.
 
-    maximiser: bool
+    `maximiser` is None where an engine says so and no bound proves it.
+    """
+
+    maximiser: bool | None
     positive_error: bool
     constraint_as_stated: bool
 
@@ -81,7 +84,7 @@ class Round:
     action
         Name of the action that the round's policy takes at s0.
     level
-        The level chosen.
+        The level chosen; None in a round that ends a run.
     errors
         Average Bellman errors at levels 1 to 3.
     constraint
@@ -99,7 +102,7 @@ class Round:
 
     number: int
     action: str
-    level: int
+    level: int | None
     errors: tuple[Fraction, ...]
     constraint: str
     optimum: Fraction
