@@ -19,6 +19,7 @@ class VariantName(enum.StrEnum):
     NORMALIZED = "normalized"
     GAP = "gap"
     ALL_LEVELS = "all-levels"
+    STRICT = "strict"
 
 
 class FormulationName(enum.StrEnum):
@@ -126,13 +127,11 @@ DEFAULT_MAX_VARIABLES = 10**7
 
 def checked_penalty(variant: VariantName, penalty: Fraction | None) -> Fraction | None:
     """Refuse, as a usage error, a penalty that the variant cannot have."""
-    from olivine.reduction.family.variants import check_penalty
+    from olivine.reduction.family.variants import chosen_penalty
 
     if penalty is None:
         return None
-    if variant is VariantName.GAP:
-        raise typer.BadParameter("variant gap fixes the penalty at 1/4 and takes none")
     try:
-        return check_penalty(variant.value, penalty)
+        return chosen_penalty(variant.value, penalty, 1)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

@@ -1,4 +1,4 @@
-"""``olivine trace``: the run of OLIVE that leaves its hard program, verified."""
+"""``olivine trace``: a run of OLIVE on a member of the family, each round verified."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from olivine.reduction.family.family import Family
-    from olivine.reduction.run.run import Round, Run
+    from olivine.reduction.run.run import Round
+    from olivine.reduction.run.ties import TracedRun
 
 DEFAULT_SECONDS = 60.0
 
@@ -46,6 +47,23 @@ class MemberName(enum.StrEnum):
     ZERO = "zero"
     RANDOM = "random"
     SAT = "sat"
+
+
+class TiesName(enum.StrEnum):
+    """Who breaks OLIVE's ties."""
+
+    ADVERSARY = "adversary"
+    SOLVER = "solver"
+    RANDOM = "random"
+    BENIGN = "benign"
+
+
+class LevelsName(enum.StrEnum):
+    """Which level with a positive error OLIVE binds."""
+
+    ANY = "any"
+    LOWEST = "lowest"
+    LARGEST = "largest"
 
 
 class _UnknownError(Exception):
@@ -67,6 +85,20 @@ def trace(
             "of a satisfying one."
         ),
     ] = MemberName.ZERO,
+    ties: Annotated[
+        TiesName,
+        typer.Option(
+            help="Who chooses among the maximisers: the adversary of the proof, the "
+            "MILP solver, chance, or a friend who knows the member."
+        ),
+    ] = TiesName.ADVERSARY,
+    levels: Annotated[
+        LevelsName,
+        typer.Option(
+            help="Which level with a positive error is bound: any that suits the ties, "
+            "the lowest, or the one with the largest error."
+        ),
+    ] = LevelsName.ANY,
     seed: Seed = 0,
     time_limit: TimeLimit = None,
     strict: StrictReading = False,
@@ -74,20 +106,22 @@ def trace(
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
     json_lines: Json = False,
 ) -> int:
-    """Run OLIVE, ties broken against it, until its program is the hard one.
+    """Run OLIVE on a member; by default with its ties broken against it.
 
     Every round is checked in exact arithmetic: its pair is a maximiser of the
     program so far, the average Bellman error at its level is positive, and it
-    adds the constraint stated. The final program is compared with the stated
-    one, constraint for constraint. Maximisers, levels and constraints do not
-    depend on the member; errors behind a clause do.
+    adds the constraint stated. The adversary's run ends in the hard program,
+    which is compared with the stated one; it does not depend on the member, but
+    for errors behind a clause. With --ties benign OLIVE never meets it. In
+    --variant strict every run under --levels lowest or largest does.
 
     Exit status: 0 everything checked, 1 a check failed, 2 bad input, 3 no
-    satisfying member found within --time-limit.
+    satisfying member found, or a program not solved, within --time-limit.
 
     Example: [bold]olivine trace tests/cases/cadical/full3.cnf[/bold]
     """
-    from olivine.reduction.run.run import adversarial_run
+    import numpy as np
+    from olivine.reduction.run.ties import traced_run
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
@@ -107,22 +141,37 @@ def trace(
         return ExitStatus.UNDECIDED
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
-    run = adversarial_run(family, y)
-    for failure in run.failures():
+    seconds = time_limit or DEFAULT_SECONDS
+    try:
+        run = traced_run(
+            family,
+            y,
+            ties.value,
+            levels.value,
+            rng=np.random.default_rng([seed, 1]),
+            time_limit=seconds,
+        )
+    except ValueError as error:
+        return report_error(file, describe(error), json_lines=json_lines)
+    for failure in run.failures:
         say(f"olivine: {file}: {failure}")
+    if run.reason:
+        say(f"olivine: {file}: round {len(run.rounds) + 1}: {run.reason}")
     if json_lines:
         record = {
             "file": file,
             "variables": source.formula.n_variables,
             "clauses": source.formula.n_clauses,
-            **_record(run, member, seed),
+            **_record(run, member, ties, seed),
             "warnings": list(source.warnings),
         }
         record["seconds"] = round(time.perf_counter() - start, 6)
         print_json(record)
     else:
         _show(run, file, member)
-    return ExitStatus.DONE if run.holds else ExitStatus.CONTRADICTION
+    if run.failures:
+        return ExitStatus.CONTRADICTION
+    return ExitStatus.UNDECIDED if run.ending == "undecided" else ExitStatus.DONE
 
 
 def _choose(
@@ -156,10 +205,14 @@ def _choose(
     raise _UnknownError(f"--member sat: no assignment found: {outcome.reason}")
 
 
-def _record(run: Run, member: MemberName, seed: int) -> dict[str, Any]:
+def _record(
+    run: TracedRun, member: MemberName, ties: TiesName, seed: int
+) -> dict[str, Any]:
     """Describe a run; rationals are strings."""
     family = run.family
-    drawn = {"seed": seed} if member is MemberName.RANDOM else {}
+    draws = member is MemberName.RANDOM or ties is TiesName.RANDOM
+    drawn = {"seed": seed} if draws else {}
+    least = min((r.total_error for r in run.rounds), default=0)
     return {
         "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
         "variant": str(family.variant),
@@ -168,9 +221,14 @@ def _record(run: Run, member: MemberName, seed: int) -> dict[str, Any]:
         "assignment": "".join("1" if bit else "0" for bit in run.member),
         **drawn,
         "rounds": [_round(r) for r in run.rounds],
-        "least_total_error": str(run.least_total_error),
-        "program_as_stated": run.program_as_stated,
-        "failures": run.failures(),
+        "least_total_error": str(least),
+        "program_as_stated": run.meets_hard_program,
+        "failures": list(run.failures),
+        "ties": run.ties,
+        "levels": run.levels,
+        "ending": run.ending,
+        "value": None if run.value is None else str(run.value),
+        "optimal_value": str(run.optimal_value),
     }
 
 
@@ -186,7 +244,7 @@ def _round(done: Round) -> dict[str, Any]:
     }
 
 
-def _show(run: Run, file: str, member: MemberName) -> None:
+def _show(run: TracedRun, file: str, member: MemberName) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -195,7 +253,7 @@ def _show(run: Run, file: str, member: MemberName) -> None:
         Text(
             f"{file}: {family.variant}, penalty {family.penalty}, 3-SAT form with "
             f"{family.n_variables} variables and {family.n_clauses} clauses, member "
-            f"{member.value}"
+            f"{member.value}, ties {run.ties}, levels {run.levels}"
         )
     )
     table = Table(box=None, header_style="bold")
@@ -210,19 +268,35 @@ def _show(run: Run, file: str, member: MemberName) -> None:
     ):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
     for done in run.rounds:
-        failed = [name for name, passed in vars(done.checks).items() if not passed]
+        checks = vars(done.checks)
+        failed = [name for name, passed in checks.items() if passed is False]
+        if run.ties in ("solver", "random") and failed == ["constraint_as_stated"]:
+            failed = []  # it is of another program, which the column says
+        unproved = "" if done.checks.maximiser else ", optimum by the engine's word"
         table.add_row(
             str(done.number),
             Text(done.action),
-            str(done.level),
+            "-" if done.level is None else str(done.level),
             ", ".join(map(str, done.errors)),
             done.constraint,
             str(done.optimum),
-            Text("failed: " + ", ".join(failed)) if failed else "ok",
+            Text("failed: " + ", ".join(failed)) if failed else "ok" + unproved,
         )
     console.print(table)
-    same = "as stated" if run.program_as_stated else "NOT as stated"
-    console.print(
-        f"{len(run.rounds)} rounds, final program {same}; the errors of a round add up "
-        f"to {run.least_total_error} at least"
-    )
+    console.print(_summary(run))
+
+
+def _summary(run: TracedRun) -> str:
+    """Say how the run ended and whether it met the hard program."""
+    least = min((r.total_error for r in run.rounds), default=0)
+    if run.ending == "hard program":
+        same = "as stated" if run.meets_hard_program else "NOT as stated"
+        return (
+            f"{len(run.rounds)} rounds, final program {same}; the errors of a round "
+            f"add up to {least} at least"
+        )
+    met = "met" if run.meets_hard_program else "never met"
+    end = f"stopped: {run.reason}"
+    if run.ending == "finished":
+        end = f"OLIVE returns a policy of value {run.value}; V* is {run.optimal_value}"
+    return f"{len(run.rounds)} rounds, the hard program {met}; {end}"

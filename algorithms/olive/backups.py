@@ -51,7 +51,7 @@ def backup_of(program: OliveProgram, action: int) -> Affine:
         tuple(s for s, _ in successors),
         tuple(p for _, p in successors),
         reward + future * program.lower,
-        reward + future * program.upper,
+        reward + program.greatest_mean(successors),
     )
 
 
@@ -107,14 +107,17 @@ def needed_states(program: OliveProgram) -> list[int]:
 
 
 def backup_range(
-    program: OliveProgram, backups: Sequence[Affine], alone: Fraction | None
+    program: OliveProgram,
+    state: int,
+    backups: Sequence[Affine],
+    alone: Fraction | None,
 ) -> tuple[Fraction, Fraction]:
     """Range of the backup of a state over its actions and all values.
 
     Parameters
     ----------
-    program, backups
-        The program and the backups of the state's actions.
+    program, state, backups
+        The program, the state and the backups of its actions.
     alone
         The largest probability of the state in a distribution over it alone,
         or None. Such a constraint, P·|g(x) − b(x)| ≤ φ, keeps the backup within
@@ -124,7 +127,8 @@ def backup_range(
     high = max(backup.high for backup in backups)
     if alone is not None:
         slack = program.tolerance / alone
-        tight = max(low, program.lower - slack), min(high, program.upper + slack)
+        upper = program.upper_of(state)
+        tight = max(low, program.lower - slack), min(high, upper + slack)
         if tight[0] <= tight[1]:  # else no policy is feasible; the rows say so
             return tight
     return low, high

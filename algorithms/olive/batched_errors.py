@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.ragged import IntArray
 from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.olive.ranges import Ranged
 from olivine.algorithms.olive.sampled_program import SampledConstraint
 
 
@@ -59,10 +60,12 @@ class PairStack:
         """Return N."""
         return len(self.policies)
 
-    def inside(self, lower: Fraction, upper: Fraction) -> NDArray[np.bool_]:
-        """Whether all values of a pair lie in a range, shape (N,)."""
-        low = self.numerators >= math.ceil(lower * self.denominator)
-        high = self.numerators <= math.floor(upper * self.denominator)
+    def inside(self, ranges: Ranged) -> NDArray[np.bool_]:
+        """Whether all values of a pair lie in their ranges, shape (N,)."""
+        observations = range(self.numerators.shape[1])
+        most = [math.floor(ranges.upper_of(x) * self.denominator) for x in observations]
+        low = self.numerators >= math.ceil(ranges.lower * self.denominator)
+        high = self.numerators <= np.array(most, dtype=self.numerators.dtype)
         return np.asarray((low & high).all(axis=1), dtype=np.bool_)
 
     def averages(self, shares: Mapping[int, Fraction]) -> list[Fraction]:

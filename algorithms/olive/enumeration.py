@@ -141,7 +141,7 @@ class _PolicyLp:
         model = LinearModel(name="olive, one policy")
         for state in needed_states(program):
             self.variable[state] = model.add_variable(
-                program.mdp.state_names[state], program.lower, program.upper
+                program.mdp.state_names[state], program.lower, program.upper_of(state)
             )
         start = self.variable[program.mdp.start]
         model.set_objective([start], [1], maximise=True)
@@ -198,8 +198,8 @@ class _PolicyLp:
         assert outcome.exact
         assert outcome.values is not None
         program = self.program
-        idle = min(max(Fraction(0), program.lower), program.upper)
-        values = [idle] * program.mdp.n_states
+        states = range(program.mdp.n_states)
+        values = [program.nearest_to_zero(state) for state in states]
         for state, variable in self.variable.items():
             values[state] = Fraction(outcome.values[variable])
         pair = Pair.from_fractions(values, self.policy.copy())  # it moves on
@@ -275,7 +275,8 @@ class _Search:
     ) -> None:
         """Keep a proof for the policies to come, unless it covers this one only."""
         used = self.lp.states_of(i for i, y in enumerate(multipliers) if y)
-        if self.best_value == self.lp.program.upper:
+        program = self.lp.program
+        if self.best_value == program.upper_of(program.mdp.start):
             used = set()  # the range of g(start) alone proves that nothing beats it
         proof = frozenset((s, local) for s, local in choice.items() if s in used)
         if len(proof) < len(choice):

@@ -38,6 +38,7 @@ from olivine.algorithms.olive.interfaces import Optimiser
 from olivine.algorithms.olive.loop import OliveResult, run_rounds
 from olivine.algorithms.olive.optimisers import Milp
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive.ranges import Upper
 from olivine.algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 
 
@@ -49,7 +50,7 @@ def olive_exact(
     tolerance: Fraction | int = 0,
     epsilon: Fraction | int | None = None,
     lower: Fraction | int = 0,
-    upper: Fraction | int = 1,
+    upper: Upper = 1,
     constraints: Iterable[Distribution] = (),
     all_levels: bool = False,
     max_rounds: int | None = None,
@@ -73,7 +74,7 @@ def olive_exact(
         policy returned is then within epsilon of optimal if the class contains
         (V*, π*) (or, tabular, if V* lies in the range).
     lower, upper
-        Range of g.
+        Range of g; the upper end for all states or one for each.
     constraints
         Distributions constrained from the start.
     all_levels

@@ -95,7 +95,7 @@ class FinitePairs:
             self.evaluated += len(self) * len(program.errors(self.pairs[0]))
             return np.array([program.is_feasible(pair) for pair in self.pairs])
         self._check(program)
-        left = self._stack.inside(program.lower, program.upper)
+        left = self._stack.inside(program)
         for constraint in program.constraints:
             for i, error in enumerate(self.errors(constraint)):
                 left[i] &= abs(error) <= program.tolerance

@@ -22,7 +22,15 @@ class Program(Protocol):
 
     @property
     def upper(self) -> Fraction:
-        """Upper end of the range of g, and so of the objective."""
+        """Largest upper end of the ranges of g, and so of the objective."""
+        ...
+
+    def upper_of(self, observation: int) -> Fraction:
+        """Upper end of the range of g at an observation."""
+        ...
+
+    def nearest_to_zero(self, observation: int) -> Fraction:
+        """Value of an observation's range that is nearest to 0."""
         ...
 
     @property

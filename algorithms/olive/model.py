@@ -128,8 +128,8 @@ class PairModel:
                     f"value {values[variable]!r} of "
                     f"{self.model.variables[variable].name!r} is not exact"
                 )
-        idle = min(max(Fraction(0), self.program.lower), self.program.upper)
-        g = [idle] * len(self.program.action_counts)
+        states = range(len(self.program.action_counts))
+        g = [self.program.nearest_to_zero(state) for state in states]
         for state, variable in self.value_index.items():
             g[state] = Fraction(values[variable])
         pair = Pair.from_fractions(g, self.policy([Fraction(v) for v in values]))
@@ -144,7 +144,7 @@ class PairModel:
                 self.value_index[state]
                 if len(labels) == 1
                 else self.model.add_variable(
-                    f"f({label})", self.program.lower, self.program.upper
+                    f"f({label})", self.program.lower, self.program.upper_of(state)
                 )
             )
 
@@ -161,7 +161,7 @@ class PairModel:
 
     def add_greedy_rows(self, state: int, labels: Mapping[int, str]) -> None:
         """v(x) = max_a f(x,a), attained by the action chosen."""
-        width = self.program.upper - self.program.lower
+        width = self.program.upper_of(state) - self.program.lower
         v = self.value_index[state]
         for local, binary in self.policy_index[state].items():
             f, label = self.q_index[state, local], labels[local]
@@ -301,7 +301,7 @@ def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
     mdp = program.mdp
     for state in needed_states(program):
         built.value_index[state] = built.model.add_variable(
-            f"g({mdp.state_names[state]})", program.lower, program.upper
+            f"g({mdp.state_names[state]})", program.lower, program.upper_of(state)
         )
     alone = single_state_constraints(program)
     support = set(support_states(program))
@@ -320,7 +320,9 @@ def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
                 built.add_greedy_rows(state, labels)
             if state in support:
                 backups = {a: backup_of(program, actions[a]) for a in labels}
-                ends = backup_range(program, list(backups.values()), alone.get(state))
+                ends = backup_range(
+                    program, state, list(backups.values()), alone.get(state)
+                )
                 built.backup_index[state] = built.add_switch(
                     state, f"backup({name})", labels, backups, ends
                 )
@@ -365,7 +367,7 @@ def _sampled_model(program: SampledProgram, form: Form) -> PairModel:
     )
     for state in sorted({*support, *program.start_shares, *seen}):
         built.value_index[state] = built.model.add_variable(
-            f"g({state})", program.lower, program.upper
+            f"g({state})", program.lower, program.upper_of(state)
         )
     greedy = {*support, *program.start_shares} if form == "q-function" else set()
     for state in sorted({*support, *greedy}):
@@ -391,9 +393,7 @@ def _add_sampled_constraint(built: PairModel, program: SampledProgram, i: int) -
     constant = Fraction(0)
     for state, by_action in program.constraints[i].terms.items():
         terms = {
-            local: by_action.get(local, NOTHING).affine(
-                state, program.lower, program.upper
-            )
+            local: by_action.get(local, NOTHING).affine(state, program)
             for local in built.policy_index.get(state, (0,))
         }
         if state in built.policy_index:

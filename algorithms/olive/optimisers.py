@@ -166,8 +166,10 @@ def _scattered(
     policy = rng.integers(program.action_counts).astype(np.int32)
     for state in built.policy_index:
         policy[state] = answer.pair.policy[state]
-    ends = (program.lower, program.upper)
-    values = [ends[end] for end in rng.integers(2, size=len(policy)).tolist()]
+    values = [
+        program.upper_of(state) if end else program.lower
+        for state, end in enumerate(rng.integers(2, size=len(policy)).tolist())
+    ]
     for state in built.value_index:
         values[state] = answer.pair.value(state)
     return replace(answer, pair=Pair.from_fractions(values, policy))

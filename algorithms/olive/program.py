@@ -41,6 +41,7 @@ from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.ranges import Ranged, Upper, exact_rational
 
 __all__ = [
     "Distribution",
@@ -77,7 +78,7 @@ class Violation:
     amount: Fraction
 
 
-class OliveProgram:
+class OliveProgram(Ranged):
     """OLIVE's program over all tabular (g, π) of an MDP.
 
     Parameters
@@ -89,13 +90,15 @@ class OliveProgram:
         The collected distributions; any iterable, kept flat.
     tolerance
         φ ≥ 0, on the absolute value of every average Bellman error.
-    lower, upper
-        Range of g.
+    lower
+        Lower end of the range of g.
+    upper
+        Upper end, for all states or one for each.
 
     Raises
     ------
     ValueError
-        If the tolerance is negative, the range empty, a parameter no exact
+        If the tolerance is negative, a range empty, a parameter no exact
         rational, or a distribution names an unknown state.
     """
 
@@ -105,17 +108,14 @@ class OliveProgram:
         distributions: Iterable[Distribution],
         tolerance: Fraction | int = 0,
         lower: Fraction | int = 0,
-        upper: Fraction | int = 1,
+        upper: Upper = 1,
     ) -> None:
         self.mdp = mdp
         self.distributions = Distributions.from_iterable(distributions)
-        self.tolerance = _exact("tolerance", tolerance)
-        self.lower = _exact("lower", lower)
-        self.upper = _exact("upper", upper)
+        self.tolerance = exact_rational("tolerance", tolerance)
+        super().__init__(mdp.n_states, lower, upper)
         if self.tolerance < 0:
             raise ValueError(f"tolerance {self.tolerance} is negative")
-        if self.lower > self.upper:
-            raise ValueError(f"empty range [{self.lower}, {self.upper}]")
         last = int(self.distributions.states.max(initial=-1))
         if last >= mdp.n_states:
             raise ValueError(
@@ -140,7 +140,7 @@ class OliveProgram:
             [*self.distributions, *distributions],
             self.tolerance,
             self.lower,
-            self.upper,
+            self.upper_given,
         )
 
     def objective(self, pair: Pair) -> Fraction:
@@ -156,7 +156,8 @@ class OliveProgram:
         found = []
         for state in np.flatnonzero(self._outside(pair)):
             value = pair.value(int(state))
-            bound = self.lower if value < self.lower else self.upper
+            upper = self.upper_of(int(state))
+            bound = self.lower if value < self.lower else upper
             found.append(Violation("value", int(state), value - bound))
         numerators, denominator = self._errors(pair)
         for i in np.flatnonzero(self._exceeding(numerators, denominator)):
@@ -178,7 +179,15 @@ class OliveProgram:
     def _outside(self, pair: Pair) -> NDArray[np.bool_]:
         """Which states have values outside the range."""
         lowest = math.ceil(self.lower * pair.denominator)
-        highest = math.floor(self.upper * pair.denominator)
+        highest: int | IntArray = math.floor(self.upper * pair.denominator)
+        if self.upper_ends:
+            different = {*self.upper_ends}
+            floors = {end: math.floor(end * pair.denominator) for end in different}
+            exact = not fits_int64(max(floors.values()))
+            highest = np.array(
+                [floors[end] for end in self.upper_ends],
+                dtype=object if exact else np.int64,
+            )
         low, high = pair.numerators < lowest, pair.numerators > highest
         return np.asarray(low | high, dtype=bool)
 
@@ -197,12 +206,6 @@ class OliveProgram:
         left = integers(abs(numerators), exact=exact) * limit.denominator
         exceeding = left > limit.numerator * integers(wholes, exact=exact)
         return np.asarray(exceeding, dtype=bool)
-
-
-def _exact(name: str, value: Fraction | int) -> Fraction:
-    if not isinstance(value, Fraction | int):
-        raise ValueError(f"{name} {value!r} is neither Fraction nor integer")
-    return Fraction(value)
 
 
 def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:

@@ -19,6 +19,7 @@ from olivine.algorithms.olive.interfaces import Optimiser
 from olivine.algorithms.olive.loop import OliveResult, OliveRound, run_rounds
 from olivine.algorithms.olive.optimisers import Milp
 from olivine.algorithms.olive.parameters import OliveParameters
+from olivine.algorithms.olive.ranges import Upper
 from olivine.algorithms.olive.sampled_program import (
     SampledConstraint,
     SampledProgram,
@@ -35,7 +36,7 @@ def olive_sampled(
     optimiser: Optimiser | None = None,
     tiebreak: Tiebreak | None = None,
     lower: Fraction | int = 0,
-    upper: Fraction | int = 1,
+    upper: Upper = 1,
     all_levels: bool = False,
     watch: Callable[[OliveRound[SampledConstraint]], None] | None = None,
 ) -> OliveResult[SampledConstraint]:
@@ -55,7 +56,7 @@ def olive_sampled(
     tiebreak
         The choices that OLIVE leaves open.
     lower, upper
-        Range of g.
+        Range of g; the upper end for all observations or one for each.
     all_levels
         Whether a round adds the constraints of all levels (a data set each), or
         only of one.
@@ -103,7 +104,7 @@ class SampledWorld:
         parameters: OliveParameters,
         rng: np.random.Generator,
         lower: Fraction | int = 0,
-        upper: Fraction | int = 1,
+        upper: Upper = 1,
     ) -> None:
         self.environment, self.parameters, self.rng = environment, parameters, rng
         self.seed = RecordedSeed.of(rng)

@@ -27,6 +27,7 @@ from olivine.algorithms.exact.data import END, EmpiricalMeasure
 from olivine.algorithms.exact.ragged import as_integers
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.backups import Affine
+from olivine.algorithms.olive.ranges import Ranged, Upper
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,19 @@ class Term:
         future = sum((c * values[s] for s, c in self.successors), Fraction(0))
         return self.weight * values[state] - self.reward - future
 
-    def affine(self, state: int, lower: Fraction, upper: Fraction) -> Affine:
+    def affine(self, state: int, ranges: Ranged) -> Affine:
         """Write it as a function of the values of all observations.
 
-        Its range is over values in [lower, upper] of observations that are distinct.
+        Its range is over the values of observations that are distinct.
         """
         mass = sum((c for _, c in self.successors), Fraction(0))
+        low, high = ranges.lower, ranges.upper_of(state)
         return Affine(
             -self.reward,
             (state, *(s for s, _ in self.successors)),
             (self.weight, *(-c for _, c in self.successors)),
-            self.weight * lower - self.reward - mass * upper,
-            self.weight * upper - self.reward - mass * lower,
+            self.weight * low - self.reward - ranges.greatest_mean(self.successors),
+            self.weight * high - self.reward - mass * low,
         )
 
 
@@ -151,7 +153,7 @@ def on_policy_error(data: LevelData, pair: Pair) -> Fraction:
     return mean * Fraction(data.tuples.total_weight, data.trajectories)
 
 
-class SampledProgram:
+class SampledProgram(Ranged):
     """OLIVE's program over data sets and all tabular (g, π) on observations.
 
     Parameters
@@ -165,7 +167,7 @@ class SampledProgram:
     tolerance
         φ ≥ 0, on the absolute value of every estimated error.
     lower, upper
-        Range of g.
+        Range of g; the upper end for all observations or one for each.
 
     Raises
     ------
@@ -180,7 +182,7 @@ class SampledProgram:
         constraints: Iterable[SampledConstraint] = (),
         tolerance: Fraction | int = 0,
         lower: Fraction | int = 0,
-        upper: Fraction | int = 1,
+        upper: Upper = 1,
     ) -> None:
         self.action_counts: NDArray[np.int64] = as_integers(
             "action_counts", action_counts, np.int64
@@ -189,13 +191,10 @@ class SampledProgram:
             raise ValueError("every observation needs at least one action")
         self.starts = starts
         self.constraints = tuple(constraints)
-        self.tolerance, self.lower, self.upper = map(
-            Fraction, (tolerance, lower, upper)
-        )
+        super().__init__(len(self.action_counts), lower, upper)
+        self.tolerance = Fraction(tolerance)
         if self.tolerance < 0:
             raise ValueError(f"tolerance {self.tolerance} is negative")
-        if self.lower > self.upper:
-            raise ValueError(f"empty range [{self.lower}, {self.upper}]")
         weights = starts.weights_by_code(len(self.action_counts)).tolist()
         self.start_shares: dict[int, Fraction] = {
             s: Fraction(w, starts.total_weight) for s, w in enumerate(weights) if w
@@ -209,7 +208,7 @@ class SampledProgram:
             (*self.constraints, *constraints),
             self.tolerance,
             self.lower,
-            self.upper,
+            self.upper_given,
         )
 
     def objective(self, pair: Pair) -> Fraction:
@@ -236,7 +235,11 @@ class SampledProgram:
             )
         if ((pair.policy < 0) | (pair.policy >= self.action_counts)).any():
             raise ValueError("the policy takes an action that there is not")
-        if not all(self.lower <= value <= self.upper for value in pair.values()):
+        inside = (
+            self.lower <= value <= self.upper_of(state)
+            for state, value in enumerate(pair.values())
+        )
+        if not all(inside):
             return False
         return all(abs(error) <= self.tolerance for error in self.errors(pair))
 

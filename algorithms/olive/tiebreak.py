@@ -104,7 +104,7 @@ class SolverTiebreak:
 
 
 class RandomTiebreak:
-    """A random maximiser (`Optimiser.another`) and a uniform eligible level.
+    """A random maximiser (`Optimiser.another`), a uniform eligible level by default.
 
     Where no other maximiser could be found within the optimiser's limits its
     own is taken, and the answer's `reason` says so.
@@ -113,10 +113,15 @@ class RandomTiebreak:
     ----------
     rng
         Where the randomness comes from.
+    level
+        "first", "last" or "largest", as in `SolverTiebreak`; None draws the level.
     """
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(
+        self, rng: np.random.Generator, level: LevelRule | None = None
+    ) -> None:
         self.rng = rng
+        self._ruled = None if level is None else SolverTiebreak(level)
 
     @property
     def seed(self) -> RecordedSeed | None:
@@ -141,7 +146,9 @@ class RandomTiebreak:
         )
 
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
-        """Draw an eligible level uniformly."""
+        """Follow the rule, or draw an eligible level uniformly."""
+        if self._ruled is not None:
+            return self._ruled.level(errors, eligible)
         return eligible[int(self.rng.integers(len(eligible)))]
 
 

@@ -125,7 +125,11 @@ def _model(
     relaxed: OliveProgram | SampledProgram
     if isinstance(program, OliveProgram):
         relaxed = OliveProgram(
-            program.mdp, program.distributions, ceiling, program.lower, program.upper
+            program.mdp,
+            program.distributions,
+            ceiling,
+            program.lower,
+            program.upper_given,
         )
     else:
         relaxed = SampledProgram(
@@ -134,7 +138,7 @@ def _model(
             program.constraints,
             ceiling,
             program.lower,
-            program.upper,
+            program.upper_given,
         )
     built = program_model(relaxed).model
     model = LinearModel("least tolerance", variables=list(built.variables))

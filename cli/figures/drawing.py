@@ -35,7 +35,9 @@ def draw_family(family: Family, pair: Pair) -> str | None:
     n, m = family.n_variables, family.n_clauses
     if n > MAX_VARIABLES or m > MAX_CLAUSES:
         return None
-    height = 1.2 + 0.42 * max(2 * n, m + (n if family.variant != "paper" else 0))
+    height = 1.2 + 0.42 * max(
+        2 * n, m + (n if family.layout.declaration.variable_states else 0)
+    )
 
     def draw(axes: Axes) -> None:
         places = _places(family)
@@ -85,7 +87,9 @@ def draw_theorem_o(
         axes.plot(range(len(values)), values, marker="o", color=_FAINT, markersize=4)
         if unsatisfied is not None and unsatisfied < len(values):
             axes.plot([unsatisfied], [values[unsatisfied]], "o", color=_STRONG)
-        axes.axhline(float(1 - parameters.penalty), linestyle=":", color=_FAINT)
+        axes.axhline(
+            float(parameters.best - parameters.penalty), linestyle=":", color=_FAINT
+        )
         what = "weight" if weighted else "number"
         axes.set_xlabel(f"u, least {what} of unsatisfied clauses")
         axes.set_ylabel("optimum")
@@ -99,10 +103,12 @@ def _places(family: Family) -> dict[int, Place]:
     """Where each state stands: levels from left to right."""
     layout, n, m = family.layout, family.n_variables, family.n_clauses
     middle = [layout.clause_state(j) for j in range(m)]
-    if layout.variant.has_variable_states:
+    if layout.declaration.variable_states:
         middle += [layout.variable_state(i) for i in range(n)]
+    if layout.second_bottom_state is not None:
+        middle.append(layout.second_bottom_state)
     right = [layout.literal_state(i, b) for i in range(n) for b in (0, 1)]
-    if layout.variant.has_bottom:
+    if layout.declaration.n_bottom:
         right.append(layout.bottom_state)
     places = {layout.start: (0.0, 0.5)}
     for x, column in ((1.0, middle), (2.0, right)):

@@ -33,9 +33,10 @@ from olivine.reduction.family.transitions import transitions
 from olivine.reduction.family.variants import (
     MAX_TOTAL_WEIGHT,
     Parameters,
+    Ranges,
     Variant,
     as_variant,
-    check_penalty,
+    chosen_penalty,
     default_penalty,
 )
 
@@ -52,12 +53,13 @@ class Family:
     ----------
     three_sat
         The formula, with at least one variable and one clause. Weights, where
-        it has any, are positive integers with total W at most 2^63 - 1.
+        it has any, are positive integers with total W at most 2^63 - 1 (half of
+        that in `strict`).
     variant
-        One of the four variants, or its name.
+        One of the variants, or its name.
     penalty
         The penalty p, exact, in the variant's range; None takes the default.
-        `gap` has no choice of p and refuses one.
+        A variant that fixes p refuses one.
 
     Raises
     ------
@@ -92,13 +94,10 @@ class Family:
             as_variant(variant), three_sat.n_variables, len(self.clauses)
         )
         self.variant = self.layout.variant
-        if penalty is None:
-            self.penalty = default_penalty(self.variant, self.n_clauses)
-        elif self.variant is Variant.GAP:
-            raise ValueError("variant gap fixes the penalty at 1/4 and takes none")
-        else:
-            self.penalty = check_penalty(self.variant, penalty)
-        self.weights, self.total_weight = _checked_weights(three_sat, self.n_clauses)
+        self.penalty = chosen_penalty(self.variant, penalty, self.n_clauses)
+        self.weights, self.total_weight = _checked_weights(
+            three_sat, self.n_clauses, self.layout.declaration.reach.denominator
+        )
         self.parameters = Parameters(self.variant, self.penalty, self.total_weight)
         _check_literals(self.clauses, self.n_variables)
 
@@ -126,17 +125,17 @@ class Family:
     @property
     def solve_reward(self) -> Fraction:
         """Reward of [solve]."""
-        return self.parameters.solve_reward
+        return self.parameters.rewards.solve
 
     @property
     def try_variable_reward(self) -> Fraction:
         """Reward of every [try x_i]."""
-        return self.parameters.try_variable_reward
+        return self.parameters.rewards.try_variable
 
     @property
     def try_clause_reward(self) -> Fraction:
         """Reward of every [try C_j]."""
-        return self.parameters.try_clause_reward
+        return self.parameters.rewards.try_clause
 
     @property
     def horizon(self) -> int:
@@ -162,7 +161,7 @@ class Family:
 
     @property
     def bottom_state(self) -> int:
-        """State that [quit] leads to; ValueError but in `all-levels`."""
+        """The worthless state of level 3; ValueError in a variant without one."""
         return self.layout.bottom_state
 
     @cached_property
@@ -236,6 +235,8 @@ class Family:
         layout = self.layout
         levels = np.full(layout.n_states, layout.literal_level, dtype=np.int32)
         levels[: layout.first_literal_state] = 2
+        if layout.second_bottom_state is not None:
+            levels[layout.second_bottom_state] = 2
         levels[layout.start] = 1
         return levels
 
@@ -259,12 +260,27 @@ class Family:
 
     # OLIVE's program --------------------------------------------------------
 
+    def ranges(self) -> Fraction | tuple[Fraction, ...]:
+        """Upper ends of the ranges of g: one for all states, or one for each."""
+        layout, ends = self.layout, self.layout.declaration.ranges
+        if ends == Ranges():
+            return Fraction(1)
+        middle = layout.first_literal_state - 1
+        return (
+            ends.start,
+            *[ends.middle] * middle,
+            *[ends.literal] * (2 * self.n_variables),
+            *[ends.bottom] * layout.declaration.n_bottom,
+        )
+
     @cached_property
     def _distributions(self) -> Distributions:
         layout, n, m = self.layout, self.n_variables, self.n_clauses
         literals = layout.first_literal_state + np.arange(2 * n, dtype=np.int64)
         between = np.arange(1 + m, layout.first_literal_state, dtype=np.int64)
         bottom = np.arange(literals[-1] + 1, layout.n_states, dtype=np.int64)
+        if not layout.declaration.quit:
+            bottom = bottom[:0]  # its range says that it is worth nothing
         points, after = 1 + m, len(between) + len(bottom)
         sizes = np.ones(points + n + after, dtype=np.int64)
         sizes[points : points + n] = 2
@@ -297,10 +313,10 @@ class Family:
 
     @cached_property
     def _program(self) -> OliveProgram:
-        return OliveProgram(self.mdp(), self._distributions)
+        return OliveProgram(self.mdp(), self._distributions, upper=self.ranges())
 
     def program(self) -> OliveProgram:
-        """OLIVE's program over the family: tolerance 0, values in [0, 1].
+        """OLIVE's program over the family: tolerance 0, values in their ranges.
 
         The members of the family all give this same program; it is written
         with the all-zero one.
@@ -344,7 +360,7 @@ def as_assignment(values: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
 
 
 def _checked_weights(
-    three_sat: ThreeSat, n_clauses: int
+    three_sat: ThreeSat, n_clauses: int, parts: int
 ) -> tuple[NDArray[np.int64] | None, int]:
     if three_sat.weights is None:
         return None, n_clauses
@@ -354,10 +370,12 @@ def _checked_weights(
     if int(weights.min()) < 1:
         raise ValueError(f"clause weights must be positive, got {weights.min()}")
     total = exact_sum(weights)
-    if total > MAX_TOTAL_WEIGHT:
+    # The chances of [solve] are ratios of 64-bit integers.
+    if total > MAX_TOTAL_WEIGHT // parts:
+        share = "" if parts == 1 else f" / {parts}"
         raise ValueError(
             f"the clause weights of the 3-SAT form add up to {total}; the family "
-            f"holds at most 2**63 - 1 = {MAX_TOTAL_WEIGHT}"
+            f"holds at most (2**63 - 1){share} = {MAX_TOTAL_WEIGHT // parts}"
         )
     return weights, total
 

@@ -1,7 +1,8 @@
 """How the states and actions of a family are numbered and named.
 
 States, in order: s0; C_1..C_m; X_1..X_n (not in `paper`); x_1^0, x_1^1, x_2^0,
-...; bottom (only in `all-levels`). Actions, state by state: at s0 [try x_1]..
+...; bottom (`all-levels`), or bottom and a bottom2 that leads to it (`strict`,
+where [solve] leads to bottom2). Actions, state by state: at s0 [try x_1]..
 [try x_n], [try C_1]..[try C_m], [solve]; at a clause state 001, 010, ..., 111
 and, in `all-levels`, [quit]; one [go] everywhere else.
 
@@ -18,7 +19,7 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.variants import Variant, as_variant
+from olivine.reduction.family.variants import Declaration, Variant, as_variant
 
 CLAUSE_BITS: NDArray[np.int8] = np.array(
     [[v >> 2 & 1, v >> 1 & 1, v & 1] for v in range(1, 8)], dtype=np.int8
@@ -58,6 +59,11 @@ class Layout:
         if self.n_states > MAX_STATES:
             raise ValueError(f"{self.n_states} states, more than int32 can number")
 
+    @property
+    def declaration(self) -> Declaration:
+        """What sets the variant apart."""
+        return self.variant.declaration
+
     # States -----------------------------------------------------------------
 
     @property
@@ -78,7 +84,7 @@ class Layout:
         ValueError
             In `paper`, which has no such states.
         """
-        if not self.variant.has_variable_states:
+        if not self.declaration.variable_states:
             raise ValueError(f"variant {self.variant} has no states X_i")
         return 1 + self.n_clauses
 
@@ -89,7 +95,7 @@ class Layout:
     @property
     def first_literal_state(self) -> int:
         """State x_1^0; x_{i+1}^b is 2i+b further on."""
-        between = self.n_variables if self.variant.has_variable_states else 0
+        between = self.n_variables if self.declaration.variable_states else 0
         return 1 + self.n_clauses + between
 
     def literal_state(self, i: int, b: int) -> int:
@@ -99,16 +105,21 @@ class Layout:
 
     @property
     def bottom_state(self) -> int:
-        """The state [quit] leads to; ValueError but in `all-levels`."""
-        if not self.variant.has_bottom:
+        """The worthless state of level 3; ValueError in a variant without one."""
+        if not self.declaration.n_bottom:
             raise ValueError(f"variant {self.variant} has no bottom state")
         return self.first_literal_state + 2 * self.n_variables
 
     @property
+    def second_bottom_state(self) -> int | None:
+        """The worthless state of level 2, behind [solve] in `strict`; else None."""
+        return self.bottom_state + 1 if self.declaration.n_bottom > 1 else None
+
+    @property
     def n_states(self) -> int:
         """Number of states."""
-        bottom = 1 if self.variant.has_bottom else 0
-        return self.first_literal_state + 2 * self.n_variables + bottom
+        behind = 2 * self.n_variables + self.declaration.n_bottom
+        return self.first_literal_state + behind
 
     def literal_states(self, clauses: NDArray[np.int32]) -> NDArray[np.int32]:
         """States o^1 of signed 1-based literals, an array of the same shape."""
@@ -130,7 +141,7 @@ class Layout:
         In `paper` they are met at levels 2 and 3 (erratum 4); the label is the
         level at which [try x_i] meets them and the pair constraints bind.
         """
-        return 2 if self.variant is Variant.PAPER else 3
+        return 3 if self.declaration.variable_states else 2
 
     def state_name(self, state: int) -> str:
         """Name of a state: "s0", "C1", "X1", "x1^0", "bottom"."""
@@ -142,14 +153,16 @@ class Layout:
         if state < self.first_literal_state:
             return f"X{state - self.n_clauses}"
         i, b = divmod(state - self.first_literal_state, 2)
-        return f"x{i + 1}^{b}" if i < self.n_variables else "bottom"
+        if i < self.n_variables:
+            return f"x{i + 1}^{b}"
+        return "bottom2" if b else "bottom"
 
     # Actions ----------------------------------------------------------------
 
     @property
     def clause_actions(self) -> int:
         """Number of actions at a clause state: 7, or 8 with [quit]."""
-        return 8 if self.variant.has_bottom else 7
+        return 8 if self.declaration.quit else 7
 
     def try_variable(self, i: int) -> int:
         """Local index at s0 of [try x_{i+1}]."""

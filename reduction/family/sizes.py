@@ -53,13 +53,17 @@ def declared_sizes(
     n, m = n_variables, n_clauses
     layout = Layout(as_variant(variant), n, m)
     inner = 21 * m if clause_transitions is None else clause_transitions
-    if layout.variant is Variant.PAPER:
-        return Sizes(1 + m + 2 * n, 1 + 8 * m + 3 * n, 2 * n + 2 * m + inner, 1 + m + n)
-    states, actions = 1 + m + 3 * n, 1 + 8 * m + 4 * n
-    transitions, constraints = 3 * n + 2 * m + inner, 1 + m + 2 * n
-    if layout.variant is Variant.ALL_LEVELS:
-        return Sizes(states + 1, actions + m + 1, transitions + m, constraints + 1)
-    return Sizes(states, actions, transitions, constraints)
+    declared = layout.declaration
+    between = n if declared.variable_states else 0
+    quits, bottom = m if declared.quit else 0, declared.n_bottom
+    # Two more in `strict`: [solve] to the worthless state and on from there.
+    idle = 2 if declared.reach < 1 else 0
+    return Sizes(
+        states=1 + m + 2 * n + between + bottom,
+        actions=1 + 8 * m + 3 * n + between + quits + bottom,
+        transitions=2 * n + 2 * m + between + inner + quits + idle,
+        constraints=1 + m + n + between + int(declared.quit),
+    )
 
 
 def clause_transitions(clauses: NDArray[np.int32]) -> int:

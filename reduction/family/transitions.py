@@ -38,11 +38,11 @@ def transitions(
     n, m = layout.n_variables, layout.n_clauses
     literals = np.arange(2 * n, dtype=np.int32) + np.int32(layout.first_literal_state)
     tries, between = literals, literals[:0]
-    if layout.variant.has_variable_states:
+    if layout.declaration.variable_states:
         tries, between = np.arange(n, dtype=np.int32), literals
         tries += np.int32(layout.first_variable_state)
     clause_states = np.arange(1, m + 1, dtype=np.int32)
-    chances, total = _solve_chances(m, weights)
+    solved, chances, total = _solve_chances(layout, weights)
     targets, numerators, clause_counts, clause_denominators = _clause_actions(
         literal_states, layout
     )
@@ -53,30 +53,43 @@ def transitions(
     counts[1 : n + 1] = len(tries) // n
     denominators[:n] = len(tries) // n
     counts[n + 1 : first] = 1
-    counts[first] = m
+    counts[first] = len(solved)
     denominators[layout.solve] = total
     counts[first + 1 : after_clauses + 1] = clause_counts
     denominators[first:after_clauses] = clause_denominators
     counts[after_clauses + 1 : last + 1] = 2
     denominators[after_clauses:last] = 2
+    if layout.second_bottom_state is not None:
+        counts[-1] = 1  # its [go], the last action, leads to the other one
+        between = np.append(between, np.int32(layout.bottom_state))
     ones = np.ones(len(tries) + m, dtype=np.int64)
     return (
         np.cumsum(counts, out=counts),
-        np.concatenate([tries, clause_states, clause_states, targets, between]),
+        np.concatenate([tries, clause_states, solved, targets, between]),
         np.concatenate([ones, chances, numerators, np.ones_like(between, np.int64)]),
         denominators,
     )
 
 
 def _solve_chances(
-    n_clauses: int, weights: NDArray[np.int64] | None
-) -> tuple[NDArray[np.int64], int]:
-    """Numerators and denominator of [solve], in lowest terms."""
+    layout: Layout, weights: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """States behind [solve], and their chances in lowest terms."""
+    states = np.arange(1, layout.n_clauses + 1, dtype=np.int32)
     if weights is None:
-        return np.ones(n_clauses, dtype=np.int64), n_clauses
+        weights = np.ones(layout.n_clauses, dtype=np.int64)
     total = exact_sum(weights)
-    divisor = math.gcd(total, int(np.gcd.reduce(weights)))
-    return weights // divisor, total // divisor
+    reach = layout.declaration.reach
+    if reach == 1:
+        divisor = math.gcd(total, int(np.gcd.reduce(weights)))
+        return states, weights // divisor, total // divisor
+    # reach = a/b: a w_j of b W for each clause, (b - a) W for the worthless state.
+    rest = (reach.denominator - reach.numerator) * total
+    whole = reach.denominator * total
+    chances = np.append(weights * reach.numerator, np.int64(rest))
+    divisor = math.gcd(whole, int(np.gcd.reduce(chances)))
+    states = np.append(states, np.int32(layout.second_bottom_state or 0))
+    return states, chances // divisor, whole // divisor
 
 
 def _clause_actions(

@@ -5,10 +5,12 @@ weight (the number m of clauses without weights), p the penalty and `top` the
 reward of a rewarded literal state. With tolerance 0 the optimum of OLIVE's
 program is exactly
 
-    1 - min(top * u / (3 W), p).
+    best - min(reach * top * u / (3 W), p).
 
-Here `top` is 1 in `paper`, 3/4 in `gap` and 1 - p otherwise. In `gap` the
-minimum is always the first term.
+Here `top` is 1 in `paper`, 3/4 in `gap`, 1/10 in `strict` and 1 - p otherwise; [solve]
+leads to the clauses with probability `reach`, 1/2 in `strict` and else 1; `best`, the
+optimum of a satisfiable formula, is 3/20 in `strict` and else 1. In `gap` and `strict`
+the minimum is always the first term.
 
 Proof sketch. A feasible pair (g, pi) satisfies the Bellman equation of pi at
 s0, at every clause state (and X_i, bottom), and g(x_i^0) + g(x_i^1) = top.
@@ -19,17 +21,18 @@ some vertex does as well: an assignment, each true literal at `top`, each false
 one at 0. At a vertex a satisfied clause is worth `top`, by the action that
 spells its truth values; an unsatisfied one would need 000, and its best action
 flips one bit and gets 2/3 of `top`. Summed over the clauses the best vertex
-gives solve_reward + top * (1 - u / (3 W)), and solve_reward + top = 1.
+gives the reward of [solve] + reach * top * (1 - u / (3 W)), which is `best` at u = 0.
 
-[try C_j]. At most try_clause_reward + top = 1 - p, and no less: a clause by
-itself can be satisfied.
+[try C_j]. At most its reward + top = best - p, and no less: a clause by itself can be
+satisfied.
 
-[try x_i]. The pair is worth top/2, which gives try_variable_reward + top/2.
-Every clause is satisfied by an assignment or by its complement (or by both), so
-u <= W/2 and [solve] gives at least solve_reward + 5/6 top, which is more.
+[try x_i]. The pair is worth top/2, which gives its reward + top/2. Every clause is
+satisfied by an assignment or by its complement (or by both), so u <= W/2 and [solve]
+gives at least its reward + 5/6 reach * top, which is more.
 
 The larger of the first two is the formula above. With [quit] a clause state is
-worth g(bottom) = 0, no better than any other action.
+worth g(bottom) = 0, no better than any other action. The ranges of `strict` contain
+the values of all these pairs.
 """
 
 from __future__ import annotations
@@ -76,8 +79,8 @@ class Unsatisfied:
 
 
 def step(parameters: Parameters) -> Fraction:
-    """Loss of [solve] for each unit of unsatisfied weight, top / (3 W)."""
-    return parameters.top / (3 * parameters.total_weight)
+    """Loss of [solve] for each unit of unsatisfied weight, reach top / (3 W)."""
+    return parameters.reach * parameters.top / (3 * parameters.total_weight)
 
 
 def optimum(parameters: Parameters, unsatisfied: int) -> Fraction:
@@ -101,7 +104,7 @@ def optimum(parameters: Parameters, unsatisfied: int) -> Fraction:
             f"least unsatisfied weight {unsatisfied} is outside 0..{largest}, half of "
             "the total (an assignment or its complement satisfies each clause)"
         )
-    return 1 - min(step(parameters) * unsatisfied, parameters.penalty)
+    return _possible(parameters, unsatisfied)
 
 
 def number_of_possible_optima(parameters: Parameters) -> int:
@@ -110,9 +113,9 @@ def number_of_possible_optima(parameters: Parameters) -> int:
 
 
 def possible_optima(parameters: Parameters) -> list[Fraction]:
-    """List the values that the optimum can take for some u, falling from 1.
+    """List the values that the optimum can take for some u, falling from `best`.
 
-    They are the 1 - k * step for k = 0, 1, ... above 1 - p, and 1 - p itself
+    They are the best - k * step for k = 0, 1, ... above best - p, and best - p itself
     where some u <= W/2 reaches it. (With weights not every weight in 0..W/2
     need be the weight of some set of clauses.)
     """
@@ -151,7 +154,8 @@ def round_to_possible(
     last = number_of_possible_optima(parameters) - 1
     # The possible optima fall with k, in equal steps but perhaps for the last;
     # the nearest two are next to where the steps reach the value, or the last.
-    reached = min(max((1 - exact) / step(parameters), Fraction(0)), Fraction(last))
+    steps = (parameters.best - exact) / step(parameters)
+    reached = min(max(steps, Fraction(0)), Fraction(last))
     floor = int(reached // 1)
     near = {k for k in range(floor - 1, floor + 3) if 0 <= k <= last}
     near |= {last, max(last - 1, 0)}
@@ -176,7 +180,7 @@ def round_to_possible(
 def unsatisfied_from_optimum(parameters: Parameters, value: Fraction) -> Unsatisfied:
     """Say what an exact optimum implies about u, the inverse of Theorem O.
 
-    Above 1 - p the optimum determines u. At 1 - p it says that u is at least
+    Above best - p the optimum determines u. At best - p it says that u is at least
     the least k whose loss by [solve] reaches p; where that is the largest
     possible u, W/2, it is u.
 
@@ -185,11 +189,11 @@ def unsatisfied_from_optimum(parameters: Parameters, value: Fraction) -> Unsatis
     ValueError
         If the value is no possible optimum of the family.
     """
-    loss = (1 - value) / step(parameters)
+    loss = (parameters.best - value) / step(parameters)
     cap, largest = _cap(parameters), parameters.total_weight // 2
     if loss.denominator == 1 and 0 <= loss < cap and loss <= largest:
         return Unsatisfied(int(loss), exact=True)
-    if value == 1 - parameters.penalty and cap <= largest:
+    if value == parameters.best - parameters.penalty and cap <= largest:
         return Unsatisfied(cap, exact=cap == largest)
     raise ValueError(f"{value} is no possible optimum of {parameters}")
 
@@ -200,7 +204,7 @@ def _cap(parameters: Parameters) -> int:
 
 
 def _possible(parameters: Parameters, k: int) -> Fraction:
-    return 1 - min(step(parameters) * k, parameters.penalty)
+    return parameters.best - min(step(parameters) * k, parameters.penalty)
 
 
 def _finite(value: float | Fraction) -> Fraction:

@@ -52,7 +52,7 @@ def build(
     form: str = "value-policy",
     tolerance: Fraction | int = 0,
     lower: Fraction | int = 0,
-    upper: Fraction | int = 1,
+    upper: Fraction | int | None = None,
 ) -> ReductionModel:
     """Write OLIVE's program over a family as a linear model.
 
@@ -67,7 +67,7 @@ def build(
     tolerance
         φ >= 0, on the absolute average Bellman errors.
     lower, upper
-        Range of g (and f).
+        Range of g (and f); the upper ends are the variant's by default.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def build(
     ValueError
         If a name is unknown or a parameter out of range; or if `strengthened`
         or `projected` is asked for with a tolerance or another range than
-        [0, 1], for which they do not hold.
+        the variant's, for which they do not hold.
     """
     if form == "value-policy" or form == "q-function":
         chosen: Form = form  # type: ignore[assignment]
@@ -96,10 +96,13 @@ def build(
             "declares literal values integral, which loses nothing for tolerance 0 "
             "only (vertex lemma); use faithful"
         )
-    if (lower, upper) != (0, 1):
+    own = family.ranges()
+    if lower != 0 or upper not in (None, own):
+        needed = "in [0, 1]" if own == 1 else f"in the ranges of {family.variant}"
         raise ValueError(
-            f"formulation {formulation} needs values in [0, 1], got [{lower}, "
-            f"{upper}]: its bounds and cut rest on that range; use faithful"
+            f"formulation {formulation} needs values {needed}, got [{lower}, "
+            f"{1 if upper is None else upper}]: its bounds and cut rest on that; use "
+            "faithful"
         )
     if formulation == "strengthened":
         return strengthened(family, chosen)

@@ -2,7 +2,8 @@
 
 With φ > 0 a pair need meet the average Bellman equations up to φ only, and the
 optimum of an unsatisfiable formula rises. Its *critical tolerance* is the least
-φ at which it reaches 1: below it the optimum still decides the formula. With u
+φ at which it reaches `best`, the optimum of a satisfiable formula at φ = 0 (1, and
+3/20 in `strict`): below it the optimum still decides the formula. With u
 the least unsatisfied weight, W the total weight, p the penalty:
 
 - `normalized`, `gap`, `all-levels`: it is exactly
@@ -12,6 +13,9 @@ the least unsatisfied weight, W the total weight, p the penalty:
   by [solve], [try C_j], [try x_i] in turn. Each equation on the way is bent by
   φ in the pair's favour, no value in the way reaches 1 before, and the value of
   [solve] is linear in the literal values, so a vertex is optimal.
+- `strict`: u/(90 W + 20 u), by [solve] as above, but that no literal is worth more
+  than `top`: a satisfied clause state gains φ, an unsatisfied one φ + 2φ/3. It is at
+  most 1/200, and [try x_i] needs 1/100, [try C_j] 1/40.
 - `paper`: at least min(u/(3W + 8u), p, 1/4) and at most min(p, 1/4). There the
   range of g cuts: a satisfied clause state is worth 1 without any tolerance, and
   [try C_j] needs φ ≥ p. The bound for [solve] is attained by some formulas (all
@@ -52,7 +56,7 @@ class CriticalTolerance:
     Attributes
     ----------
     value
-        The least tolerance found at which g(s0) = 1, attained by `pair`; None
+        The least tolerance found at which g(s0) = best, attained by `pair`; None
         if time ran out.
     exact
         Whether it is proved to be the least.
@@ -61,7 +65,7 @@ class CriticalTolerance:
     lower, upper
         What the closed forms say.
     pair
-        A pair with g(s0) = 1 that needs the tolerance.
+        A pair with g(s0) = best that needs the tolerance.
     seconds
         Wall time in the engine.
     """
@@ -100,18 +104,23 @@ def tolerance_bounds(
         return Fraction(0), Fraction(0)
     if parameters.variant is Variant.PAPER:
         return min(Fraction(u, 3 * total + 8 * u), ceiling), ceiling
-    least = min(u * parameters.top / (12 * total - 2 * u), ceiling)
+    if parameters.variant is Variant.STRICT:
+        least = Fraction(u, 90 * total + 20 * u)
+    else:
+        least = min(u * parameters.top / (12 * total - 2 * u), ceiling)
     return least, least
 
 
 def tolerance_ceiling(parameters: Parameters) -> Fraction:
-    """Tolerance at which the optimum is 1 whatever the formula.
+    """Tolerance at which the optimum is `best` or more whatever the formula.
 
     By [try C_j] or [try x_i] alone.
     """
     p = parameters.penalty
     if parameters.variant is Variant.PAPER:
         return min(p, Fraction(1, 4))
+    if parameters.variant is Variant.STRICT:
+        return Fraction(1, 100)
     return min(p / 4, (1 - p) / 6)
 
 
@@ -121,7 +130,7 @@ def still_decides(
     """Whether the optimum at a tolerance still tells if the formula is satisfiable.
 
     None where the closed forms for `paper` leave it open. A satisfiable formula
-    has optimum 1 at every tolerance, so it is always decided.
+    has optimum `best` at least at every tolerance, so it is always decided.
     """
     if unsatisfied == 0:
         return True
@@ -139,7 +148,7 @@ def critical_tolerance(
     engine: str = "highs",
     time_limit: float | None = None,
 ) -> CriticalTolerance:
-    """Compute the critical tolerance by one MILP that minimises φ with g(s0) = 1.
+    """Compute the critical tolerance by a MILP: least φ with g(s0) = best.
 
     Parameters
     ----------
@@ -169,7 +178,12 @@ def critical_tolerance(
     lower, upper = tolerance_bounds(family.parameters, unsatisfied)
     ceiling = tolerance_ceiling(family.parameters)
     found = least_tolerance(
-        family.program(), 1, ceiling, prove=prove, engine=engine, time_limit=time_limit
+        family.program(),
+        family.parameters.best,
+        ceiling,
+        prove=prove,
+        engine=engine,
+        time_limit=time_limit,
     )
     value = found.tolerance
     if value is not None and value < lower:

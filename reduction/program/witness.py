@@ -29,6 +29,7 @@ from olivine.algorithms.exact.ragged import IntArray, fits_int64
 from olivine.algorithms.mdp.pair import Pair
 from olivine.reduction.family.family import Family, as_assignment
 from olivine.reduction.formula.assignment import literal_truth
+from olivine.reduction.program.optimum import step
 
 
 def forward(family: Family, assignment: ArrayLike) -> Pair:
@@ -49,10 +50,10 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     Returns
     -------
     Pair
-        Feasible; g(s0) is 1 - min(top * v / (3 W), p) where v < W is the weight
-        that the assignment leaves unsatisfied (and 1 - top / 3 where v = W).
-        Hence optimal if the assignment is an optimum of MaxSAT, by Theorem O,
-        and 1 if it satisfies the formula.
+        Feasible; g(s0) is best - min(reach top v / (3 W), p) where v < W is the
+        weight that the assignment leaves unsatisfied (best - reach top / 3 where
+        v = W). Hence optimal if the assignment is an optimum of MaxSAT, by Theorem O,
+        and `best` if it satisfies the formula.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     values[clauses][~satisfied] = scaled(top * 2 / 3)
     spelled = truth @ np.array([4, 2, 1], dtype=np.int32) - 1
     policy[clauses] = np.where(satisfied, spelled, 0)
-    if family.variant.has_variable_states:
+    if layout.declaration.variable_states:
         values[1 + family.n_clauses : layout.first_literal_state] = scaled(top / 2)
     true_literals = 2 * np.arange(n) + truth_of_variables + layout.first_literal_state
     values[true_literals] = scaled(top)
@@ -98,9 +99,9 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
     - g(s0) of ``forward(family, back(family, pair))`` is at least that of the
       pair, and the same if the pair is optimal;
     - if pi(s0) is [solve], the assignment leaves at most
-      ``3 W (1 - g(s0)) / top`` unsatisfied; so it attains the least
+      ``3 W (best - g(s0)) / (reach top)`` unsatisfied; so it attains the least
       unsatisfied weight u if the pair is optimal, and it satisfies the formula
-      if g(s0) = 1 (only [solve] reaches 1);
+      if g(s0) = best (only [solve] reaches it);
     - if pi(s0) is [try C_j] and the pair is optimal, it satisfies C_j. Such a
       pair says no more about the other clauses than that u is large enough for
       the penalty to cap the optimum, and neither does the assignment.
@@ -147,7 +148,7 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
 def check(family: Family, pair: Pair) -> Fraction:
     """Verify a pair exactly and return its objective g(s0).
 
-    Checked are the range [0, 1] of every value, that the policy takes an action
+    Checked are the range of every value, that the policy takes an action
     of each state, and that the average Bellman error of the pair under every
     distribution of the program is 0. All in integers, vectorised over states.
 
@@ -182,7 +183,8 @@ def violations(family: Family, pair: Pair) -> list[str]:
                 family.layout.state_name(broken.index),
                 pair.value(broken.index),
             )
-            lines.append(f"g({name}) = {value} lies outside [0, 1]")
+            end = family.program().upper_of(broken.index)
+            lines.append(f"g({name}) = {value} lies outside [0, {end}]")
         else:
             name = family.distribution_name(broken.index)
             lines.append(f"average Bellman error {broken.amount} at {{{name}}}, not 0")
@@ -193,7 +195,7 @@ def _best_start(
     family: Family, satisfied: NDArray[np.bool_], unsatisfied: int
 ) -> tuple[Fraction, int]:
     """Value of s0 and its local action, given which clauses are satisfied."""
-    solve = 1 - family.top * Fraction(unsatisfied, 3 * family.total_weight)
+    solve = family.parameters.best - step(family.parameters) * unsatisfied
     capped = family.try_clause_reward + family.top
     if capped > solve and satisfied.any():
         return capped, family.layout.try_clause(int(np.argmax(satisfied)))

@@ -38,6 +38,7 @@ from fractions import Fraction
 import numpy as np
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.ranges import Ranged, Upper
 from olivine.reduction.run.schedule import Setting
 
 _ZERO = Fraction(0)
@@ -80,7 +81,8 @@ class Replay:
     mdp
         Any finite acyclic MDP.
     lower, upper
-        Range of the Q-function; 0 must lie in it.
+        Range of the Q-function; the upper end for all states or one for each. 0 must
+        lie in every range.
     all_levels
         Whether a round adds the constraints of all levels, or only of the one
         chosen.
@@ -95,14 +97,15 @@ class Replay:
         self,
         mdp: TabularMDP,
         lower: Fraction | int = 0,
-        upper: Fraction | int = 1,
+        upper: Upper = 1,
         *,
         all_levels: bool = False,
     ) -> None:
-        if not lower <= 0 <= upper:
-            raise ValueError(f"0 lies outside the range [{lower}, {upper}]")
+        self.ranges = Ranged(mdp.n_states, lower, upper)
+        least = min(self.ranges.upper_ends, default=self.ranges.upper)
+        if not lower <= 0 <= least:
+            raise ValueError(f"0 lies outside the range [{lower}, {least}]")
         self.mdp = mdp
-        self.lower, self.upper = Fraction(lower), Fraction(upper)
         self.all_levels = all_levels
         self.constraints: list[Distribution] = []
         self._values = [_ZERO] * mdp.n_states
@@ -189,10 +192,9 @@ class Replay:
                 f"its {count} actions and its value {setting.value}"
             )
         name = self.mdp.state_names[state]
-        if not self.lower <= min(q) <= max(q) <= self.upper:
-            self._wrong[state] = (
-                f"the Q-values at {name} leave [{self.lower}, {self.upper}]"
-            )
+        lower, upper = self.ranges.lower, self.ranges.upper_of(state)
+        if not lower <= min(q) <= max(q) <= upper:
+            self._wrong[state] = f"the Q-values at {name} leave [{lower}, {upper}]"
         elif max(q) != setting.value:
             self._wrong[state] = f"the action at {name} is not greedy"
 

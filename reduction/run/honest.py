@@ -121,6 +121,7 @@ def honest_run(
         mdp,
         optimiser=optimiser,
         tiebreak=tiebreak,
+        upper=family.ranges(),
         all_levels=all_levels,
         max_rounds=max_rounds,
     )

@@ -6,8 +6,9 @@ against it (`olivine.reduction.run.schedule`). Here that run is carried out on a
 member M_y in exact arithmetic, and every round is checked for
 
 - `maximiser`: the pair (g, π) that the round's Q-function induces meets all
-  constraints so far and the range, and attains the program's optimum. The proof
-  of optimality is the range: no g exceeds 1, and g(s0) = 1;
+  constraints so far and the ranges, and attains the program's optimum. The proof
+  of optimality is a bound on g(s0) from the ranges and the states that are bound
+  already (`StartBound`); it is 1 in every round but in `strict`;
 - `positive_error`: the average Bellman error at the chosen level is positive in
   M_y under the exact distribution, and so is the sum over the levels, which
   OLIVE compares with its stopping threshold;
@@ -46,8 +47,9 @@ from olivine.algorithms.mdp.average_constraint import (
 )
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.family.variants import Variant
+from olivine.reduction.run.bound import StartBound
 from olivine.reduction.run.check import Replay, Replayed
+from olivine.reduction.run.levels import LevelRule, chosen_level
 from olivine.reduction.run.schedule import Move, n_rounds, schedule
 
 __all__ = [
@@ -61,9 +63,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Checks:
-    """Whether the three checks of a round came out; see the module."""
+    """Whether the three checks of a round came out; see the module.
 
-    maximiser: bool
+    `maximiser` is None where an engine says so and no bound proves it.
+    """
+
+    maximiser: bool | None
     positive_error: bool
     constraint_as_stated: bool
 
@@ -79,7 +84,7 @@ class Round:
     action
         Name of the action that the round's policy takes at s0.
     level
-        The level chosen.
+        The level chosen; None in a round that ends a run.
     errors
         Average Bellman errors at levels 1 to 3.
     constraint
@@ -97,7 +102,7 @@ class Round:
 
     number: int
     action: str
-    level: int
+    level: int | None
     errors: tuple[Fraction, ...]
     constraint: str
     optimum: Fraction
@@ -149,6 +154,16 @@ class Run:
         return [*found, *(f"final program: {line}" for line in self.difference)]
 
     @property
+    def follows(self) -> tuple[LevelRule, ...]:
+        """The level rules by which OLIVE would choose the levels of all rounds."""
+        rules: tuple[LevelRule, ...] = ("lowest", "largest")
+        return tuple(
+            rule
+            for rule in rules
+            if all(chosen_level(rule, r.errors) == r.level for r in self.rounds)
+        )
+
+    @property
     def least_total_error(self) -> Fraction:
         """Least sum of errors of any round: OLIVE stops nowhere below it."""
         return min(r.total_error for r in self.rounds)
@@ -196,19 +211,22 @@ class _Checker:
         self.mdp = family.mdp(member)
         program = family.program()
         self.stated = program.distributions
-        self.upper = program.upper
+        self.bound = StartBound(family)
         self.replay = Replay(
             self.mdp,
             program.lower,
-            program.upper,
-            all_levels=family.variant is Variant.ALL_LEVELS,
+            program.upper_given,
+            all_levels=family.layout.declaration.every_level,
         )
         zero = family.mdp()
         self.stated_forms = [average_constraint(zero, d) for d in self.stated]
         self.collected: list[AverageConstraint] = []
 
     def round(self, number: int, move: Move) -> Round:
+        self.best = self.bound.value()  # of the program before this round
         played = self.replay.play(move.changes, move.level)
+        for distribution in played.added:
+            self.bound.add(distribution.states)
         failures = {
             "maximiser": list(self._maximiser(played)),
             "positive_error": list(self._positive_error(played, move.level)),
@@ -229,8 +247,8 @@ class _Checker:
 
     def _maximiser(self, played: Replayed) -> Iterator[str]:
         yield from played.broken
-        if played.objective != self.upper:
-            yield f"g(s0) is {played.objective}, not the optimum {self.upper}"
+        if played.objective != self.best:
+            yield f"g(s0) is {played.objective}, not the optimum {self.best}"
 
     def _positive_error(self, played: Replayed, level: int) -> Iterator[str]:
         chosen = played.errors[level - 1]

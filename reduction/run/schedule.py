@@ -28,8 +28,14 @@ them a greedy policy takes. The paper lets f be "any Q-function with" the values
 of the state that is tried; some such functions violate constraints of earlier
 rounds (erratum 5), so the values are fixed here for all states.
 
+In `strict` any run that binds the lowest level with a positive error, or the level
+with the largest, meets the same program (Theorem T, docs/ties.md): this is one of
+them. Round 1 binds s0; then n variable rounds (X_i unbound and worth 2/5), m clause
+rounds (C_j unbound and worth 2/5) and n literal rounds (a pair unbound, both at the
+top); all else is worth half of the top.
+
 Source: the paper's proof of its theorem that OLIVE's own run leads to NP-hard
-programs (Q-function version); `normalized` and `all-levels` are ours.
+programs (Q-function version); `normalized`, `all-levels` and `strict` are ours.
 """
 
 from __future__ import annotations
@@ -43,7 +49,6 @@ from typing import Literal
 import numpy as np
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.layout import QUIT
-from olivine.reduction.family.variants import Variant
 
 Kind = Literal["clause", "literal", "variable", "start"]
 
@@ -96,9 +101,9 @@ class Move:
 def n_rounds(family: Family) -> int:
     """Count the rounds of `schedule`: one a constraint, m + n in `all-levels`."""
     n, m = family.n_variables, family.n_clauses
-    if family.variant is Variant.ALL_LEVELS:
+    if family.layout.declaration.every_level:
         return m + n
-    return 1 + m + (2 * n if family.variant.has_variable_states else n)
+    return 1 + m + (2 * n if family.layout.declaration.variable_states else n)
 
 
 def schedule(family: Family) -> Iterator[Move]:
@@ -106,7 +111,8 @@ def schedule(family: Family) -> Iterator[Move]:
 
     All of them together change O(m + n) states.
     """
-    return _Schedule(family).moves()
+    forced = family.layout.declaration.reach < 1
+    return (_ForcedSchedule if forced else _Schedule)(family).moves()
 
 
 class _Schedule:
@@ -115,6 +121,8 @@ class _Schedule:
     def __init__(self, family: Family) -> None:
         self.family = family
         self.layout = family.layout
+        self.declared = family.layout.declaration
+        self.every_level = self.declared.every_level
         self.top = family.top
         n, m = family.n_variables, family.n_clauses
         self.pair_constraint, self.variable_constraint = 1 + m, 1 + m + n
@@ -134,9 +142,9 @@ class _Schedule:
             yield self.clause_round(j)
         for i in range(self.family.n_variables):
             yield self.literal_round(i)
-            if self.family.variant in (Variant.NORMALIZED, Variant.GAP):
+            if self.declared.variable_states and not self.every_level:
                 yield self.variable_round(i)
-        if self.family.variant is not Variant.ALL_LEVELS:
+        if not self.every_level:
             yield self.start_round()
 
     # Rounds -----------------------------------------------------------------
@@ -149,7 +157,7 @@ class _Schedule:
         state = self.layout.clause_state(j)
         stated = [1 + j]
         level = 2
-        if self.family.variant is Variant.ALL_LEVELS:
+        if self.every_level:
             changes[state] = Setting(QUIT, one)
             if j < 2:  # worth 1 in the first round, 0 from then on
                 changes[self.layout.bottom_state] = Setting(0, Fraction(1 - j))
@@ -164,17 +172,17 @@ class _Schedule:
         changes = self.start(self.layout.try_variable(i))
         if i == 0:
             changes |= self.bound_clause(self.family.n_clauses - 1)
-            if self.family.variant is Variant.ALL_LEVELS and self.family.n_clauses == 1:
+            if self.every_level and self.family.n_clauses == 1:
                 changes[self.layout.bottom_state] = Setting(0, Fraction(0))
-        elif self.family.variant in (Variant.PAPER, Variant.ALL_LEVELS):
+        elif self.every_level or not self.declared.variable_states:
             changes |= self.set_pair(i - 1, self.top / 2)
         changes |= self.set_pair(i, self.top)
         stated = [self.pair_constraint + i]
-        if self.family.variant.has_variable_states:
+        if self.declared.variable_states:
             changes |= self.set_variable(i, self.top)
             if i:
                 changes |= self.set_variable(i - 1, self.top / 2)
-        if self.family.variant is Variant.ALL_LEVELS:
+        if self.every_level:
             stated.append(self.variable_constraint + i)
         return Move("literal", i, self.layout.literal_level, changes, tuple(stated))
 
@@ -185,7 +193,7 @@ class _Schedule:
     def start_round(self) -> Move:
         changes = self.start(self.layout.try_variable(0))
         last = self.family.n_variables - 1
-        if self.family.variant is Variant.PAPER:
+        if not self.declared.variable_states:
             changes |= self.set_pair(last, self.top / 2)
         else:
             changes |= self.set_variable(last, self.top / 2)
@@ -193,15 +201,15 @@ class _Schedule:
 
     # Settings ---------------------------------------------------------------
 
-    def start(self, action: int) -> dict[int, Setting]:
-        """f(s0, ·) is 1 at one action and 0 elsewhere."""
-        return {self.layout.start: Setting(action, Fraction(1))}
+    def start(self, action: int, value: Fraction | int = 1) -> dict[int, Setting]:
+        """f(s0, ·) has a value at one action and 0 elsewhere."""
+        return {self.layout.start: Setting(action, Fraction(value))}
 
     def bound_clause(self, j: int) -> dict[int, Setting]:
         """Give a clause state, bound by its constraint, the mean of its pairs."""
         value = sum((self.pairs[v] for v in self.variables[j]), Fraction(0)) / 3
         q = [value] * 7
-        if self.family.variant is Variant.ALL_LEVELS:
+        if self.every_level:
             q.append(Fraction(0))  # [quit], to a bottom state worth 0 by now
         return {self.layout.clause_state(j): Setting(0, value, tuple(q))}
 
@@ -217,3 +225,62 @@ class _Schedule:
 
     def set_variable(self, i: int, value: Fraction) -> dict[int, Setting]:
         return {self.layout.variable_state(i): Setting(0, value, (value,))}
+
+
+class _ForcedSchedule(_Schedule):
+    """The run in `strict`; every state is worth half of the top when it is bound."""
+
+    def moves(self) -> Iterator[Move]:
+        for i in range(self.family.n_variables):
+            self.pairs[i] = self.top / 2
+        yield self.first_round()
+        for i in range(self.family.n_variables):
+            yield self.unbound_variable_round(i)
+        for j in range(self.family.n_clauses):
+            yield self.unbound_clause_round(j)
+        for i in range(self.family.n_variables):
+            yield self.unbound_pair_round(i)
+
+    @property
+    def most(self) -> Fraction:
+        """Upper end of the range of g at C_j and X_i."""
+        return self.declared.ranges.middle
+
+    def first_round(self) -> Move:
+        changes = self.start(self.layout.try_variable(0))
+        for i in range(self.family.n_variables):
+            changes |= self.set_pair(i, self.top / 2)
+            changes |= self.set_variable(i, self.top / 2)
+        return Move("start", 0, 1, changes, (0,))
+
+    def unbound_variable_round(self, i: int) -> Move:
+        value = self.family.try_variable_reward + self.most
+        changes = self.start(self.layout.try_variable(i), value)
+        changes |= self.set_variable(i, self.most)
+        if i:
+            changes |= self.set_variable(i - 1, self.top / 2)
+        return Move("variable", i, 2, changes, (self.variable_constraint + i,))
+
+    def unbound_clause_round(self, j: int) -> Move:
+        value = self.family.try_clause_reward + self.most
+        changes = self.start(self.layout.try_clause(j), value)
+        if j:
+            changes |= self.bound_clause(j - 1)
+        else:
+            last = self.family.n_variables - 1
+            changes |= self.set_variable(last, self.top / 2)
+        state = self.layout.clause_state(j)
+        changes[state] = Setting(0, self.most, (self.most,) * 7)
+        return Move("clause", j, 2, changes, (1 + j,))
+
+    def unbound_pair_round(self, i: int) -> Move:
+        value = self.family.try_variable_reward + self.top
+        changes = self.start(self.layout.try_variable(i), value)
+        if i:
+            changes |= self.set_pair(i - 1, self.top / 2)
+            changes |= self.set_variable(i - 1, self.top / 2)
+        else:
+            changes |= self.bound_clause(self.family.n_clauses - 1)
+        changes |= self.set_pair(i, self.top)
+        changes |= self.set_variable(i, self.top)
+        return Move("literal", i, 3, changes, (self.pair_constraint + i,))

@@ -43,12 +43,13 @@ def combine(parameters: Parameters, results: Results) -> Combined:
         that is contradicted leaves the facts standing.
     """
     contradictions = tuple(_contradictions(parameters, results))
-    proofs = {n: r for n, r in results.items() if n != "milp" or r.lower == 1}
+    best = parameters.best
+    proofs = {n: r for n, r in results.items() if n != "milp" or r.lower == best}
     if contradictions and any(_contradictions(parameters, proofs)):
         return Combined(None, None, None, (), contradictions)
-    lower, upper = _bounds(proofs)
+    lower, upper = _bounds(proofs, best)
     optimum = lower if lower == upper else None
-    satisfiable = True if lower == 1 else False if upper < 1 else None
+    satisfiable = True if lower == best else False if upper < best else None
     unsatisfied = _first(r.unsatisfied for r in proofs.values())
     if unsatisfied is None and optimum is not None:
         implied = unsatisfied_from_optimum(parameters, optimum)
@@ -57,22 +58,22 @@ def combine(parameters: Parameters, results: Results) -> Combined:
         # that leaves just that settles it.
         if implied.exact or implied.at_least in attained:
             unsatisfied = implied.at_least
-    by = () if optimum is None else _provers(proofs, optimum)
+    by = () if optimum is None else _provers(proofs, optimum, best)
     return Combined(satisfiable, unsatisfied, optimum, by, contradictions)
 
 
-def _bounds(results: Results) -> tuple[Fraction, Fraction]:
-    """Best proved bounds; the optimum lies in [0, 1] whatever the formula."""
+def _bounds(results: Results, best: Fraction) -> tuple[Fraction, Fraction]:
+    """Best proved bounds; the optimum lies in [0, best] whatever the formula."""
     lowers = [r.lower for r in results.values() if r.lower is not None]
     uppers = [r.upper for r in results.values() if r.upper is not None]
-    return max(lowers, default=Fraction(0)), min(uppers, default=Fraction(1))
+    return max(lowers, default=Fraction(0)), min(uppers, default=best)
 
 
-def _provers(results: Results, optimum: Fraction) -> tuple[Route, ...]:
+def _provers(results: Results, optimum: Fraction, best: Fraction) -> tuple[Route, ...]:
     """Routes that prove the optimum: alone, or from above with one from below."""
     below = {name for name, r in results.items() if r.lower == optimum}
     above = {name for name, r in results.items() if r.upper == optimum}
-    alone = below if optimum == 1 else below & above
+    alone = below if optimum == best else below & above
     halves = (below | above) - alone
     if not (halves & below and halves & above):
         halves = set()

@@ -76,8 +76,8 @@ def decide(
         The formula and its family.
     engine
         "sat" runs a SAT solver on the 3-SAT form. "milp" solves a formulation
-        of OLIVE's program; an optimum of 1 is proved by its solution, and one
-        below 1 is confirmed by the SAT solver before it is believed.
+        of OLIVE's program; the optimum of a satisfiable formula is proved by its
+        solution, and one below is confirmed by the SAT solver before it is believed.
     formulation
         Of the MILP; by size when None.
     time_limit
@@ -86,8 +86,8 @@ def decide(
     Raises
     ------
     RuntimeError
-        If a model of the 3-SAT form makes no pair of value 1, or the pair no
-        model of the formula: bugs.
+        If a model of the 3-SAT form makes no pair of the value that it should,
+        or the pair no model of the formula: bugs.
     """
     start = time.perf_counter()
     instance.family.mdp()  # the program's arrays, kept; for a no they are all
@@ -104,7 +104,7 @@ def decide(
         satisfiable=found.satisfiable,
         assignment=assignment,
         pair=pair,
-        value=None if pair is None else Fraction(1),
+        value=None if pair is None else instance.family.parameters.best,
         decided_by=found.engine,
         remarks=remarks + found.remarks,
         seconds=time.perf_counter() - start,
@@ -143,8 +143,9 @@ def _ask_milp(
     settings = Settings(formulation, limit, np.random.default_rng(0))
     found = milp_route(instance, settings)
     name = f"milp ({found.details['engine']}, {found.details['formulation']})"
-    if found.lower == 1:
-        return _Answer(True, found.assignment, "milp"), (f"{name}: optimum 1",)
+    best = instance.family.parameters.best
+    if found.lower == best:
+        return _Answer(True, found.assignment, "milp"), (f"{name}: optimum {best}",)
     if not found.finished:
         answer = _Answer(None, None, "")
         return answer, (f"{name}: {found.reason or found.status}",)
@@ -164,7 +165,7 @@ def _confirm(
     family = instance.family
     pair = forward(family, model)
     value = check(family, pair)
-    if value != 1:
+    if value != family.parameters.best:
         raise RuntimeError(f"a model of the 3-SAT form gives a pair of value {value}")
     assignment = family.three_sat.restrict(back(family, pair))
     if not instance.formula.satisfied(assignment).all():

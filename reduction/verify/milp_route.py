@@ -87,8 +87,8 @@ def milp_route(instance: Instance, settings: Settings) -> RouteResult:
     exact = certify(family, assignment)
     attained = family.three_sat.unsatisfied_weight(assignment)
     lower = {"lower": exact, "assignment": assignment, "attained": attained}
-    if exact == 1:
-        # Nothing is above 1: the witness is a proof, whatever the engine says.
+    if exact == family.parameters.best:
+        # Nothing is above it: the witness is a proof, whatever the engine says.
         one = {"value": exact, "satisfiable": True, "upper": exact}
         return result("optimal", finished=True, **one, **lower)
     if outcome.status is not Status.OPTIMAL:

@@ -27,7 +27,6 @@ so that their agreement checks Lemma 1 as well.
 from __future__ import annotations
 
 import time
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -85,6 +84,7 @@ def run_route(
 def sat_route(instance: Instance, settings: Settings) -> RouteResult:
     """Decide the formula as read."""
     formula, family = instance.formula, instance.family
+    best = family.parameters.best
     outcome = solve_sat(
         formula,
         formula.n_variables,
@@ -97,11 +97,11 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
             "satisfiable",
             outcome.seconds,
             finished=True,
-            value=Fraction(1),
+            value=best,
             satisfiable=True,
             unsatisfied=0,
-            lower=Fraction(1),
-            upper=Fraction(1),
+            lower=best,
+            upper=best,
             assignment=family.three_sat.extend(outcome.model),
             attained=0,
         )
@@ -109,7 +109,7 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
     # the optimum from falling further.
     lightest = 1 if family.weights is None else int(family.weights.min())
     upper = theorem_o(family.parameters, lightest)
-    lower = 1 - family.penalty
+    lower = best - family.penalty
     return RouteResult(
         "unsatisfiable",
         outcome.seconds,
@@ -164,7 +164,7 @@ def brute_route(instance: Instance, settings: Settings) -> RouteResult:
         result.seconds,
         finished=True,
         value=value,
-        satisfiable=value == 1,
+        satisfiable=value == family.parameters.best,
         lower=value,
         upper=value,
         assignment=y,
@@ -178,8 +178,9 @@ def witness_route(
     """Certify the best assignment known, searching for a better one if needed."""
     start = time.perf_counter()
     family = instance.family
+    best = family.parameters.best
     upper = min(
-        (r.upper for r in earlier.values() if r.upper is not None), default=Fraction(1)
+        (r.upper for r in earlier.values() if r.upper is not None), default=best
     )
     known = best_assignment(earlier)
     assignment = (
@@ -206,7 +207,7 @@ def witness_route(
         time.perf_counter() - start,
         finished=optimal,
         value=value,
-        satisfiable=True if value == 1 else None,
+        satisfiable=True if value == best else None,
         lower=value,
         assignment=assignment,
         attained=family.three_sat.unsatisfied_weight(assignment),

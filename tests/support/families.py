@@ -45,7 +45,7 @@ def three_sats(draw, max_variables=4, max_clauses=7, weighted=None):
 @st.composite
 def penalties(draw, variant):
     """Draw a penalty of the variant's range, or None for the default."""
-    if variant is Variant.GAP or draw(st.booleans()):
+    if variant.declaration.fixed_penalty is not None or draw(st.booleans()):
         return None
     high = Fraction(1) if variant is Variant.PAPER else Fraction(99, 100)
     return draw(st.fractions(Fraction(1, 100), high, max_denominator=100))

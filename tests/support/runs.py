@@ -15,13 +15,19 @@ def replayed(
 ) -> Iterator[tuple[Move, QFunction, OliveProgram]]:
     """Yield each round's move, its f, and the program that it maximises over."""
     for move, f, constraints in _rounds(family, member):
-        yield move, f, OliveProgram(member, list(constraints))
+        yield move, f, _program(family, member, list(constraints))
 
 
 def program_left(family: Family, member: TabularMDP) -> OliveProgram:
     """Build the program that the whole run leaves."""
     *_, (_, _, constraints) = _rounds(family, member)
-    return OliveProgram(member, constraints)
+    return _program(family, member, constraints)
+
+
+def _program(
+    family: Family, member: TabularMDP, constraints: list[Distribution]
+) -> OliveProgram:
+    return OliveProgram(member, constraints, upper=family.ranges())
 
 
 def _rounds(

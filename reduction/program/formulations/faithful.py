@@ -39,7 +39,7 @@ def faithful(
     form: Form = "value-policy",
     tolerance: Fraction | int = 0,
     lower: Fraction | int = 0,
-    upper: Fraction | int = 1,
+    upper: Fraction | int | None = None,
 ) -> FaithfulModel:
     """Transcribe OLIVE's program over a family.
 
@@ -52,7 +52,7 @@ def faithful(
     tolerance
         φ >= 0.
     lower, upper
-        Range of g (and f).
+        Range of g (and f); the upper ends are the variant's by default.
 
     Raises
     ------
@@ -60,7 +60,11 @@ def faithful(
         If a parameter is out of range.
     """
     program = OliveProgram(
-        family.mdp(), family.distributions(), tolerance, lower, upper
+        family.mdp(),
+        family.distributions(),
+        tolerance,
+        lower,
+        family.ranges() if upper is None else upper,
     )
     built = program_model(program, form)
     built.model.name = f"faithful, {form}, {family.variant}"
@@ -139,7 +143,8 @@ class FaithfulModel(ReductionModel):
         they are the values of the policy in an MDP with these literal rewards.
         """
         layout, n = self.family.layout, self.family.n_variables
-        lowest = max(self.program.lower, self.family.top - self.program.upper)
+        most = self.program.upper_of(layout.first_literal_state)
+        lowest = max(self.program.lower, self.family.top - most)
         highest = self.family.top - lowest
         rewards = []
         for i in range(n):

@@ -5,21 +5,21 @@ optimal pair has literal values 0 and `top` only, so truth values x_i in {0, 1} 
 all; its best clause actions are known, and its value is that of Theorem O. With
 integral y_j = 3 (top - g(C_j)) / top, which is 1 for an unsatisfied clause,
 
-    maximise   1 - sum_j top w_j / (3 W) y_j - p z
+    maximise   best - sum_j reach top w_j / (3 W) y_j - p z
     subject to y_j + z + (sum of the distinct literals of C_j) >= 1,
 
 where z = 1 says that s0 takes [try C_j] for some clause instead of [solve]
 (z is a literal that satisfies every clause, at the cost of the penalty). At an
-optimum the objective is g(s0): 1 - min(top u / (3 W), p). A tautology has no y_j,
+optimum the objective is g(s0), as in Theorem O. A tautology has no y_j,
 as it is always satisfied, and a repeated literal counts once: x + x + x >= 1
 reads x >= 1.
 
-No z is needed where [try C_j] cannot be strictly better, that is, where
-top u / (3 W) <= p. This is so if top / 6 <= p, as u <= W / 2; else a short local
-search looks for an assignment that shows it. What is left is the plain MaxSAT
-model, with the clauses' losses for weights. (The search decides whether z is
-there, never what the optimum is. With z, HiGHS is as fast if p is a multiple of
-a clause's loss, as by default in `paper`, but not always otherwise.)
+No z is needed where [try C_j] cannot be strictly better, that is, where reach top u /
+(3 W) <= p. This is so if reach top / 6 <= p, as u <= W / 2; else a short local search
+looks for an assignment that shows it. What is left is the plain MaxSAT model, with the
+clauses' losses for weights. (The search decides whether z is there, never what the
+optimum is. With z, HiGHS is as fast if p is a multiple of a clause's loss, as by
+default in `paper`, but not always otherwise.)
 
 Nothing of g or pi is left, so both forms have this same projection.
 """
@@ -46,7 +46,7 @@ _FLIPS = 10_000
 
 
 def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
-    """Project OLIVE's program (tolerance 0, values in [0, 1]) to the assignment.
+    """Project OLIVE's program (tolerance 0, values in their ranges).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
         [variable for variable, _ in losses],
         [loss for _, loss in losses],
         maximise=True,
-        constant=1,
+        constant=family.parameters.best,
     )
     return ProjectedModel(family, "projected", form, model, truth, missing, trying)
 
@@ -133,7 +133,7 @@ class ProjectedModel(ReductionModel):
 
         Two assignments that are never optimal differ: one so bad that its
         certificate takes [try C_j] is a point of [solve] here if there is no z;
-        and one that satisfies no clause is worth 1 - p here if there is.
+        and one that satisfies no clause is worth best - p here if there is.
         """
         truth = as_assignment(assignment, self.family.n_variables)
         values = [Fraction(0)] * len(self.model.variables)

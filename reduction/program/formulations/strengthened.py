@@ -1,7 +1,7 @@
 """The program with its policy, tightened by what holds for formulas: `strengthened`.
 
-Tolerance 0 and values in [0, 1] only. The variables are those of the program,
-g(x) and π(x,a) (`q-function`: f(x,a) too), and a binary t_i for each variable.
+Tolerance 0 and values in the variant's ranges only. The variables are those of the
+program, g(x) and π(x,a) (`q-function`: f(x,a) too), and a binary t_i for each variable.
 Five changes keep the optimum and speed up branch and bound:
 
 1. *Vertex lemma.* g(x_i^1) = top t_i and g(x_i^0) = top (1 − t_i). Under a fixed
@@ -24,10 +24,10 @@ Five changes keep the optimum and speed up branch and bound:
    top; hence π(C_j, ·) need not be declared integral. It is so of itself at a
    satisfied clause of value top; at an unsatisfied one it may mix the actions
    001, 010 and 100, which are equally good.
-5. *Bounds of the actions of s0.* g(s0) <= Σ_a π(s0,a) U_a with U = 1 for [solve],
-   1 − p for [try C_j], its reward + top/2 for [try x_i]. Clause values lie in
-   [2/3 top, top], since the best action is worth that much at any vertex.
-   So [quit] (`all-levels`), worth 0, is never taken.
+5. *Bounds of the actions of s0.* g(s0) <= Σ_a π(s0,a) U_a with U = `best` for
+   [solve], best − p for [try C_j], its reward + top/2 for [try x_i]. Clause values lie
+   in [2/3 top, top], since the best action is worth that much at any vertex. So [quit]
+   (`all-levels`), worth 0, is never taken.
 
 Hence every feasible point has g(s0) at most that of the certificate of its
 literal values, t, and each certificate is a point: the optimum is the
@@ -58,7 +58,7 @@ _SIGNS = list(itertools.product((1, -1), repeat=3))
 
 
 def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedModel:
-    """Write OLIVE's program (tolerance 0, values in [0, 1]) in its tight form.
+    """Write OLIVE's program (tolerance 0, values in their ranges) in its tight form.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _add_values(built: StrengthenedModel) -> None:
     for state in range(layout.n_states):
         lower, upper = Fraction(0), Fraction(0)  # bottom: its equation
         if state == layout.start:
-            upper = Fraction(1)
+            upper = family.parameters.best
         elif state <= family.n_clauses:
             lower, upper = family.top * 2 / 3, family.top
         elif state < literals.start:
@@ -188,11 +188,12 @@ def _add_start(built: StrengthenedModel) -> None:
     names = [layout.action_name(a) for a in range(layout.solve + 1)]
     policy = _add_choice(built, family.start, names, integer=True)
     most = [family.try_variable_reward + family.top / 2] * n
-    most += [family.try_clause_reward + family.top] * family.n_clauses + [Fraction(1)]
+    most += [family.try_clause_reward + family.top] * family.n_clauses
+    most += [family.parameters.best]
     model.add_row([start, *policy], [1, *(-u for u in most)], "<=", 0, "s0, any action")
     clauses = [g[family.clause_state(j)] for j in range(family.n_clauses)]
     reward = family.try_clause_reward
-    slack = 1 - reward - low
+    slack = family.parameters.best - reward - low
     for j, clause in enumerate(clauses):
         model.add_row(
             [start, clause, policy[layout.try_clause(j)]],
@@ -201,8 +202,9 @@ def _add_start(built: StrengthenedModel) -> None:
             reward + slack,
             f"s0, [try C{j + 1}]",
         )
-    chances = [Fraction(w, family.total_weight) for w in clause_weights(family)]
-    least = family.solve_reward + low  # what [solve] is worth in any case
+    reach = family.parameters.reach
+    chances = [reach * w / family.total_weight for w in clause_weights(family)]
+    least = family.solve_reward + reach * low  # what [solve] is worth in any case
     others = [
         (z, max(u - least, Fraction(0)))
         for z, u in zip(policy[:-1], most[:-1], strict=True)
@@ -223,7 +225,7 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
     state = family.clause_state(j)
     g, place = built.value_index[state], layout.state_name(state)
     names = [layout.action_name(layout.first_clause_action + a) for a in range(7)]
-    quits = family.variant.has_bottom
+    quits = layout.declaration.quit
     policy = _add_choice(
         built, state, [*names, "[quit]"] if quits else names, integer=False
     )

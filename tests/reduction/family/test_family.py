@@ -12,6 +12,8 @@ from olivine.reduction.family.family import (
     default_penalty,
 )
 from olivine.reduction.family.layout import CLAUSE_BITS, Layout
+from olivine.reduction.family.variants import DECLARATIONS
+from olivine.reduction.program.witness import forward
 
 from tests.support.families import (
     ALL_EIGHT,
@@ -78,9 +80,9 @@ def test_chances_of_coinciding_literals_add_up(clause, bits, expected):
 def test_order_of_states_and_actions(variant):
     mdp = Family(as_three_sat([[1, 2, 2], [-1, 1, 2]], 2), variant).mdp()
     between = [] if variant is Variant.PAPER else ["X1", "X2"]
-    bottom = ["bottom"] if variant is Variant.ALL_LEVELS else []
+    bottom = {Variant.ALL_LEVELS: ["bottom"], Variant.STRICT: ["bottom", "bottom2"]}
     literals = ["x1^0", "x1^1", "x2^0", "x2^1"]
-    states = ["s0", "C1", "C2", *between, *literals, *bottom]
+    states = ["s0", "C1", "C2", *between, *literals, *bottom.get(variant, [])]
     assert list(mdp.state_names) == states
     tries = ["[try x1]", "[try x2]", "[try C1]", "[try C2]", "[solve]"]
     clause = ["001", "010", "011", "100", "101", "110", "111"]
@@ -101,7 +103,13 @@ def test_structure_around_the_clauses(variant):
         assert successors(mdp, "X2", "[go]") == half
     assert successors(mdp, "s0", "[try C3]") == {"C3": 1}
     solve = successors(mdp, "s0", "[solve]")
-    assert solve == {f"C{j}": Fraction(1, 8) for j in range(1, 9)}
+    if variant is Variant.STRICT:
+        assert solve.pop("bottom2") == Fraction(1, 2)
+        assert solve == {f"C{j}": Fraction(1, 16) for j in range(1, 9)}
+        assert successors(mdp, "bottom2", "[go]") == {"bottom": 1}
+        assert successors(mdp, "bottom", "[go]") == {}
+    else:
+        assert solve == {f"C{j}": Fraction(1, 8) for j in range(1, 9)}
     assert successors(mdp, "x1^0", "[go]") == {}
     if variant is Variant.ALL_LEVELS:
         assert successors(mdp, "C8", "[quit]") == {"bottom": 1}
@@ -131,8 +139,10 @@ def test_every_member_is_the_mdp_of_the_definition(family, data):
     weights = [1] * family.n_clauses if family.weights is None else family.weights
     solve = dict(mdp.successors(names.solve))
     total = sum(int(w) for w in weights)
+    reach = Fraction(1, 2 if family.variant is Variant.STRICT else 1)
     for j, weight in enumerate(weights):
-        assert solve[family.clause_state(j)] == Fraction(int(weight), total)
+        assert solve[family.clause_state(j)] == reach * Fraction(int(weight), total)
+    assert sum(solve.values()) == 1
     assert mdp.reward(names.solve) == family.solve_reward
     assert mdp.reward(names.try_clause(0)) == family.try_clause_reward
     assert mdp.reward(names.try_variable(n - 1)) == family.try_variable_reward
@@ -157,6 +167,7 @@ def test_declared_sizes_are_the_measured_ones(family):
         ("normalized", "1+m+3*n", "1+m+2*n"),
         ("gap", "1+m+3*n", "1+m+2*n"),
         ("all-levels", "2+m+3*n", "2+m+2*n"),
+        ("strict", "3+m+3*n", "1+m+2*n"),
     ],
 )
 def test_sizes_of_the_table(variant, states, constraints):
@@ -243,7 +254,9 @@ def test_all_members_give_the_same_program(family, data):
     pair = Pair.from_fractions(values, policy)
     errors = family.program().errors(pair)
     for y in assignments(family.n_variables):
-        other = OliveProgram(family.mdp(y), family.distributions())
+        other = OliveProgram(
+            family.mdp(y), family.distributions(), upper=family.ranges()
+        )
         assert other.errors(pair) == errors
 
 
@@ -256,6 +269,7 @@ def test_all_members_give_the_same_program(family, data):
         ("normalized", 2, "1/2"),
         ("all-levels", 5, "1/5"),
         ("gap", 7, "1/4"),
+        ("strict", 7, "1/20"),
     ],
 )
 def test_default_penalty(variant, m, expected):
@@ -272,9 +286,10 @@ def test_default_penalty(variant, m, expected):
         ("normalized", 1, "0 < p < 1"),
         ("all-levels", Fraction(-1, 2), "0 < p < 1"),
         ("gap", Fraction(1, 4), "takes none"),
+        ("strict", Fraction(1, 20), "fixes the penalty at 1/20 and takes none"),
         ("paper", 0.5, "exact"),
         ("paper", True, "exact"),
-        ("papers", None, "paper, normalized, gap, all-levels"),
+        ("papers", None, "paper, normalized, gap, all-levels, strict"),
     ],
 )
 def test_penalties_out_of_range_are_refused(variant, penalty, message):
@@ -300,6 +315,31 @@ def test_largest_weights():
     )
     with pytest.raises(ValueError, match=r"add up to 9223372036854775808; .* at most"):
         Family(as_three_sat([[1, 2, 2]] * 2, 2, [2**62, 2**62]))
+    with pytest.raises(ValueError, match=r"at most \(2\*\*63 - 1\) / 2 = 461"):
+        Family(as_three_sat([[1, 2, 2]] * 2, 2, weights), "strict")
+
+
+def test_every_variant_is_declared():
+    assert list(DECLARATIONS) == list(Variant)
+    for variant, declared in DECLARATIONS.items():
+        penalty = declared.default_penalty(5)
+        rewards, reach = declared.rewards(penalty), declared.reach
+        best = rewards.solve + reach * rewards.top
+        # [try C_j] is worth p less than the best; [try x_i] less than 5/6 solved.
+        assert best - rewards.try_clause - rewards.top == penalty, variant
+        worst = rewards.solve + reach * rewards.top * Fraction(5, 6)
+        assert rewards.try_variable + rewards.top / 2 < worst, variant
+
+
+@given(families())
+def test_values_of_the_best_pairs_lie_in_their_ranges(family):
+    """Else the ranges of `strict` would cut the optimum."""
+    ranges = family.ranges()
+    for bit in (False, True):
+        pair = forward(family, np.full(family.n_variables, bit))
+        for state, value in enumerate(pair.values()):
+            end = ranges if isinstance(ranges, Fraction) else ranges[state]
+            assert 0 <= value <= end
 
 
 @pytest.mark.parametrize("y", [[0, 1], [0, 1, 2, 0, 0], ["a"] * 5, [[0] * 5]])

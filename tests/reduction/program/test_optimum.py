@@ -39,7 +39,7 @@ def name(case):
 def parameters(draw, max_weight=200):
     variant = draw(st.sampled_from(VARIANTS))
     weight = draw(st.integers(1, max_weight))
-    if variant is Variant.GAP or draw(st.booleans()):
+    if variant.declaration.fixed_penalty is not None or draw(st.booleans()):
         penalty = default_penalty(variant, weight)
     else:
         high = Fraction(1) if variant is Variant.PAPER else Fraction(99, 100)
@@ -204,7 +204,10 @@ def test_impossible_values_are_refused(given_parameters):
     for u in (-1, largest + 1):
         with pytest.raises(ValueError, match="outside"):
             optimum(given_parameters, u)
-    between = 1 - min(step(given_parameters), given_parameters.penalty) / 2
+    between = (
+        given_parameters.best
+        - min(step(given_parameters), given_parameters.penalty) / 2
+    )
     for value in (between, Fraction(2), Fraction(0) - 1):
         with pytest.raises(ValueError, match="no possible optimum"):
             unsatisfied_from_optimum(given_parameters, value)

@@ -49,7 +49,10 @@ def test_certificates_are_points(family):
                 if family.three_sat.satisfied(assignment).any():
                     unsatisfied = family.three_sat.unsatisfied_weight(assignment)
                     if formulation == "projected" and built.try_index is None:
-                        value = 1 - step(family.parameters) * unsatisfied
+                        value = (
+                            family.parameters.best
+                            - step(family.parameters) * unsatisfied
+                        )
                     assert objective == value
                     assert built.assignment(point).tolist() == assignment.tolist()
                     assert built.pair(point) == certificate
@@ -119,7 +122,9 @@ def test_integral_literals_and_solve_leave_a_linear_program(family):
     outcome = solve_lp(model, exact=True)
     unsatisfied = family.three_sat.unsatisfied_weight(assignment)
     share = Fraction(unsatisfied, family.total_weight)
-    assert outcome.objective == 1 - family.top * share / 3
+    reach = Fraction(1, 2 if family.variant is Variant.STRICT else 1)
+    best = family.solve_reward + reach * family.top
+    assert outcome.objective == best - reach * family.top * share / 3
 
 
 @given(
@@ -154,7 +159,8 @@ def test_the_objective_is_the_value_of_s0():
                 assert model.objective_constant == 0
             model = build(family, "projected", form).model
             assert model.maximise
-            assert model.objective_constant == 1
+            best = Fraction(3, 20) if variant is Variant.STRICT else 1
+            assert model.objective_constant == best
 
 
 def test_projected_is_the_plain_maxsat_model():
@@ -259,7 +265,8 @@ def test_the_wide_range_changes_nothing_in_paper(family):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_wide_range_and_the_eight_clauses(form):
-    """23/24 in `paper`; 1 in the others, where a literal can sink to −p."""
+    """1 where a literal can sink to −p, which pairs and ranges forbid elsewhere."""
+    kept = {Variant.PAPER: Fraction(23, 24), Variant.STRICT: Fraction(71, 480)}
     for variant in VARIANTS:
         family = eight(variant)
         built = build(family, "faithful", form, lower=-1)
@@ -267,9 +274,8 @@ def test_the_wide_range_and_the_eight_clauses(form):
         assert outcome.status is Status.OPTIMAL
         pair = built.pair(outcome.values)
         assert built.program.is_feasible(pair)
-        wide = variant is not Variant.PAPER
-        expected = Fraction(1) if wide else Fraction(23, 24)
-        assert pair.value(family.start) == expected
+        wide = variant not in kept
+        assert pair.value(family.start) == kept.get(variant, 1)
         lowest = min(pair.values()[family.layout.first_literal_state :])
         assert (lowest < 0) == wide
         if wide:  # no feasible pair of the program proper, so nothing is promised

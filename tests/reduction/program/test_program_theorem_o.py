@@ -53,7 +53,7 @@ def milp_optimum(family, formulation, form, engine="highs"):
     rounded = round_to_possible(family.parameters, outcome.objective, accuracy)
     assert rounded.value == value
     unsatisfied = family.three_sat.unsatisfied_weight(back(family, pair))
-    if value > 1 - family.penalty:
+    if value > family.parameters.best - family.penalty:
         assert optimum(family.parameters, unsatisfied) == value
     return value
 

@@ -44,7 +44,9 @@ def family_of(clauses, variant, penalty=None) -> Family:
 
 
 def at_tolerance(family: Family, tolerance: Fraction) -> OliveProgram:
-    return OliveProgram(family.mdp(), family.distributions(), tolerance)
+    return OliveProgram(
+        family.mdp(), family.distributions(), tolerance, upper=family.ranges()
+    )
 
 
 # Closed forms --------------------------------------------------------------------
@@ -55,16 +57,17 @@ def at_tolerance(family: Family, tolerance: Fraction) -> OliveProgram:
     [
         ("paper", Fraction(1, 32)),
         pytest.param("normalized", Fraction(7, 752), marks=pytest.mark.long),
+        pytest.param("strict", Fraction(1, 740), marks=pytest.mark.long),
     ],
 )
 def test_eight_clauses_on_three_variables(variant: str, expected: Fraction) -> None:
-    """1/32 and 7/752."""
+    """1/32, 7/752 and 1/740."""
     family = family_of(ALL_EIGHT, variant)
     found = critical_tolerance(family, 1, time_limit=120)
     assert found.value == expected == found.lower
     assert (found.exact, found.by) == (True, "closed form")
     assert found.pair is not None
-    assert found.pair.value(family.start) == 1
+    assert found.pair.value(family.start) == family.parameters.best
     assert at_tolerance(family, expected).is_feasible(found.pair)
     slightly = expected - Fraction(1, 10**9)
     assert not at_tolerance(family, slightly).is_feasible(found.pair)

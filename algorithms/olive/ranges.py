@@ -1,0 +1,78 @@
+"""The ranges of g in OLIVE's programs: one for all observations, or one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+Upper = Fraction | int | Sequence[Fraction | int]
+"""Upper end of the range of g, for all observations or one for each."""
+
+
+class Ranged:
+    """What a program knows of the range of g.
+
+    Parameters
+    ----------
+    size
+        Number of observations.
+    lower, upper
+        Ends of the range; the upper end for all observations or one for each.
+
+    Attributes
+    ----------
+    lower, upper
+        Lower end, and the largest upper end.
+    upper_ends
+        The upper end of each observation; empty where there is one for all.
+
+    Raises
+    ------
+    ValueError
+        If an end is no exact rational, a range empty, or their number wrong.
+    """
+
+    def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:
+        self.lower = exact_rational("lower", lower)
+        self.upper_ends: tuple[Fraction, ...] = ()
+        if isinstance(upper, Sequence):
+            if len(upper) != size:
+                raise ValueError(f"{len(upper)} upper ends for {size} observations")
+            self.upper_ends = tuple(exact_rational("upper", end) for end in upper)
+            self.upper, least = max(self.upper_ends), min(self.upper_ends)
+        else:
+            self.upper = least = exact_rational("upper", upper)
+        if self.lower > least:
+            raise ValueError(f"empty range [{self.lower}, {least}]")
+
+    @property
+    def upper_given(self) -> Upper:
+        """The upper end as it was given, for a program with the same ranges."""
+        return self.upper_ends or self.upper
+
+    def upper_of(self, observation: int) -> Fraction:
+        """Upper end of the range of g at an observation."""
+        return self.upper_ends[observation] if self.upper_ends else self.upper
+
+    def nearest_to_zero(self, observation: int) -> Fraction:
+        """Value of an observation's range that is nearest to 0."""
+        return min(max(Fraction(0), self.lower), self.upper_of(observation))
+
+    def greatest_mean(self, shares: Sequence[tuple[int, Fraction]]) -> Fraction:
+        """Greatest value of Σ share · g over observations with their shares."""
+        if self.upper_ends:
+            return sum((p * self.upper_ends[s] for s, p in shares), Fraction(0))
+        return self.upper * sum((p for _, p in shares), Fraction(0))
+
+
+def exact_rational(name: str, value: object) -> Fraction:
+    """Return a number that is an exact rational.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message has the name.
+    """
+    if not isinstance(value, Fraction | int):
+        raise ValueError(f"{name} {value!r} is neither Fraction nor integer")
+    return Fraction(value)

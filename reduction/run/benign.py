@@ -1,0 +1,297 @@
+"""A run of OLIVE on a member that never meets the hard program.
+
+OLIVE may take any maximiser and bind any level with a positive error (rule "any").
+As long as s0 is not bound, g(s0) = 1 is a maximiser whatever else g is. So the choices
+here bind s0 last and spend the rounds before on distributions that pin g down: at the
+end g = V^π for every feasible pair, the optimum is V* of the member, and planning finds
+it. The rule knows the member (Theorem K, docs/ties.md). In every round g = V^π but for
+a few literal values or one state in the middle:
+
+1. *pair*, n rounds: [try x_i], the worthless literal of x_i is raised; binds the pair.
+   Now the worthless literal exceeds V by some c_i >= 0, the other falls short by c_i.
+2. *behind a clause*, at most n rounds: [try C_j], an action of C_j that leads to more
+   mass of raised literals than of lowered ones. Bound, it says that a sum of the c_i of
+   the clause is 0. Where not all three literals are true in the member the action leads
+   to the three worthless states, and all c_i of the clause are 0 at once; else the
+   actions 001, 010 and 100 say so in at most three rounds.
+3. *clause*, m rounds: [try C_j], g(C_j) above V; binds {C_j}.
+4. *variable*, n rounds (not in `paper`): [try x_i], g(X_i) above V; binds {X_i}.
+5. *start*: binds s0.
+
+After that every distribution that any policy meets has error 0 under every feasible
+pair: over {C_j} and {X_i} by 3 and 4, over literals behind a clause since each c_i is 0
+(2), over a pair by 1. Hence g(s0) = V^π(s0). The bound behind clauses tells the members
+apart, which the adversary avoids (`olivine.reduction.run.schedule`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.pair import Pair
+from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.layout import CLAUSE_BITS
+from olivine.reduction.run.check import Replay, Replayed
+from olivine.reduction.run.run import Checks, Round
+from olivine.reduction.run.schedule import Setting
+
+__all__ = ["BenignRun", "benign_run"]
+
+
+@dataclass(frozen=True, eq=False)
+class BenignRun:
+    """The run on one member.
+
+    Attributes
+    ----------
+    family, member
+        The family and y, a boolean array of shape (n,).
+    rounds
+        In order; the optimum of each program but the last is 1.
+    constraints
+        The distributions collected.
+    last
+        A maximiser of the last program: (V*, π*) of the member.
+    last_feasible
+        Whether it meets every constraint collected, exactly.
+    """
+
+    family: Family
+    member: NDArray[np.bool_]
+    rounds: tuple[Round, ...]
+    constraints: tuple[Distribution, ...]
+    last: Pair
+    last_feasible: bool
+
+    @property
+    def optimal_value(self) -> Fraction:
+        """V* of the member, the optimum of the last program."""
+        return self.last.value(self.family.start)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check of every round came out."""
+        return not self.failures()
+
+    def failures(self) -> list[str]:
+        """List what is wrong, with the number of the round; empty if all holds."""
+        found = [
+            f"round {r.number}, {r.action}: {failure}"
+            for r in self.rounds
+            for failure in r.failures
+        ]
+        if not self.last_feasible:
+            found.append("final program: (V*, π*) does not meet its constraints")
+        return found
+
+
+def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
+    """Run OLIVE on the member M_y with ties and levels broken in its favour.
+
+    Parameters
+    ----------
+    family
+        The family, of a variant whose rounds bind one level.
+    y
+        n truth values; None is the all-zero member.
+
+    Raises
+    ------
+    ValueError
+        If `y` is not n truth values, or each round binds all levels (`all-levels`):
+        whether friendly ties help there is open.
+    """
+    if family.layout.declaration.every_level:
+        raise ValueError(
+            f"variant {family.variant} binds all levels in each round, and whether "
+            "benign ties help there is open; they do in the other variants"
+        )
+    n = family.n_variables
+    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    mdp = family.mdp(member)
+    replay = Replay(mdp, 0, family.program().upper_given)
+    rounds = tuple(
+        _checked(family, replay, number, changes, level)
+        for number, (changes, level) in enumerate(_Moves(family, member).moves(), 1)
+    )
+    last = mdp.optimal_values()
+    final = {
+        state: Setting(action, value)
+        for state, (action, value) in enumerate(
+            zip(last.policy.tolist(), last.values(), strict=True)
+        )
+    }
+    collected = list(replay.constraints)
+    feasible = not replay.play(final, 1).broken
+    return BenignRun(family, member, rounds, tuple(collected), last, feasible)
+
+
+def _checked(
+    family: Family,
+    replay: Replay,
+    number: int,
+    changes: Mapping[int, Setting],
+    level: int,
+) -> Round:
+    played = replay.play(changes, level)
+    failures = {
+        "maximiser": list(_maximiser(family, played)),
+        "positive_error": [
+            f"the average Bellman error at level {level} is {played.errors[level - 1]}"
+        ][: int(played.errors[level - 1] <= 0)],
+        "constraint_as_stated": ["it adds no new constraint"][: not played.added],
+    }
+    mdp = replay.mdp
+    names = [", ".join(mdp.state_names[int(s)] for s in d.states) for d in played.added]
+    return Round(
+        number,
+        mdp.action_names[replay.action_at(mdp.start)],
+        level,
+        played.errors,
+        "; ".join(names),
+        played.objective,
+        Checks(**{name: not lines for name, lines in failures.items()}),
+        tuple(f"{name}: {line}" for name, ls in failures.items() for line in ls),
+        played.evaluated,
+    )
+
+
+def _maximiser(family: Family, played: Replayed) -> Iterator[str]:
+    """Say why the pair is no maximiser; s0 is unbound, so its range is the optimum."""
+    yield from played.broken
+    most = family.layout.declaration.ranges.start
+    if played.objective != most:
+        yield f"g(s0) is {played.objective}, not the optimum {most}"
+
+
+class _Moves:
+    """What each round changes, and the level that it binds."""
+
+    def __init__(self, family: Family, member: NDArray[np.bool_]) -> None:
+        self.family, self.layout, self.member = family, family.layout, member
+        self.top, self.size = family.top, family.top / 2
+        self.truth = (family.clauses > 0) == member[np.abs(family.clauses) - 1]
+        self.variables: list[list[int]] = (np.abs(family.clauses) - 1).tolist()
+        # The actions of the clauses, all bits to the worthless states if possible.
+        self.actions = [self._worst(bits) for bits in self.truth.tolist()]
+
+    def moves(self) -> Iterator[tuple[dict[int, Setting], int]]:
+        n, m = self.family.n_variables, self.family.n_clauses
+        at_literals = self.layout.literal_level
+        changes = self._everything()
+        for i in range(n):
+            state = self._worthless(i)
+            changes |= self._try_variable(i) | self._set(state, self.size)
+            yield changes, at_literals
+            changes = self._set(state, Fraction(0))
+        determined = [False] * n
+        for j in range(m):
+            for action, raised in self._behind(j, determined):
+                lifted: dict[int, Setting] = {}
+                for i, amount in raised.items():
+                    lifted |= self._pair(i, amount)
+                lifted |= self._clause(j, action) | self._try_clause(j)
+                yield changes | lifted, 3
+                changes = {}
+                for i in raised:
+                    changes |= self._pair(i, Fraction(0))
+                changes |= self._clause(j, self.actions[j])
+            for i in self.variables[j]:
+                determined[i] = True
+        for j in range(m):
+            raised_clause = self._clause(j, self.actions[j], self.top / 3)
+            yield changes | self._try_clause(j) | raised_clause, 2
+            changes = self._clause(j, self.actions[j])
+        if self.layout.declaration.variable_states:
+            for i in range(n):
+                state = self.layout.variable_state(i)
+                yield changes | self._try_variable(i) | self._set(state, self.top), 2
+                changes = self._set(state, self.size)
+        yield changes | self._try_variable(0), 1
+
+    def _behind(
+        self, j: int, determined: list[bool]
+    ) -> Iterator[tuple[int, dict[int, Fraction]]]:
+        """Actions of C_j, each with how far it may raise its worthless literals.
+
+        With c_i that far, each action is worth more than V; bound one after the
+        other, they leave no c >= 0 but 0.
+        """
+        own = sorted({i for i in self.variables[j] if not determined[i]})
+        truth = self.truth[j].tolist()
+        actions = [self.actions[j]] if not all(truth) else [0, 1, 3]
+        bound: list[list[int]] = []
+        for action in actions:
+            # +1 for a worthless state, -1 for a rewarded one, by variable.
+            row = [0] * len(own)
+            for i, bit, true in zip(
+                self.variables[j], CLAUSE_BITS[action].tolist(), truth, strict=True
+            ):
+                if i in own:
+                    row[own.index(i)] += 1 if bool(bit) != true else -1
+            for c in itertools.product((2, 1, 0), repeat=len(own)):
+                kept = all(_dot(b, c) == 0 for b in bound)
+                if kept and _dot(row, c) > 0:
+                    raised = {
+                        i: self.size * amount / 2
+                        for i, amount in zip(own, c, strict=True)
+                    }
+                    bound.append(row)
+                    yield action, raised
+                    break
+
+    # Settings ---------------------------------------------------------------
+
+    def _everything(self) -> dict[int, Setting]:
+        """G = V^π of the policy that the rounds share, and g(s0) = 1."""
+        changes: dict[int, Setting] = {}
+        for i in range(self.family.n_variables):
+            changes |= self._pair(i, Fraction(0))
+            if self.layout.declaration.variable_states:
+                changes |= self._set(self.layout.variable_state(i), self.size)
+        for j in range(self.family.n_clauses):
+            changes |= self._clause(j, self.actions[j])
+        return changes
+
+    def _set(self, state: int, value: Fraction) -> dict[int, Setting]:
+        return {state: Setting(0, value, (value,))}
+
+    def _worthless(self, i: int) -> int:
+        return self.layout.literal_state(i, int(not self.member[i]))
+
+    def _pair(self, i: int, raised: Fraction) -> dict[int, Setting]:
+        """Literal values of x_i: the worthless one raised, the other lowered."""
+        rewarded = self.layout.literal_state(i, int(self.member[i]))
+        return self._set(self._worthless(i), raised) | self._set(
+            rewarded, self.top - raised
+        )
+
+    def _clause(
+        self, j: int, action: int, above: Fraction = Fraction(0)
+    ) -> dict[int, Setting]:
+        """C_j takes an action and has its value in the member, or more."""
+        bits = CLAUSE_BITS[action].astype(bool)
+        value = self.top * int((bits == self.truth[j]).sum()) / 3 + above
+        return {self.layout.clause_state(j): Setting(action, value)}
+
+    def _try_variable(self, i: int) -> dict[int, Setting]:
+        return {self.layout.start: Setting(self.layout.try_variable(i), Fraction(1))}
+
+    def _try_clause(self, j: int) -> dict[int, Setting]:
+        return {self.layout.start: Setting(self.layout.try_clause(j), Fraction(1))}
+
+    @staticmethod
+    def _worst(truth: list[bool]) -> int:
+        """Local index of the action that is worth least in the member."""
+        a, b, c = (not true for true in truth)
+        return max(4 * a + 2 * b + c - 1, 0)
+
+
+def _dot(row: list[int], c: tuple[int, ...]) -> int:
+    return sum(x * y for x, y in zip(row, c, strict=True))

@@ -1,0 +1,43 @@
+"""Which level OLIVE constrains when several have a positive average Bellman error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal, get_args
+
+LevelRule = Literal["lowest", "largest", "any"]
+LEVEL_RULES: tuple[LevelRule, ...] = get_args(LevelRule)
+
+
+def allowed_levels(rule: LevelRule, errors: Sequence[Fraction]) -> list[int]:
+    """Levels that a rule allows, 1-based, rising; none if no error is positive.
+
+    Parameters
+    ----------
+    rule
+        "lowest": the lowest level with a positive error; "largest": each level
+        with the largest error; "any": each level with a positive error.
+    errors
+        Average Bellman errors, level by level.
+
+    Raises
+    ------
+    ValueError
+        If the rule is unknown.
+    """
+    positive = [h for h, error in enumerate(errors, start=1) if error > 0]
+    if rule == "any":
+        return positive
+    if rule == "lowest":
+        return positive[:1]
+    if rule == "largest":
+        return [h for h in positive if errors[h - 1] == max(errors)]
+    known = ", ".join(LEVEL_RULES)
+    raise ValueError(f"unknown level rule {rule!r}: choose from {known}")
+
+
+def chosen_level(rule: LevelRule, errors: Sequence[Fraction]) -> int | None:
+    """Return the level that a rule chooses, None if it leaves a choice or has none."""
+    allowed = allowed_levels(rule, errors)
+    return allowed[0] if len(allowed) == 1 else None

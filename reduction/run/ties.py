@@ -1,0 +1,227 @@
+"""Runs of OLIVE on a member by how its ties are broken and its levels chosen.
+
+=============  ================================================================
+adversary      the stated run, which meets the hard program (`run.run`)
+solver         the maximisers that a MILP engine finds
+random         random maximisers, and random levels where the rule leaves a choice
+benign         the run that never meets the hard program (`run.benign`)
+=============  ================================================================
+
+A rule says which level with a positive error is bound (`run.levels`). Under "any" the
+solver's run takes the largest error, as OLIVE does by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.olive.loop import OliveRound
+from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.tiebreak import (
+    LevelRule as TiebreakRule,
+)
+from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from olivine.reduction.family.family import Family
+from olivine.reduction.run.benign import benign_run
+from olivine.reduction.run.bound import StartBound
+from olivine.reduction.run.honest import HonestRun, honest_run
+from olivine.reduction.run.levels import LevelRule
+from olivine.reduction.run.run import Checks, Round, Run, adversarial_run
+
+Ties = Literal["adversary", "solver", "random", "benign"]
+TIES: tuple[Ties, ...] = get_args(Ties)
+_RULES: dict[LevelRule, TiebreakRule] = {"lowest": "first", "largest": "largest"}
+
+
+@dataclass(frozen=True, eq=False)
+class TracedRun:
+    """A run under a choice of ties and levels.
+
+    Attributes
+    ----------
+    family, member
+        The family and y, a boolean array of shape (n,).
+    ties, levels
+        How ties were broken and levels chosen.
+    rounds
+        In order. `checks.maximiser` is None where the optimum is an engine's word.
+    ending
+        "hard program" (the stated run ends there), "finished" (OLIVE returned a
+        policy), or "undecided" (a limit was reached in a program).
+    meets_hard_program
+        Whether some program of the run was exactly the hard one.
+    failures
+        Checks that did not come out.
+    value, optimal_value
+        Value of the policy returned, None without one; V* of the member.
+    reason
+        For "undecided".
+    """
+
+    family: Family
+    member: NDArray[np.bool_]
+    ties: Ties
+    levels: LevelRule
+    rounds: tuple[Round, ...]
+    ending: str
+    meets_hard_program: bool
+    failures: tuple[str, ...]
+    value: Fraction | None
+    optimal_value: Fraction
+    reason: str = ""
+
+
+def traced_run(
+    family: Family,
+    y: ArrayLike | None = None,
+    ties: Ties = "adversary",
+    levels: LevelRule = "any",
+    *,
+    rng: np.random.Generator | None = None,
+    time_limit: float | None = None,
+) -> TracedRun:
+    """Run OLIVE, exact and with φ = 0, on the member M_y.
+
+    Parameters
+    ----------
+    family, y
+        The member; None is the all-zero one.
+    ties, levels
+        How ties are broken and levels chosen.
+    rng
+        For random ties; needed there.
+    time_limit
+        Seconds for each program that an engine solves.
+
+    Raises
+    ------
+    ValueError
+        If ties, levels and variant do not go with each other; the message says
+        which do. If `y` is not n truth values.
+    """
+    if ties == "adversary":
+        return _stated(adversarial_run(family, y), levels)
+    if ties == "benign":
+        if levels != "any":
+            raise ValueError(
+                f"ties benign need a free choice of levels, not {levels}: in strict no "
+                "tie helps under lowest or largest; use --levels any"
+            )
+        done = benign_run(family, y)
+        return TracedRun(
+            family,
+            done.member,
+            ties,
+            levels,
+            done.rounds,
+            "finished",
+            False,
+            tuple(done.failures()),
+            done.optimal_value,
+            done.optimal_value,
+        )
+    run = honest_run(
+        family,
+        y,
+        optimiser=Milp(time_limit=time_limit),
+        tiebreak=_tiebreak(ties, levels, rng),
+        all_levels=family.layout.declaration.every_level,
+    )
+    return _honest(run, ties, levels)
+
+
+def _tiebreak(
+    ties: Ties, levels: LevelRule, rng: np.random.Generator | None
+) -> Tiebreak:
+    if ties == "solver":
+        return SolverTiebreak(_RULES.get(levels, "largest"))
+    if ties != "random":
+        raise ValueError(f"unknown ties {ties!r}: choose from {', '.join(TIES)}")
+    if rng is None:
+        raise ValueError("ties random need a generator")
+    return RandomTiebreak(rng, _RULES.get(levels))
+
+
+def _stated(run: Run, levels: LevelRule) -> TracedRun:
+    allowed: tuple[LevelRule, ...] = ("any", *run.follows)
+    if run.holds and levels not in allowed:
+        raise ValueError(
+            f"ties adversary do not go with levels {levels} in variant "
+            f"{run.family.variant}: the stated run binds other levels there; it goes "
+            f"with {' and '.join(allowed)}, and in strict any run goes with lowest and "
+            "largest"
+        )
+    mdp = run.family.mdp(run.member)
+    return TracedRun(
+        run.family,
+        run.member,
+        "adversary",
+        levels,
+        run.rounds,
+        "hard program",
+        run.program_as_stated,
+        tuple(run.failures()),
+        None,
+        mdp.optimal_values().value(mdp.start),
+    )
+
+
+def _honest(run: HonestRun, ties: Ties, levels: LevelRule) -> TracedRun:
+    result, mdp = run.result, run.family.mdp(run.member)
+    value = None
+    if result.policy is not None:
+        value = mdp.evaluate(result.policy).value(mdp.start)
+    return TracedRun(
+        run.family,
+        run.member,
+        ties,
+        levels,
+        tuple(_rounds(run)),
+        result.status,
+        run.meets_hard_program,
+        (),
+        value,
+        run.optimal_value,
+        result.reason,
+    )
+
+
+def _rounds(run: HonestRun) -> Iterator[Round]:
+    """Yield the rounds with what is proved of them; each pair was checked exactly."""
+    bound, mdp = StartBound(run.family), run.family.mdp(run.member)
+    stated = [d.probabilities() for d in run.family.distributions()]
+    for done in run.result.rounds:
+        proved = done.proved or done.optimum == bound.value()
+        for distribution in done.added:
+            bound.add(distribution.states)
+        yield Round(
+            done.number,
+            mdp.action_names[int(done.pair.policy[mdp.start])],
+            done.level,
+            done.errors,
+            "; ".join(_name(run.family, d) for d in done.added),
+            done.optimum,
+            Checks(
+                maximiser=True if proved else None,
+                positive_error=_positive(done),
+                constraint_as_stated=all(
+                    d.probabilities() in stated for d in done.added
+                ),
+            ),
+            (),
+            0,
+        )
+
+
+def _positive(done: OliveRound[Distribution]) -> bool:
+    return done.level is None or done.errors[done.level - 1] > 0
+
+
+def _name(family: Family, distribution: Distribution) -> str:
+    return ", ".join(family.layout.state_name(int(s)) for s in distribution.states)

@@ -1,0 +1,89 @@
+"""Theorem T by runs: in `strict` no tie helps; elsewhere it does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.olive.optimisers import BranchAndBound
+from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.run.honest import honest_run
+from olivine.reduction.run.levels import allowed_levels, chosen_level
+from olivine.reduction.run.ties import traced_run
+
+from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, families
+
+
+@given(
+    families(variant=Variant.STRICT, max_variables=2, max_clauses=3),
+    st.integers(0, 2**32),
+    st.sampled_from(["first", "largest"]),
+)
+@settings(max_examples=15)
+def test_every_run_meets_the_hard_program(family, seed, rule):
+    """Exactly after m + 2n + 1 rounds, each program before it solved exactly."""
+    n, m = family.n_variables, family.n_clauses
+    rng = np.random.default_rng(seed)
+    run = honest_run(
+        family,
+        rng.random(n) < 0.5,
+        optimiser=BranchAndBound(),
+        tiebreak=RandomTiebreak(rng, rule),
+        max_rounds=m + 2 * n + 2,
+    )
+    assert run.meets_hard_program
+    assert all(run.stated[: m + 2 * n + 1])
+    assert len(run.stated[: m + 2 * n + 1]) == m + 2 * n + 1
+    u, _ = best_assignments(family.three_sat)
+    assert run.result.rounds[m + 2 * n + 1].optimum == optimum(family.parameters, u)
+
+
+@pytest.mark.parametrize("variant", ["paper", "normalized", "strict"])
+def test_random_ties_and_levels_need_not_meet_it(variant):
+    """With any level, some of a few random runs take a telling constraint."""
+    family = Family(as_three_sat([[1, 2, 2], [-1, -2, -2]], 2), variant)
+    runs = [
+        traced_run(family, ties="random", rng=np.random.default_rng(seed))
+        for seed in range(5)
+    ]
+    assert not all(run.meets_hard_program for run in runs)
+    assert all(run.ending == "finished" for run in runs)
+    assert all(run.value == run.optimal_value for run in runs)
+
+
+def test_the_stated_run_says_which_rules_it_follows():
+    for variant, rule in (("paper", "lowest"), ("normalized", None), ("strict", None)):
+        family = Family(as_three_sat(ALL_EIGHT, 3), variant)
+        for levels in ("any", "lowest", "largest"):
+            if levels == rule:
+                with pytest.raises(ValueError, match=r"goes with any and largest"):
+                    traced_run(family, levels=levels)
+            else:
+                assert traced_run(family, levels=levels).meets_hard_program
+
+
+@pytest.mark.parametrize(
+    ("ties", "levels", "variant", "message"),
+    [
+        ("benign", "lowest", "normalized", "use --levels any"),
+        ("benign", "any", "all-levels", "binds all levels"),
+        ("kind", "any", "paper", "unknown ties 'kind': choose from adversary, solver"),
+        ("random", "any", "paper", "need a generator"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(ties, levels, variant, message):
+    family = Family(as_three_sat([[1, 2, 2]], 2), variant)
+    with pytest.raises(ValueError, match=message):
+        traced_run(family, ties=ties, levels=levels)
+
+
+def test_level_rules():
+    errors = [0, 2, 3, 3]
+    assert allowed_levels("any", errors) == [2, 3, 4]
+    assert allowed_levels("lowest", errors) == [2]
+    assert allowed_levels("largest", errors) == [3, 4]
+    assert chosen_level("largest", errors) is None
+    assert chosen_level("lowest", [-1, 0]) is None
+    with pytest.raises(ValueError, match="unknown level rule 'highest'"):
+        allowed_levels("highest", errors)
