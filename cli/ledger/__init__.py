@@ -22,6 +22,7 @@ SUBJECTS = (
     "olive",
     "olive_learning",
     "valor",
+    "valor_constants",
     "two_sample",
     "two_sample_constants",
     "global_policy",

@@ -1,4 +1,4 @@
-"""Claims about VALOR: its lemmas, propositions and theorems, and errata 9 to 13.
+"""Claims about VALOR: its lemmas, propositions and theorems, and errata 9 to 11.
 
 Runs are at the theorem's constants, on random environments in which every state
 has to be learned, with seeds 0, 1, 2, ...; monitors compare each with the truth.
@@ -7,7 +7,6 @@ has to be learned, with seeds 0, 1, 2, ...; monitors compare each with the truth
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -388,66 +387,6 @@ def _infeasible() -> Evidence:
     return Evidence(
         result.event_failed and result.status == "failure" and never.holds,
         f"without g*: {result.status}, {result.reason}; with it: {never.text}",
-    )
-
-
-@claim(
-    "valor-n-exp",
-    source=f"{SOURCE}, Algorithm 1",
-    statement="n_expl is n_exp; the paths explored are those of the first n_exp of the "
-    "n_eval trajectories, so n_exp ≤ n_eval is needed; at the theorem's constants it "
-    "holds because 32 ln(8MH/δ)/ε² > 8 ln(4MH/δ)/ε.",
-    method="exact",
-    erratum="12",
-)
-def _n_exp() -> Evidence:
-    refused = False
-    try:
-        PracticalParameters(0.3, 0.1, 2, 2, 2, n_exp=5, n_eval=4)
-    except ValueError as error:
-        refused = "n_exp" in str(error)
-    grid = [
-        TheoremParameters(eps, delta, m, 2, h, 1.0, 1.0)
-        for eps in (0.01, 0.5, 0.99)
-        for delta in (0.01, 0.5, 0.99)
-        for m in (1, 5, 100)
-        for h in (1, 7, 50)
-    ]
-    holds = all(p.n_exp <= p.n_eval for p in grid)
-    return Evidence(
-        refused and holds, f"{len(grid)} sets of constants; free ones are refused"
-    )
-
-
-@claim(
-    "valor-hoeffding",
-    source=f"{SOURCE}, proof of the Lemma on event E",
-    statement="Centred values of functions into [0, 1] have moment generating function "
-    "at most exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). "
-    "The printed exp(λ²/2) gives twice that.",
-    method="exhaustive on small instances",
-    erratum="13",
-)
-def _hoeffding() -> Evidence:
-    worst = 0.0
-    for p in np.linspace(0.01, 0.99, 99):
-        for rate in np.linspace(-8, 8, 161):
-            if rate:
-                moment = p * math.exp(rate * (1 - p)) + (1 - p) * math.exp(-rate * p)
-                worst = max(worst, 8 * math.log(moment) / rate**2)
-    # Chernoff with exp(c λ²): the deviation is 2 √(c ln(2/δ)/n).
-    stated = math.sqrt(math.log(2 / 0.1) / (2 * 1000))
-    deviations = [2 * math.sqrt(c * math.log(2 / 0.1) / 1000) for c in (1 / 8, 1 / 2)]
-    holds = (
-        worst <= 1 + 1e-12
-        and math.isclose(deviations[0], stated)
-        and math.isclose(deviations[1], 2 * stated)
-    )
-    return Evidence(
-        holds,
-        f"8 ln E[exp(λY)]/λ² ≤ {worst:.6f} over 15,840 Bernoulli cases (the extremes "
-        f"of [0,1]); deviation {deviations[0]:.4f} as stated, {deviations[1]:.4f} "
-        "from exp(λ²/2)",
     )
 
 
