@@ -23,6 +23,7 @@ SUBJECTS = (
     "olive_learning",
     "valor",
     "valor_constants",
+    "valor_remarks",
     "two_sample",
     "two_sample_constants",
     "global_policy",

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from olivine.algorithms.classes import (
     FiniteValueClass,
+    TabularPolicy,
     TabularValueClass,
     ValueClassByLevel,
 )
 from olivine.algorithms.classes.policy_tables import action_weights
 from olivine.algorithms.environments import make
+from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import (
     Instance,
     late_discovery,
@@ -44,6 +46,7 @@ from olivine.algorithms.valor.pooled import pooled_step, valor
 from olivine.cli.ledger.claim import Evidence, claim
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
+ALTERNATIVES = "appendix Alternative Algorithms"
 _RUNS = 6
 _EPSILON, _DELTA = 0.3, 0.1
 
@@ -203,6 +206,46 @@ def _suboptimality() -> Evidence:
         if total != truth.optimal_value - truth.policy_value(policies):
             return Evidence(False, f"seed {seed}: {total}")
     return Evidence(True, f"equal for {compared} random policies, exactly")
+
+
+@claim(
+    "valor-unlearned-share",
+    source=f"{SOURCE} and {ALTERNATIVES}, proofs of the Propositions on the pooled, "
+    "the constrained and the two-sample policy",
+    statement="V* - V^π̂ ≤ p_ul + Σ_h (what π̂_h loses at most in a learned state). "
+    "Printed first with a factor 1 - p_ul before the sum, which is false: a state's "
+    "loss is a mean over its observations, and those that lead on to learned states "
+    "can have all of it. The next line drops the factor, so nothing else changes.",
+    method="exact",
+    erratum="27",
+)
+def _unlearned_share() -> Evidence:
+    half = Fraction(1, 2)
+    unpaid, shown = {"x": [0, 0], "y": [0, 0]}, {"x": half, "y": half}
+    env = from_lists(
+        [
+            [("s0", shown, unpaid, ["new", "known"])],
+            [
+                ("new", {"z": 1}, {"z": [0, 1]}, []),
+                ("known", {"w": 1}, {"w": [Fraction(4, 5), 0]}, []),
+            ],
+        ],
+        "unlearned-share",
+    )
+    # At x into the state that is not learned, where all is lost; at y past it.
+    root = TabularPolicy(np.array([0, 1]))
+    truth, policies = env.truth, [root, TabularPolicy(np.array([0, 0]))]
+    lost = truth.optimal_value - truth.policy_value(policies)
+    shares, q = truth.observation_probabilities(()), truth.q_values(1)
+    unlearned = shares[0]
+    at_root = sum(shares[x] * (q[x].max() - q[x, a]) for x, a in enumerate((0, 1)))
+    printed = unlearned + (1 - unlearned) * at_root
+    return Evidence(
+        printed < lost <= unlearned + at_root,
+        f"half of the mass goes to a state not learned, the root loses {at_root} on "
+        f"average: {lost} lost, {printed} with the factor, {unlearned + at_root} "
+        "without",
+    )
 
 
 @claim(

@@ -29,8 +29,8 @@ _DELTA = Fraction(1, 10)
     source=f"{SOURCE}, Table 1, Lemma 1 and Lemma on MetaAlg",
     statement="The constants of both forms are enough. Bernstein's inequality with "
     "variance 4K and range 2K (r + V_a reaches 2; the printed 2K is for r + V_a ≤ 1) "
-    "and Hoeffding's give deviations within ε_stat from n_train and n_test, all of them "
-    "together with probability 1 - δ/2. Then values are within ε/8, the policy "
+    "and Hoeffding's give deviations within ε_stat from n_train and n_test, all of "
+    "them together with probability 1 - δ/2. Then values are within ε/8, the policy "
     "loses at most ε/8 where all is learned, n_exp paths of a rejected policy meet an "
     "unlearned state and n_eval give its value within ε/8 in all M H iterations but "
     "with probability δ/2: an accepted policy loses at most 3ε/4 with probability "
