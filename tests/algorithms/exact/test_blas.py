@@ -45,7 +45,9 @@ def test_linear_oracles(oracle):
     data = EmpiricalMeasure(np.arange(3))
     if oracle is csc:
         costs = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.25]])
-        found = csc(LinearPolicyClass(features, 2, dimension=2), data, costs, epsilon_sub=1e-6)
+        found = csc(
+            LinearPolicyClass(features, 2, dimension=2), data, costs, epsilon_sub=1e-6
+        )
     else:
         values = LinearValueClass(features, dimension=2, bound=2.0)
         targets = np.array([0.0, 0.5, 1.0])
