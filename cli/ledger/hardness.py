@@ -222,7 +222,7 @@ def _constant_gap() -> Evidence:
         widest == Fraction(1, 25) and solved == expected,
         f"{len(shares)} shares below 1/8 in {len(_WORST)} families; 999 penalties of "
         f"normalized: widest at p = {widest}; the programs of the eight clauses, u = "
-        f"m/8, solved: {', '.join(map(str, expected))}",
+        f"m/8, solved: {', '.join(map(str, solved))}",
     )
 
 
@@ -245,8 +245,8 @@ def _least_affine_penalty() -> Evidence:
     return Evidence(
         capped == 1 - below and all(value == Fraction(6, 7) for value in solved),
         "affine for every even m up to 60 and u up to m/2 at p = 1/7; programs of one "
-        "to three copies of x, ¬x (u = m/2) solved: 6/7; at 1/7 − 1e-9 already x, ¬x "
-        "is capped",
+        f"to three copies of x, ¬x (u = m/2) solved: {', '.join(map(str, solved))}; at "
+        "1/7 − 1e-9 already x, ¬x is capped",
     )
 
 

@@ -93,9 +93,9 @@ def _good_event() -> Evidence:
     source="paper, section OLIVE is not Oracle-Efficient (stochastic hidden dynamics)",
     statement="With stochastic hidden dynamics OLIVE learns an ε-optimal policy with "
     "probability at least 1 − δ, from polynomially many trajectories: at most of order "
-    "M² H³ K ln(N/δ)/ε² up to logarithms. (The probability is the theorem's, assumed; "
-    "what the runs show of it is in the evidence. That no other algorithm is known to "
-    "is a remark on the literature of 2018 and not checked.)",
+    "M² H³ K ln(N/δ)/ε² up to logarithms. (The probability rests on claim "
+    "`olive-sample-sizes`; what the runs alone show is in the evidence. That no other "
+    "algorithm is known to is a remark on the literature of 2018 and not checked.)",
     method="statistical with confidence",
 )
 def _stochastic_dynamics() -> Evidence:

@@ -149,7 +149,11 @@ STATEMENTS = _numbered(
         ("Lemma", "global policy fitting", "global-policy-fit"),
         ("Lemma", "policy quality", "global-policy-quality"),
         ("Lemma", "termination", "global-policy-termination"),
-        ("Lemma", "probability of the deviation bounds", "global-policy-event"),
+        (
+            "Lemma",
+            "probability of the deviation bounds",
+            "global-policy-event global-policy-constants",
+        ),
         (
             "Theorem",
             "the program is NP-hard, simple form, (g, π)",

@@ -5,9 +5,17 @@ from fractions import Fraction
 from functools import cached_property
 
 import pytest
+from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
 from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, formulas
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger import load, tolerance
+from olivine.algorithms.two_sample.parameters import TwoSampleParameters
+from olivine.cli.ledger import (
+    global_policy_constants,
+    load,
+    olive,
+    tolerance,
+    two_sample_constants,
+)
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 
@@ -67,6 +75,42 @@ def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
 
     monkeypatch.setitem(formulas._FORMULAS, algorithm, mutated)
     assert refuted("valor-constants")
+
+
+@pytest.mark.parametrize("name", ["n_test", "n_train"])
+def test_with_other_constants_of_the_global_policy_algorithm(name, monkeypatch):
+    true = global_policy_constants.GlobalPolicyTheoremParameters
+
+    def mutated(*arguments, **options):
+        found = vars(true(*arguments, **options))
+        return GlobalPolicyParameters(**found | {name: found[name] // 8})
+
+    home = global_policy_constants
+    monkeypatch.setattr(home, "GlobalPolicyTheoremParameters", mutated)
+    assert refuted("global-policy-constants")
+
+
+def test_with_other_constants_of_the_two_sample_algorithm(monkeypatch):
+    true = two_sample_constants.TwoSampleTheoremParameters
+
+    def mutated(*arguments, **options):
+        found = vars(true(*arguments, **options))
+        return TwoSampleParameters(**found | {"n_train": found["n_train"] // 8})
+
+    monkeypatch.setattr(two_sample_constants, "TwoSampleTheoremParameters", mutated)
+    assert refuted("two-sample-variance")
+
+
+@pytest.mark.parametrize("name", ["n_est", "n_eval", "n_train"])
+def test_with_other_sizes_of_olive(name, monkeypatch):
+    true = olive.theorem_parameters
+
+    def mutated(*arguments, **options):
+        found = true(*arguments, **options)
+        return dataclasses.replace(found, **{name: getattr(found, name) // 8})
+
+    monkeypatch.setattr(olive, "theorem_parameters", mutated)
+    assert refuted("olive-sample-sizes")
 
 
 def test_with_another_ceiling_of_the_tolerance(monkeypatch):
