@@ -23,8 +23,8 @@ python -m benchmarks.comparison < comparison.jsonl > docs/comparison.md
 Every algorithm on every environment with its default options, {seeds} seeds,
 ε = {epsilon:g}: the seed fixes environment, classes and samples. Constants are the
 theorem's where observations are finite (data sets of any size are then one draw of
-counts) and practical ones elsewhere; practical trajectories compare budgets that
-somebody chose, not theorems. Columns: runs that end with "success" and V* − V^π ≤ ε;
+counts) and practical ones elsewhere; practical trajectories compare budgets
+chosen by hand, not theorems. Columns: runs that end with "success" and V* − V^π ≤ ε;
 the median of the trajectories; mean oracle calls, or functions evaluated where an
 algorithm enumerates; mean and worst suboptimality (on `lock-gaussian` estimated from
 20,000 episodes); mean seconds of a run, its monitors not included.
@@ -34,9 +34,12 @@ algorithm enumerates; mean and worst suboptimality (on `lock-gaussian` estimated
 How to read it: at theorems' constants the trajectories are the price of a proof, not
 of the problem; they order the analyses. PSDP and fitted Q iteration explore by uniform
 actions, which is enough for three levels and two actions and not for the diabolical
-lock's five levels of ten. R-max is told the hidden states, so it is a mark to compare
-with, not a competitor. On `threesat` dynamics are stochastic, and of the paper's
-algorithms only OLIVE applies.
+lock's five levels of ten. Some are told what the others have to find out: R-max the
+hidden states, `backup` a path to each of them, so that neither explores as the others
+do; they are marks to compare with, not competitors. On the locks every finite class
+reads the decoded state, by the true decoder: nothing there has to be learned from the
+features, and the figures say nothing of rich observations. On `threesat` dynamics are
+stochastic, and of the paper's algorithms only OLIVE applies.
 """
 
 COLUMNS = (

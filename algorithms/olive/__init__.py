@@ -3,8 +3,9 @@
 Optimism led iterative value-function elimination explores with a policy that
 promises most among all that still satisfy the average Bellman equations seen so
 far. It needs polynomially many samples wherever the Bellman rank is small, and
-solves a program each round that is NP-hard already for tabular classes: that is
-what this project is about.
+solves a program each round. Such programs are NP-hard already for tabular classes,
+and OLIVE meets hard ones if its ties are broken against it: that is what this
+project is about.
 
 ===============================  ==============================================
 `olive_exact`                    exact expectations on tabular MDPs, rationals

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.linear import LinearPolicy, LinearPolicyClass
+from olivine.algorithms.exact.blas import single_threaded
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc_enumerated import (
     group_costs,
@@ -44,6 +45,7 @@ _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""
 
 
+@single_threaded
 def minimise_linear(
     policy_class: LinearPolicyClass,
     data: EmpiricalMeasure,

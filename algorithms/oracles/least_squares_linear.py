@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.linear import LinearValue, LinearValueClass
+from olivine.algorithms.exact.blas import single_threaded
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
 from olivine.algorithms.oracles.least_distance import LeastDistance
@@ -61,6 +62,7 @@ class Regression:
         return scaled_integers(self.importance)
 
 
+@single_threaded
 def fit_linear(
     value_class: LinearValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:

@@ -22,6 +22,8 @@ SUBJECTS = (
     "olive",
     "olive_learning",
     "valor",
+    "valor_constants",
+    "valor_remarks",
     "two_sample",
     "two_sample_constants",
     "global_policy",

@@ -101,6 +101,42 @@ def _clause_of_try() -> Evidence:
 
 
 @claim(
+    "erratum-28",
+    source="paper, proof of thm:olive_nphard_f_simple, its first paragraph",
+    statement="Values in [0, 1] do not follow 'by linearly transforming all rewards': "
+    "a factor leaves the reward of [try C_j] negative, and a shift that makes it 0 "
+    "lets a literal be worth less than any reward and its negation more than the "
+    "highest, so that the optimum is 1 for an unsatisfiable formula too. In paper the "
+    "rewards may stay as they are; normalized has rewards in [0, 1].",
+    method="exact",
+    erratum="28",
+)
+def _linear_transformation() -> Evidence:
+    family = Family(contradiction().three_sat())
+    mdp, p = family.mdp(), family.penalty
+    scale = 1 + family.horizon * p  # the greatest return once each reward has p more
+    table = [(r + p) / scale for r in mdp.reward_table]
+    shifted = OliveProgram(
+        mdp.with_rewards(mdp.reward_index, table), family.distributions()
+    )
+    halved = min(r / 2 for r in mdp.reward_table)
+    kept = Family(family.three_sat, Variant.NORMALIZED)
+    least = min(kept.mdp().reward_table)
+    optima = [enumerate_policies(x).optimum for x in (shifted, family.program())]
+    by_layers = enumerate_policies(kept.program()).optimum
+    return Evidence(
+        halved < 0
+        and min(table) >= 0
+        and optima == [1, Fraction(5, 6)]
+        and least >= 0
+        and by_layers == Fraction(11, 12),
+        f"x, ¬x by all policies: optimum {optima[0]} with rewards (r + 1/m)/(1 + 3/m), "
+        f"{optima[1]} with those printed, {by_layers} in normalized, whose least "
+        f"reward is {least}; halving leaves a reward of {halved}",
+    )
+
+
+@claim(
     "erratum-4",
     source="paper, proof of thm:olive_nphard_f_simple, MDP structure",
     statement="The literal states are met at levels 2 and 3. If values are indexed by "
@@ -110,7 +146,7 @@ def _clause_of_try() -> Evidence:
     erratum="4",
 )
 def _literals_at_two_levels() -> Evidence:
-    unsatisfiable = 0
+    seen = unsatisfiable = 0
     for family in families(Variant.PAPER, 10, 24, max_variables=2, max_clauses=2):
         split = OliveProgram(_split_by_level(family), family.distributions())
         found = enumerate_policies(split).optimum
@@ -120,11 +156,11 @@ def _literals_at_two_levels() -> Evidence:
         if family.mdp().is_layered or not layered.mdp().is_layered:
             return Evidence(False, f"{family}: levels of the two variants")
         used = enumerate_policies(family.program()).optimum
-        unsatisfiable += used != 1
+        seen, unsatisfiable = seen + 1, unsatisfiable + (used != 1)
     return Evidence(
         unsatisfiable > 0,
-        f"24 families by all policies: optimum 1 with values by level; {unsatisfiable} "
-        "of them are below 1 with values by state",
+        f"{seen} families by all policies: optimum 1 with values by level; "
+        f"{unsatisfiable} of them are below 1 with values by state",
     )
 
 

@@ -20,13 +20,17 @@ from olivine.cli.ledger.support.families import (
     families,
     least_unsatisfied,
 )
+from olivine.cli.ledger.support.program_optimum import (
+    program_optimum,
+    vertex_bound,
+)
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.variants import Parameters
+from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import build
 from olivine.reduction.program.witness import back, check, forward
-from olivine.reduction.verify.members import best_member
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.outcome import Status
 
@@ -82,7 +86,8 @@ def _reduction_works(form: Form) -> Evidence:
         counts[True] > 0 and counts[False] > 0,
         f"{counts[True]} satisfiable and {counts[False]} unsatisfiable families: sizes "
         "measured, members compared, certificates of all assignments checked, "
-        f"{form} programs solved by HiGHS, bounds from above by all members",
+        f"{form} programs solved by HiGHS, their optima bounded from above at the "
+        "vertices of what the constraints leave free",
     )
 
 
@@ -127,7 +132,7 @@ def _fault_of_optimum(family: Family, form: Form, satisfiable: bool) -> str:
         return f"HiGHS: {outcome.status}"
     pair = built.pair(outcome.values)
     value = check(family, pair)
-    if value != best_member(family).value or (value == 1) != satisfiable:
+    if value != vertex_bound(family.program()) or (value == 1) != satisfiable:
         return f"optimum {value}, satisfiable: {satisfiable}"
     if satisfiable and not family.three_sat.satisfied(back(family, pair)).all():
         return "the engine's own optimal pair gives no model"
@@ -206,17 +211,19 @@ def _constant_gap() -> Evidence:
         for p in (Fraction(k, 1000) for k in range(1, 1000))
     }
     widest = max(normalized, key=lambda p: normalized[p])
-    by_planning = [
-        best_member(Family(eight_clauses().three_sat(), variant, None if fixed else p))
+    solved = [
+        program_optimum(
+            Family(eight_clauses().three_sat(), variant, None if fixed else p)
+        )
         for (variant, p) in _WORST
         for fixed in [variant is Variant.GAP]
     ]
     expected = [worst for worst, _ in _WORST.values()]
     return Evidence(
-        widest == Fraction(1, 25) and [b.value for b in by_planning] == expected,
+        widest == Fraction(1, 25) and solved == expected,
         f"{len(shares)} shares below 1/8 in {len(_WORST)} families; 999 penalties of "
-        f"normalized: widest at p = {widest}; the eight clauses, u = m/8, through all "
-        f"members: {', '.join(map(str, expected))}",
+        f"normalized: widest at p = {widest}; the programs of the eight clauses, u = "
+        f"m/8, solved: {', '.join(map(str, solved))}",
     )
 
 
@@ -233,12 +240,22 @@ def _least_affine_penalty() -> Evidence:
         for u in range(m // 2 + 1):
             if optimum(parameters, u) != 1 - Fraction(2 * u, 7 * m):
                 return Evidence(False, f"m = {m}, u = {u}")
+    solved = [_affine_optimum(copies) for copies in (1, 2, 3)]
     below = Fraction(1, 7) - Fraction(1, 10**9)
     capped = optimum(Parameters(Variant.NORMALIZED, below, 2), 1)
     return Evidence(
-        capped == 1 - below,
-        "affine for every even m up to 60 and u up to m/2 at p = 1/7; at 1/7 − 1e-9 "
-        "already x, ¬x (u = m/2) is capped",
+        capped == 1 - below and all(value == Fraction(6, 7) for value in solved),
+        "affine for every even m up to 60 and u up to m/2 at p = 1/7; programs of one "
+        f"to three copies of x, ¬x (u = m/2) solved: {', '.join(map(str, solved))}; at "
+        "1/7 − 1e-9 already x, ¬x is capped",
+    )
+
+
+def _affine_optimum(copies: int) -> Fraction | None:
+    """Optimum of the program of copies of x, ¬x in normalized with p = 1/7."""
+    formula = Formula.from_clauses([[1], [-1]] * copies, 1)
+    return program_optimum(
+        Family(formula.three_sat(), Variant.NORMALIZED, Fraction(1, 7))
     )
 
 
@@ -261,7 +278,8 @@ def _random_assignment_is_sharp() -> Evidence:
             return Evidence(False, f"n = {n}, m = {m}: mean {total}/{2**n}")
         for (variant, penalty), (worst, _) in _WORST.items():
             chosen = None if variant is Variant.GAP else penalty
-            if best_member(Family(three_sat, variant, chosen)).value < worst:
+            found = program_optimum(Family(three_sat, variant, chosen))
+            if found is None or found < worst:
                 return Evidence(False, f"{variant}, p = {penalty}, n = {n}, m = {m}")
             compared += 1
-    return Evidence(True, f"exact means over all assignments; {compared} families")
+    return Evidence(True, f"exact means over all assignments; {compared} programs")

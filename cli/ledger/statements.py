@@ -42,9 +42,22 @@ def _numbered(rows: Iterable[tuple[str, str, str]]) -> tuple[Statement, ...]:
 STATEMENTS = _numbered(
     [
         ("Definition", "oracle-efficient", "valor-calls global-policy-oracles"),
-        ("Theorem", "oracle efficiency of VALOR", "valor-theorem valor-calls"),
-        ("Theorem", "PAC bound of VALOR", "valor-theorem"),
-        ("Theorem", "OLIVE is not oracle-efficient", "olive-is-not-oracle-efficient"),
+        (
+            "Theorem",
+            "oracle efficiency of VALOR",
+            "valor-theorem valor-calls policy-optimisation-is-csc",
+        ),
+        (
+            "Theorem",
+            "PAC bound of VALOR",
+            "valor-theorem valor-constants valor-infinite-classes "
+            "valor-approximate-realizability",
+        ),
+        (
+            "Theorem",
+            "OLIVE is not oracle-efficient",
+            "olive-is-not-oracle-efficient olive-benign-ties",
+        ),
         ("Theorem", "OLIVE's program is NP-hard, (g, π)", "olive-nphard-g"),
         (
             "Proposition",
@@ -69,17 +82,37 @@ STATEMENTS = _numbered(
         ),
         ("Definition", "learned state (VALOR)", "valor-iterations valor-on-demand"),
         ("Definition", "deviation bounds (VALOR)", "valor-event-e"),
-        ("Lemma", "probability of event E", "valor-event-e valor-hoeffding"),
+        (
+            "Lemma",
+            "probability of event E",
+            "valor-event-e valor-constants valor-hoeffding",
+        ),
         ("Lemma", "error when learning a state", "valor-accuracy"),
         ("Lemma", "error when not recursing", "valor-accuracy"),
-        ("Proposition", "accuracy of learned values", "valor-accuracy"),
+        (
+            "Proposition",
+            "accuracy of learned values",
+            "valor-accuracy valor-bias-is-linear",
+        ),
         ("Lemma", "suboptimality as a sum", "valor-suboptimality-sum"),
-        ("Proposition", "the pooled policy", "valor-policy"),
-        ("Lemma", "MetaAlg with VALOR", "valor-iterations valor-theorem"),
+        ("Proposition", "the pooled policy", "valor-policy valor-unlearned-share"),
+        (
+            "Lemma",
+            "MetaAlg with VALOR",
+            "valor-iterations valor-theorem valor-constants",
+        ),
         ("Lemma", "π* is feasible", "valor-policy-constrained"),
-        ("Proposition", "the constrained policy", "valor-policy-constrained"),
-        ("Lemma", "MetaAlg, constrained", "valor-iterations valor-theorem"),
-        ("Theorem", "PAC bound, constrained", "valor-theorem"),
+        (
+            "Proposition",
+            "the constrained policy",
+            "valor-policy-constrained valor-unlearned-share",
+        ),
+        (
+            "Lemma",
+            "MetaAlg, constrained",
+            "valor-iterations valor-theorem valor-constants",
+        ),
+        ("Theorem", "PAC bound, constrained", "valor-theorem valor-constants"),
         ("Theorem", "alternative algorithms (informal)", "two-sample-informal"),
         (
             "Theorem",
@@ -100,7 +133,11 @@ STATEMENTS = _numbered(
             "learned values (two-sample)",
             "two-sample-accuracy two-sample-outvoted two-sample-clipped",
         ),
-        ("Proposition", "policy (two-sample)", "two-sample-policy"),
+        (
+            "Proposition",
+            "policy (two-sample)",
+            "two-sample-policy valor-unlearned-share",
+        ),
         (
             "Lemma",
             "MetaAlg, two-sample",
@@ -112,7 +149,11 @@ STATEMENTS = _numbered(
         ("Lemma", "global policy fitting", "global-policy-fit"),
         ("Lemma", "policy quality", "global-policy-quality"),
         ("Lemma", "termination", "global-policy-termination"),
-        ("Lemma", "probability of the deviation bounds", "global-policy-event"),
+        (
+            "Lemma",
+            "probability of the deviation bounds",
+            "global-policy-event global-policy-constants",
+        ),
         (
             "Theorem",
             "the program is NP-hard, simple form, (g, π)",
@@ -121,7 +162,7 @@ STATEMENTS = _numbered(
         (
             "Theorem",
             "the program is NP-hard, simple form, Q-functions",
-            "olive-nphard-f-simple",
+            "olive-nphard-f-simple erratum-28",
         ),
         ("Theorem", "OLIVE's program is NP-hard, Q-functions", "olive-nphard-f"),
         ("Definition", "Bellman backup algorithm", "bellman-backup backup-algorithm"),

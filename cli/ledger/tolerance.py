@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from olivine.algorithms.olive.enumeration import policy_optimum
 from olivine.algorithms.olive.optimisers import BranchAndBound
+from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.families import (
@@ -15,18 +17,29 @@ from olivine.cli.ledger.support.families import (
     random_formula,
 )
 from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.tolerance import critical_tolerance
+from olivine.reduction.program.tolerance import (
+    critical_tolerance,
+    tolerance_ceiling,
+)
 from olivine.reduction.run.honest import adversarial_tiebreak, honest_run
 from olivine.reduction.run.schedule import n_rounds
 
 _FORMULAS = 8
+_TWO = (Variant.NORMALIZED, Variant.ALL_LEVELS)
 _SMALL = Fraction(1, 20)
 # The default penalties, and one so small that p/4 is the least of the three.
 _FAMILIES: tuple[tuple[Variant, Fraction | None], ...] = (
     *((variant, None) for variant in Variant),
     (Variant.NORMALIZED, _SMALL),
     (Variant.ALL_LEVELS, _SMALL),
+)
+# Penalties on both sides of the one where the two ways without [solve] change places.
+_TRIED: tuple[tuple[Variant, Fraction | None], ...] = (
+    *((Variant.PAPER, Fraction(p, 8)) for p in (1, 2, 6)),
+    *((v, Fraction(p, 20)) for v in _TWO for p in (1, 8, 9, 15)),
+    (Variant.GAP, None),
 )
 
 
@@ -67,6 +80,48 @@ def _critical_tolerance() -> Evidence:
         f"{_SMALL}, too: {equal} equal to the closed form, {capped} of them to p/4, "
         f"{above} above it (paper)",
     )
+
+
+@claim(
+    "tolerance-ceiling",
+    source="docs/reduction.md, tolerances",
+    statement="Without [solve] the optimum reaches 1 at φ = min(p/4, (1−p)/6) and not "
+    "before: [try C_j] at p/4, [try x_i] at (1−p)/6; in paper at min(p, 1/4). For u ≥ "
+    "1 the last never is the least of the three terms of the critical tolerance, as "
+    "u(1−p)/(12W−2u) is at most (1−p)/22.",
+    method="exact",
+)
+def _ceiling() -> Evidence:
+    three_sat = Formula.from_clauses([[1]]).three_sat()
+    by_variable = 0
+    for variant, penalty in _TRIED:
+        family = Family(three_sat, variant, penalty)
+        ceiling, p = tolerance_ceiling(family.parameters), family.penalty
+        below = ceiling * Fraction(9999, 10_000)
+        reached = [_best_try(family, phi) for phi in (ceiling, below)]
+        if reached[0] != 1 or reached[1] >= 1:
+            text = f"{variant}, p = {p}: optima {reached} at {ceiling}, just below"
+            return Evidence(False, text)
+        by_variable += ceiling != (p if variant is Variant.PAPER else p / 4)
+    return Evidence(
+        0 < by_variable < len(_TRIED),
+        f"{len(_TRIED)} families, every policy that tries, by exact linear programs at "
+        f"the tolerance stated and at 0.9999 of it; [try x_i] first in {by_variable}",
+    )
+
+
+def _best_try(family: Family, tolerance: Fraction) -> Fraction:
+    """Optimum over the policies that do not [solve], with one clause."""
+    program = OliveProgram(family.mdp(), family.distributions(), tolerance)
+    layout, best = family.layout, Fraction(-1)
+    for action in range(layout.solve):
+        for inner in range(layout.clause_actions):
+            policy = np.zeros(layout.n_states, dtype=np.int32)
+            policy[layout.start], policy[family.clause_state(0)] = action, inner
+            pair = policy_optimum(program, policy)
+            if pair is not None:
+                best = max(best, program.objective(pair))
+    return best
 
 
 @claim(

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.cli.ledger import runs
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.witness import check
@@ -78,9 +79,9 @@ def families(
 ) -> Iterator[Family]:
     """Yield families of `formulas`; a third has the default penalty.
 
-    The others have one between 1/100 and 1.
+    The others have one between 1/100 and 1. At most 8 times `runs.MOST` of them.
     """
-    rng = np.random.default_rng(seed + 1)
+    rng, count = np.random.default_rng(seed + 1), min(count, 8 * runs.MOST)
     for k, formula in enumerate(formulas(seed, count, **sizes)):
         penalty = None
         if k % 3 and variant != Variant.GAP:

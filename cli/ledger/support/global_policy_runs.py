@@ -6,7 +6,6 @@ tabular classes and with finite policy complete ones, and on two of the instance
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,15 +24,13 @@ from olivine.algorithms.global_policy.parameters import (
 )
 from olivine.algorithms.global_policy.run import MultiOracle
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.parameters import Version
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.oracles.multi import multi
-from olivine.cli.ledger.claim import Evidence
+from olivine.cli.ledger.runs import made_once, monitored_run, seeds
 from olivine.cli.ledger.support.global_policy import pruned_then_learned, stale
 
 SOURCE = "paper, appendix Alternative Algorithms, Global Policy Algorithm"
-RUNS = 6
 EPSILON, DELTA = 0.3, 0.1
 
 
@@ -91,14 +88,15 @@ def monitored(
 ) -> Run:
     """Run with monitors."""
     arguments = made.environment, made.values, made.policies, parameters
-    monitors = GlobalPolicyMonitors(*arguments)
-    result = global_policy(
-        *arguments,
-        np.random.default_rng([seed, 2]),
-        observers=[monitors, *observers],
+    result = monitored_run(
+        global_policy,
+        arguments,
+        GlobalPolicyMonitors(*arguments),
+        seed,
+        observers,
         multi_oracle=multi_oracle,
     )
-    return Run(made, parameters, with_monitors(result, monitors.reports(result)))
+    return Run(made, parameters, result)
 
 
 def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instance:
@@ -120,11 +118,11 @@ def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instanc
     return Instance(env, *complete_classes(env, rng, "policy"))
 
 
-@functools.cache
+@made_once
 def runs() -> tuple[Run, ...]:
-    """Give the runs that the claims look at, made once."""
+    """Give the runs that the claims look at."""
     found = []
-    for seed in range(RUNS):
+    for seed in seeds(6):
         for kind in ("tabular", "finite"):
             made = drawn(seed, kind)
             found.append(monitored(made, constants(made), seed))
@@ -133,30 +131,6 @@ def runs() -> tuple[Run, ...]:
     return tuple(found)
 
 
-def held(*names: str) -> Evidence:
-    """Whether the named monitors hold in every run in which every premise does.
-
-    Parameters
-    ----------
-    names
-        Names of monitors (`olivine.algorithms.global_policy.monitors`).
-    """
-    checks, inside, margins = 0, 0, []
-    for run in runs():
-        monitors = run.result.monitors
-        if not all(m.holds for m in monitors.values() if m.scope == "premise"):
-            continue
-        inside += 1
-        for name in names:
-            report = monitors[name]
-            if report.holds is not True:
-                return Evidence(False, f"{name}: {report.first}")
-            checks += report.checks
-            margins.append(report.margin or Fraction(0))
-    if not inside:
-        return Evidence(False, "no run was inside the event")
-    return Evidence(
-        True,
-        f"{checks} checks in {inside} of {len(runs())} runs (the others left the "
-        f"event); least margin {float(min(margins, default=Fraction(0))):.3g}",
-    )
+def results() -> list[LearningResult]:
+    """Give what came out of them."""
+    return [run.result for run in runs()]

@@ -13,10 +13,6 @@ from olivine.algorithms.assumptions import (
 from olivine.algorithms.assumptions.violating import violating_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.random_finite import random_finite
-from olivine.cli.ledger import assumptions as assumption_claims
-from olivine.cli.ledger import load
-from olivine.cli.ledger import oracle_definitions as claims_definitions
-from olivine.cli.ledger import setting as setting_claims
 
 PR, VR, PV, PC = NAMES
 ASKED = {"policy-value": (PR, VR, PV), "policy": (PR, VR, PC), "both": NAMES}
@@ -85,19 +81,3 @@ def test_refusals() -> None:
         violating_classes(env, rng, "complete")
     with pytest.raises(ValueError, match="no classes found"):
         violating_classes(env, rng, PC)
-
-
-MODULES = (assumption_claims, setting_claims, claims_definitions)
-
-
-def mine():
-    names = {module.__name__ for module in MODULES}
-    return [c for c in load() if c.check.__module__ in names]
-
-
-@pytest.mark.parametrize("entry", mine(), ids=lambda c: c.id)
-def test_claims(entry) -> None:
-    evidence = entry.check()
-    assert evidence.holds, evidence.text
-    expected = "holds as corrected" if entry.erratum else "holds"
-    assert entry.verdict(evidence) == expected

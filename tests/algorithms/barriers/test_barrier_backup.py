@@ -225,3 +225,12 @@ def test_bad_arguments_are_named():
         replay(barrier, Fraction(2))
     with pytest.raises(ValueError, match="ties: 'none'"):
         barrier.values("none")
+
+
+def test_strict_failures_need_no_tie():
+    """P[S > n/2 + d] ≥ 1/4 for 0 < d ≤ √(n/32), where n/2 + d is an integer."""
+    for n in range(8, 400):
+        for twice in range(1, 10):
+            if 8 * twice**2 > n or (n + twice) % 2:
+                continue
+            assert exact_fair_tail(n, (n + twice) // 2 + 1) >= Fraction(1, 4)

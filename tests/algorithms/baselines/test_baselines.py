@@ -36,7 +36,6 @@ from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Task, get
 from olivine.algorithms.oracles.ledger import Ledger, guard
-from olivine.cli.ledger import load
 from olivine.cli.ledger.baselines import run_monitored
 from olivine.cli.ledger.support.baselines import amplified
 from scipy.stats import beta
@@ -400,21 +399,3 @@ def test_what_does_not_fit_is_refused() -> None:
     for horizon, actions in ((1, 2), (3, 1)):
         with pytest.raises(ValueError, match="below 2"):
             amplified(horizon, actions=actions)
-
-
-IDS = (
-    "backup-algorithm",
-    "psdp-concentrability",
-    "fqi-propagation",
-    "rmax-guarantee",
-    "uniform-roll-in",
-    "fqi-needs-all-of-q",
-    "backup-barrier-q-functions",
-)
-
-
-@pytest.mark.parametrize("entry", [c for c in load() if c.id in IDS],
-                         ids=lambda c: c.id)  # fmt: skip
-def test_claims_hold(entry) -> None:
-    evidence = entry.check()
-    assert evidence.holds, evidence.text

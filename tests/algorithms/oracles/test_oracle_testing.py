@@ -6,7 +6,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import olivine.cli.ledger.oracles  # noqa: F401  (registers)
 import pytest
 from hypothesis import given, settings
 from olivine.algorithms.classes import TabularPolicy, TabularValue, TabularValueClass
@@ -32,7 +31,6 @@ from olivine.algorithms.oracles.testing import (
     verify_least_squares,
     verify_lp,
 )
-from olivine.cli.ledger import load
 
 PAGE = Path(__file__).parents[3] / "docs" / "oracles.md"
 
@@ -48,20 +46,6 @@ def test_the_page_about_oracles_runs(tmp_path):
     script.write_text("\n".join(lines), "utf-8")
     names = runpy.run_path(str(script))
     assert names["measured"].exponent > 1
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [c for c in load() if c.id.endswith("-is-polynomial")],
-    ids=lambda c: c.id,
-)
-def test_claims_hold(entry):
-    evidence = entry.check()
-    assert evidence.holds, evidence.text
-    corrected = entry.id in ("tabular-ls-is-polynomial", "tabular-lp-is-polynomial")
-    verdict = "holds as corrected" if corrected else "holds"
-    assert entry.verdict(evidence) == verdict
-    assert "seed" in evidence.text
 
 
 # ------------------------------------------------------------ what must be caught

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.multi import MultiStatus
 from olivine.algorithms.oracles.problems import exact_cost
-from olivine.cli.ledger import load
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.multi.hardness import LIMIT, MultiInstance
@@ -106,14 +105,3 @@ def test_tolerances_for_which_it_says_nothing_are_refused():
             instance.solve("deterministic", epsilon_feas=epsilon)
     with pytest.raises(ValueError, match="shape"):
         instance.policy(np.array([True, False]))
-
-
-def test_claims_hold():
-    import olivine.cli.ledger.multi  # noqa: F401
-
-    checks = {c.id: c for c in load()}
-    for name in ("deterministic-multi-is-np-hard", "mixture-multi-by-csc"):
-        entry = checks[name]
-        evidence = entry.check()
-        assert evidence.holds, evidence.text
-        assert entry.verdict(evidence) == "holds as corrected"

@@ -1,0 +1,107 @@
+"""Every entry of the ledger is checked once, and holds."""
+
+import re
+
+import pytest
+from olivine.algorithms.learning.result import MonitorReport
+from olivine.cli.ledger import SUBJECTS, load, runs
+from olivine.cli.ledger.claim import registered
+
+ENTRIES = load()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_runs():
+    """One seed instead of six or eight: ``olivine claims --run`` has them all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "MOST", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Evidence of the entries checked so far."""
+    return {}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+def test_it_holds(entry, found):
+    evidence = found[entry.id] = entry.check()
+    assert evidence.holds, evidence.text
+    assert re.search(r"\d", evidence.text)
+    corrected = "holds as corrected" if entry.erratum else "holds"
+    assert entry.verdict(evidence) == corrected
+    if entry.id.endswith("-is-polynomial"):
+        assert "seed" in evidence.text
+
+
+def test_an_entry_named_after_an_erratum_has_its_number():
+    for entry in ENTRIES:
+        number = re.fullmatch(r"erratum-(\d+)", entry.id)
+        if number:
+            assert entry.erratum == number[1]
+
+
+def test_each_subject_has_entries():
+    homes = {e.check.__module__ for e in ENTRIES if not hasattr(e.check, "func")}
+    wanted = {f"olivine.cli.ledger.{subject}" for subject in SUBJECTS}
+    assert wanted <= homes | {"olivine.cli.ledger.optimum"}
+    assert len(ENTRIES) == len(registered())
+
+
+@pytest.mark.parametrize("name", ["lemma-1", "vertex-lemma", "theorem-o-paper"])
+def test_it_is_deterministic(name, found):
+    (entry,) = (e for e in ENTRIES if e.id == name)
+    assert entry.check() == (found.get(name) or entry.check())
+
+
+# ------------------------------------------------------------ what their runs show
+
+
+def test_a_share_is_what_so_many_runs_show():
+    found = [runs.lower_bound(n, n) for n in (1, 10, 14, 36, 58, 59)]
+    assert found == [0.05, 0.741, 0.807, 0.92, 0.949, 0.95]
+    assert runs.lower_bound(0, 5) == 0
+    assert runs.lower_bound(9, 10) < runs.lower_bound(10, 10)
+    assert "36 of 36 runs good" in runs.share(36, 36, "good")
+    assert "0.920" in runs.share(36, 36, "good")
+
+
+def report(holds, checks=1, scope="event", margin=None):
+    return MonitorReport(holds, margin, checks, scope, "" if holds else "broken")
+
+
+class Result:
+    def __init__(self, **monitors):
+        self.monitors = monitors
+
+
+def test_what_held_is_judged_inside_the_event_only():
+    inside = Result(event=report(True, scope="premise"), lemma=report(True))
+    outside = Result(event=report(False, scope="premise"), lemma=report(False))
+    assert runs.held([inside, outside], "lemma").holds
+    assert (
+        "1 checks in 1 of 2 runs (the others left"
+        in runs.held([inside, outside], "lemma").text
+    )
+    assert not runs.held([outside], "lemma").holds
+    broken = Result(event=report(True, scope="premise"), lemma=report(False))
+    assert runs.held([inside, broken], "lemma").text == "lemma: broken"
+    unchecked = Result(event=report(True, scope="premise"), lemma=report(True, 0))
+    assert "never checked" in runs.held([unchecked], "lemma").text
+    unknown = Result(event=report(True, scope="premise"), lemma=report(None))
+    assert not runs.held([inside, unknown], "lemma").holds
+
+
+def test_runs_are_made_once_for_each_number_of_seeds(monkeypatch):
+    made = []
+
+    @runs.made_once
+    def make(name):
+        made.append(name)
+        return len(runs.seeds(3))
+
+    assert [make("a"), make("a"), make("b")] == [1, 1, 1]
+    monkeypatch.setattr(runs, "MOST", 5)
+    assert [make("a"), make("a")] == [3, 3]
+    assert made == ["a", "b", "a"]

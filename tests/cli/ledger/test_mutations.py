@@ -1,0 +1,137 @@
+"""A wrong constraint or constant in the code refutes the ledger's entries about it."""
+
+import dataclasses
+from fractions import Fraction
+from functools import cached_property
+
+import pytest
+from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, formulas
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.two_sample.parameters import TwoSampleParameters
+from olivine.cli.ledger import (
+    global_policy_constants,
+    load,
+    olive,
+    tolerance,
+    two_sample_constants,
+)
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.variants import Variant
+
+CLAIMS = {entry.id: entry for entry in load()}
+OF_THE_PROGRAM = (
+    "theorem-o",
+    "theorem-o-paper",
+    "theorem-o-normalized",
+    "theorem-o-gap",
+    "theorem-o-all-levels",
+    "polynomially-small-error",
+    "four-values",
+    "constant-gap",
+    "random-assignment-is-sharp",
+    "least-affine-penalty",
+    "olive-nphard-g-simple",
+    "olive-nphard-f-simple",
+)
+
+
+def refuted(name):
+    entry = CLAIMS[name]
+    return entry.verdict(entry.check()) == "refuted"
+
+
+@pytest.mark.parametrize("name", OF_THE_PROGRAM)
+def test_without_pair_constraints(name, monkeypatch):
+    def program(family):
+        kept = [d for d in family.distributions() if len(d.states) == 1]
+        return OliveProgram(family.mdp(), kept)
+
+    mutated = cached_property(program)
+    mutated.__set_name__(Family, "_program")
+    monkeypatch.setattr(Family, "_program", mutated)
+    assert refuted(name)
+
+
+@pytest.mark.parametrize("algorithm", [VALOR, CONSTRAINED])
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [
+        ("n_train", Fraction(1, 8)),  # 16K to 2K
+        ("n_test", Fraction(1, 2)),
+        ("eps_stat", 64),
+        ("eps_stat", 4),
+        ("n_exp", Fraction(1, 2)),
+        ("n_eval", Fraction(1, 2)),
+    ],
+)
+def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
+    formula = formulas.formula_of(algorithm)
+
+    def mutated(problem):
+        found = formula(problem)
+        value = found[name] * factor
+        return found | {name: value if name == "eps_stat" else -int(-value // 1)}
+
+    monkeypatch.setitem(formulas._FORMULAS, algorithm, mutated)
+    assert refuted("valor-constants")
+
+
+@pytest.mark.parametrize("name", ["n_test", "n_train"])
+def test_with_other_constants_of_the_global_policy_algorithm(name, monkeypatch):
+    true = global_policy_constants.GlobalPolicyTheoremParameters
+
+    def mutated(*arguments, **options):
+        found = vars(true(*arguments, **options))
+        return GlobalPolicyParameters(**found | {name: found[name] // 8})
+
+    home = global_policy_constants
+    monkeypatch.setattr(home, "GlobalPolicyTheoremParameters", mutated)
+    assert refuted("global-policy-constants")
+
+
+def test_with_other_constants_of_the_two_sample_algorithm(monkeypatch):
+    true = two_sample_constants.TwoSampleTheoremParameters
+
+    def mutated(*arguments, **options):
+        found = vars(true(*arguments, **options))
+        return TwoSampleParameters(**found | {"n_train": found["n_train"] // 8})
+
+    monkeypatch.setattr(two_sample_constants, "TwoSampleTheoremParameters", mutated)
+    assert refuted("two-sample-variance")
+
+
+@pytest.mark.parametrize("name", ["n_est", "n_eval", "n_train"])
+def test_with_other_sizes_of_olive(name, monkeypatch):
+    true = olive.theorem_parameters
+
+    def mutated(*arguments, **options):
+        found = true(*arguments, **options)
+        return dataclasses.replace(found, **{name: getattr(found, name) // 8})
+
+    monkeypatch.setattr(olive, "theorem_parameters", mutated)
+    assert refuted("olive-sample-sizes")
+
+
+def test_with_another_ceiling_of_the_tolerance(monkeypatch):
+    """(1 − p)/6 to (1 − p)/5."""
+
+    def mutated(parameters):
+        p = parameters.penalty
+        if parameters.variant is Variant.PAPER:
+            return min(p, Fraction(1, 4))
+        return min(p / 4, (1 - p) / 5)
+
+    monkeypatch.setattr(tolerance, "tolerance_ceiling", mutated)
+    assert refuted("tolerance-ceiling")
+
+
+def test_with_another_closed_form_of_the_critical_tolerance(monkeypatch):
+    true = tolerance.critical_tolerance
+
+    def mutated(family, u, **options):
+        found = true(family, u, **options)
+        return dataclasses.replace(found, lower=found.lower + Fraction(1, 10**6))
+
+    monkeypatch.setattr(tolerance, "critical_tolerance", mutated)
+    assert refuted("critical-tolerance")

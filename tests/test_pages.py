@@ -1,0 +1,36 @@
+"""The Python that pages of docs/ show runs, and leaves what they say."""
+
+import pytest
+
+from tests.support.pages import python_blocks, run_page, run_script
+
+
+def succeeded(names):
+    return names["result"].succeeded
+
+
+def finished(names):
+    return {names["result"].status, names["exact"].status} == {"finished"}
+
+
+def twenty(names):
+    return names["runs"].runs == 20
+
+
+@pytest.mark.parametrize(
+    ("page", "good"),
+    [
+        ("barriers.md", twenty),
+        ("global-policy.md", succeeded),
+        ("olive.md", finished),
+        ("two-sample.md", succeeded),
+        ("valor.md", succeeded),
+    ],
+)
+def test_a_page_runs(page, good, tmp_path):
+    assert good(run_page(page, tmp_path))
+
+
+def test_each_block_of_the_page_about_lsvee_runs(tmp_path):
+    for block in python_blocks("lsvee.md"):
+        run_script(block, tmp_path)
