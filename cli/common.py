@@ -65,6 +65,7 @@ class Reading:
     strict: bool = False
     input_format: str | None = None
     max_variables: int = 10**7
+    max_bytes: int | None = None
 
     def read(self, path: str) -> DimacsFile:
         """Read a file, or standard input for ``-``.
@@ -81,6 +82,7 @@ class Reading:
             strict=self.strict,
             input_format=self.input_format,  # type: ignore[arg-type]
             max_variables=self.max_variables,
+            max_bytes=self.max_bytes,
         )
 
     def read_instance(

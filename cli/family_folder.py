@@ -48,6 +48,8 @@ OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
 """Every file that a run can write."""
 
 READ_BACK_SECONDS = 5.0
+FAR = 1e-4
+"""A difference of optima that an engine's tolerances, 1e-6 a row, do not explain."""
 # Greatest m at which HiGHS is expected to solve a file in a few seconds.
 READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
 
@@ -246,6 +248,9 @@ def _read_back(
 ) -> dict[str, str]:
     """Solve program files with HiGHS where that is quick, and compare optima.
 
+    Where the possible optima lie closer together than floating point tells apart
+    (large weights, a small penalty), the check is not decided.
+
     Raises
     ------
     RuntimeError
@@ -263,10 +268,15 @@ def _read_back(
         if outcome.status is not Status.OPTIMAL or outcome.objective is None:
             checks[file] = f"not solved: {outcome.reason or outcome.status.value}"
             continue
+        value = -outcome.objective
         try:
-            found = round_to_possible(family.parameters, -outcome.objective).value
+            found = round_to_possible(family.parameters, value).value
         except ValueError as error:
-            raise RuntimeError(f"{file}: HiGHS finds {error}") from error
+            if known is not None and abs(value - known) > FAR:
+                reason = f"{file}: HiGHS finds {value}, the optimum is {known}"
+                raise RuntimeError(reason) from error
+            checks[file] = f"not decided: {error}"
+            continue
         if known is not None and found != known:
             raise RuntimeError(f"{file}: HiGHS finds {found}, the optimum is {known}")
         checks[file] = f"solved by HiGHS: optimum {found}"

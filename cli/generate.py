@@ -23,6 +23,7 @@ from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -82,6 +83,7 @@ def generate(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
@@ -102,7 +104,7 @@ def generate(
     exact_penalty = checked_penalty(variant, penalty)
     try:
         check_not_input((output / name for name in family_folder.OURS), file)
-        source = Reading(strict, input_format, max_variables).read(file)
+        source = Reading(strict, input_format, max_variables, max_bytes).read(file)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
     wanted = [f for f in FormatName if not formats or f in formats]

@@ -13,6 +13,7 @@ from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -61,6 +62,7 @@ def solve(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Decide a formula through OLIVE's program, like a solver of the SAT competition.
@@ -78,7 +80,7 @@ def solve(
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
-        reading = Reading(strict, input_format, max_variables)
+        reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
