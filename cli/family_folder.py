@@ -27,6 +27,7 @@ from olivine.reduction.family.graph import (
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import DimacsFile
 from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.unused import Used
 from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.program.program import build
 from olivine.reduction.verify.verification import verify_instance
@@ -113,7 +114,7 @@ def write_folder(
     _write_models(stage, family, wanted, member)
     description = {
         "provenance": _provenance(instance, source),
-        **_describe_family(family, member),
+        **_describe_family(family, member, instance.used),
     }
     checks: dict[str, str] = {}
     if _PROGRAMS.intersection(wanted):
@@ -184,7 +185,9 @@ def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
     }
 
 
-def _describe_family(family: Family, member: NDArray[np.bool_]) -> dict[str, Any]:
+def _describe_family(
+    family: Family, member: NDArray[np.bool_], used: Used | None
+) -> dict[str, Any]:
     """Sizes, parameters and maps.
 
     Raises
@@ -213,6 +216,8 @@ def _describe_family(family: Family, member: NDArray[np.bool_]) -> dict[str, Any
             "fresh_variables": three_sat.n_fresh,
             # 0-based clause of the input each clause comes from; -1 for none.
             "source": three_sat.source.tolist(),
+            # What variables are called in the input, where some were left out.
+            **({} if used is None else {"names": used.variables.tolist()}),
         },
         "sizes": {"declared": declared, "measured": measured},
         "member": "".join("1" if bit else "0" for bit in member),
