@@ -75,8 +75,8 @@ def read_formula(path: str, asked: str | None = None, limits: Any = LIMITS) -> F
 
 
 def _parse_formula(data: bytes, asked: str | None, named: bool, most: int) -> Formula:
-    data = re.sub(rb"(?m)^[ \t\r\v\f]*c.*", b"", data.removeprefix(b"\xef\xbb\xbf"))
-    data = re.split(rb"(?m)^[ \t\r\v\f]*%", data)[0].lstrip()
+    data = re.split(rb"(?m)^[ \t\r\v\f]*%", data.removeprefix(b"\xef\xbb\xbf"))[0]
+    data = re.sub(rb"(?m)^[ \t\r\v\f]*c.*", b"", data).lstrip()
     n, top, weighted = 0, 10**40, True
     if data.startswith(b"p"):
         header, _, data = data.partition(b"\n")
