@@ -16,7 +16,16 @@ from olivine.cli.common import (
     say,
     verb,
 )
-from olivine.cli.options import InputFormat, Json, PenaltyOption, ReadAs, VariantName
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    InputFormat,
+    Json,
+    MaxBytes,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    VariantName,
+)
 
 _HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
 
@@ -45,6 +54,8 @@ def check(
     ] = None,
     penalty: PenaltyOption = None,
     input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Check a certificate of the optimum of OLIVE's program.
@@ -59,7 +70,9 @@ def check(
     """
     start = time.perf_counter()
     try:
-        statement, reason = _judge(certificate, file, input_format)
+        statement, reason = _judge(
+            certificate, file, input_format, (max_variables, max_bytes)
+        )
     except _UnreadableError as error:
         return report_error(error.file, str(error), json_lines=json_lines)
     if statement is not None:
@@ -93,7 +106,10 @@ class _UnreadableError(Exception):
 
 
 def _judge(
-    certificate: str, file: str, input_format: InputFormat | None
+    certificate: str,
+    file: str,
+    input_format: InputFormat | None,
+    limits: tuple[int, int | None],
 ) -> tuple[dict[str, Any] | None, str]:
     """Return the statement, or None and the reason.
 
@@ -112,7 +128,7 @@ def _judge(
     is_json = text.lstrip()[:1] in (b"{", b"[")
     hint = "" if is_json else _HINT
     try:
-        formula = checker.read_formula(file, input_format)
+        formula = checker.read_formula(file, input_format, limits)
     except OSError as error:
         raise _UnreadableError(file, error, hint) from None
     try:

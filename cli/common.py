@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,7 @@ class Reading:
     strict: bool = False
     input_format: str | None = None
     max_variables: int = 10**7
+    max_bytes: int | None = None
 
     def read(self, path: str) -> DimacsFile:
         """Read a file, or standard input for ``-``.
@@ -72,16 +73,30 @@ class Reading:
         Raises
         ------
         ValueError, OSError
-            The file is malformed, or cannot be read.
+            The file is malformed, or cannot be read, or has hard clauses.
         """
-        from olivine.reduction.formula.dimacs import read_dimacs
+        from olivine.reduction.formula.dimacs import DimacsError, read_dimacs
+        from olivine.reduction.formula.unused import without_unused
 
-        return read_dimacs(
+        source = read_dimacs(
             path,
             strict=self.strict,
             input_format=self.input_format,  # type: ignore[arg-type]
             max_variables=self.max_variables,
+            max_bytes=self.max_bytes,
         )
+        if source.hard is not None:
+            raise DimacsError(
+                source.source,
+                source.hard_line,
+                f"a hard clause, one of {source.hard.sum()}; the family is defined for "
+                "soft clauses only. A weight above the sum of the soft ones, as "
+                f"{source.formula.total_weight + 1}, makes it as good as hard",
+            )
+        used = without_unused(source.formula)
+        if used is None:
+            return source
+        return replace(source, warnings=(*source.warnings, f"{source.source}: {used}"))
 
     def read_instance(
         self, path: str, variant: str, penalty: Fraction | None

@@ -23,6 +23,7 @@ from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -82,6 +83,7 @@ def generate(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
@@ -96,18 +98,17 @@ def generate(
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
     from olivine.cli import family_folder
-    from olivine.reduction.family.instance import Instance
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
         check_not_input((output / name for name in family_folder.OURS), file)
-        source = Reading(strict, input_format, max_variables).read(file)
+        reading = Reading(strict, input_format, max_variables, max_bytes)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
     wanted = [f for f in FormatName if not formats or f in formats]
     try:
-        instance = Instance.of(source.formula, variant.value, exact_penalty)
         bits = family_folder.parse_member(member, instance.family)
         family_folder.refuse_large(instance.family, wanted)
     except ValueError as error:

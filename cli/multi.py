@@ -21,6 +21,7 @@ from olivine.cli.common import (
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     Json,
+    MaxBytes,
     MaxVariables,
     ReadAs,
     StrictReading,
@@ -44,6 +45,7 @@ def multi(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Decide formulas by the multi-data-set oracle, and check it against SAT.
@@ -58,7 +60,7 @@ def multi(
 
     Example: [bold]olivine multi tests/cases/satlib/uf20-01.cnf --json[/bold]
     """
-    reading = Reading(strict, input_format, max_variables)
+    reading = Reading(strict, input_format, max_variables, max_bytes)
     seconds = DEFAULT_SECONDS if time_limit is None else time_limit
     statuses = []
     for file, error in expand(files):

@@ -96,6 +96,15 @@ MaxVariables = Annotated[
         help="Refuse headers and literals above this.",
     ),
 ]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        min=1,
+        help="Refuse input of more bytes, after decompression. By default lines above "
+        "64 MiB, and compressed files that grow more than a hundredfold.",
+    ),
+]
 VariantOption = Annotated[
     VariantName, typer.Option("--variant", help="Variant of the MDP family.")
 ]

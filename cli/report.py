@@ -22,6 +22,7 @@ from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -64,6 +65,7 @@ def report(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Write one self-contained HTML page about a formula and its program.
@@ -82,7 +84,7 @@ def report(
     exact_penalty = checked_penalty(variant, penalty)
     try:
         check_output(output, file)
-        reading = Reading(strict, input_format, max_variables)
+        reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)

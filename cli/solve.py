@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import enum
+import json
+import sys
 import time
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +17,7 @@ from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -31,7 +36,9 @@ if TYPE_CHECKING:
 
 _EXIT = {True: 10, False: 20, None: 0}
 _ANSWER = {True: "SATISFIABLE", False: "UNSATISFIABLE", None: "UNKNOWN"}
-_LINE = 78
+_LINE = 76  # characters, behind "v "
+_PART = 1 << 16
+"""Literals printed at a time."""
 
 
 class EngineName(enum.StrEnum):
@@ -61,6 +68,7 @@ def solve(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Decide a formula through OLIVE's program, like a solver of the SAT competition.
@@ -78,7 +86,7 @@ def solve(
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
-        reading = Reading(strict, input_format, max_variables)
+        reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)
@@ -92,7 +100,8 @@ def solve(
     )
     seconds = time.perf_counter() - start
     if json_lines:
-        print_json(_record(file, instance, decision, source.warnings, seconds))
+        record = _record(file, instance, decision, source.warnings, seconds)
+        _print_record(record, decision.assignment)
     else:
         _print(file, instance, decision, seconds)
     return _EXIT[decision.satisfiable]
@@ -106,7 +115,6 @@ def _record(
     seconds: float,
 ) -> dict[str, Any]:
     family = instance.family
-    model = decision.assignment
     return {
         "file": file,
         "variables": instance.formula.n_variables,
@@ -116,7 +124,7 @@ def _record(
         "penalty": str(family.penalty),
         "satisfiable": decision.satisfiable,
         "value": None if decision.value is None else str(decision.value),
-        "model": None if model is None else literals(model),
+        "model": None,
         "decided_by": decision.decided_by or None,
         "remarks": list(decision.remarks),
         "warnings": list(warnings),
@@ -138,23 +146,49 @@ def _print(file: str, instance: Instance, decision: Decision, seconds: float) ->
         comments.append(f"exact witness: g(s0) = {decision.value}, all constraints met")
     comments.append(f"{seconds:.3f} seconds")
     lines = [f"c {comment}" for comment in comments]
-    lines.append(f"s {_ANSWER[decision.satisfiable]}")
+    print(*lines, f"s {_ANSWER[decision.satisfiable]}", sep="\n")
     if decision.assignment is not None:
-        lines += value_lines(decision.assignment)
-    print("\n".join(lines))
+        for part in value_lines(decision.assignment):
+            print(part)
 
 
-def literals(model: NDArray[np.bool_]) -> list[int]:
-    """Signed 1-based literals of an assignment, one a variable."""
-    return [i if value else -i for i, value in enumerate(model.tolist(), start=1)]
+def value_lines(model: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield the lines ``v ...`` that give every variable once and end with 0.
+
+    Many lines at a time and never all of them: a header names ten million variables
+    for nothing.
+    """
+    rest = ""
+    for literals in chain(_literals(model), ["0"]):
+        text, start, lines = f"{rest} {literals.replace(',', '')}".lstrip(), 0, ["v"]
+        while len(text) - start > _LINE:
+            end = text.rfind(" ", start, start + _LINE + 1)
+            lines.append(text[start:end])
+            start = end + 1
+        rest = text[start:]
+        if lines[1:]:
+            yield "\nv ".join(lines).removeprefix("v\n")
+    yield f"v {rest}"
 
 
-def value_lines(model: NDArray[np.bool_]) -> list[str]:
-    """Lines ``v ...`` that give every variable once and end with 0."""
-    lines, line = [], "v"
-    for word in map(str, [*literals(model), 0]):
-        if len(line) + 1 + len(word) > _LINE:
-            lines.append(line)
-            line = "v"
-        line += f" {word}"
-    return [*lines, line]
+def _literals(model: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield the literals of an assignment as "1, -2", each once, many at a time."""
+    import numpy as np
+
+    for first in range(0, len(model), _PART):
+        part = model[first : first + _PART]
+        variables = np.arange(first + 1, first + 1 + len(part))
+        yield str(np.where(part, variables, -variables).tolist())[1:-1]
+
+
+def _print_record(record: dict[str, Any], model: NDArray[np.bool_] | None) -> None:
+    """Print the record as JSON, the literals of the model a part at a time."""
+    if model is None:
+        print_json(record)
+        return
+    before, after = json.dumps(record | {"model": []}).split('"model": []')
+    sys.stdout.write(f'{before}"model": [')
+    for k, part in enumerate(_literals(model)):
+        sys.stdout.write(", " * (k > 0) + part)
+    sys.stdout.write(f"]{after}\n")
+    sys.stdout.flush()

@@ -20,6 +20,7 @@ from olivine.cli.common import (
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -104,6 +105,7 @@ def trace(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Run OLIVE on a member; by default with its ties broken against it.
@@ -126,7 +128,7 @@ def trace(
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
-        reading = Reading(strict, input_format, max_variables)
+        reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:
         return report_error(file, describe(error), json_lines=json_lines)

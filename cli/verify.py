@@ -29,6 +29,7 @@ from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
+    MaxBytes,
     MaxVariables,
     PenaltyOption,
     ReadAs,
@@ -155,6 +156,7 @@ def verify(
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
     json_lines: Json = False,
 ) -> int:
     """Check that the optimum of OLIVE's program equals satisfiability.
@@ -169,7 +171,7 @@ def verify(
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """
     job = Job(
-        reading=Reading(strict, input_format, max_variables),
+        reading=Reading(strict, input_format, max_variables, max_bytes),
         variant=variant.value,
         penalty=checked_penalty(variant, penalty),
         formulation=None if formulation is None else formulation.value,

@@ -24,7 +24,11 @@ from olivine.algorithms.classes.protocols import (
     check_resolution,
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
-from olivine.algorithms.exact.columns import check_observations, reject
+from olivine.algorithms.exact.columns import (
+    check_actions,
+    check_observations,
+    reject,
+)
 
 Callables = Sequence[Callable[[Any], Any]]
 
@@ -74,8 +78,7 @@ class CallablePolicy:
             raise ValueError(
                 f"function: returned {actions.dtype} of shape {actions.shape}"
             )
-        reject("function", (actions < 0) | (actions >= self.n_actions), "no action")
-        return actions.astype(np.int64, copy=False)
+        return check_actions(actions, self.n_actions, "function")
 
 
 class _Finite:
@@ -184,11 +187,8 @@ class FinitePolicyClass(_Finite):
             self.members = tuple(CallablePolicy(f, n_actions) for f in functions)
             self._table = None
             return
-        if not np.issubdtype(table.dtype, np.integer):
-            raise ValueError(f"members: expected integers, got {table.dtype}")
-        reject("members", table >= n_actions, f"action {n_actions} or above")
-        self.members = tuple(TabularPolicy(row) for row in table)
-        self._table = table.astype(np.int64)
+        self._table = check_actions(table, n_actions, "members").copy()
+        self.members = tuple(TabularPolicy(row) for row in self._table)
 
     def at_level(self, level: int) -> FinitePolicyClass:
         """Return the class itself: it is the same at every level."""

@@ -10,7 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import action_weights, check_policies
+from olivine.algorithms.classes.policy_tables import (
+    action_weights,
+    check_action,
+    check_policies,
+)
 from olivine.algorithms.classes.tabular import TabularPolicy, TabularValue
 from olivine.algorithms.environments.finite_draws import draw_episodes
 from olivine.algorithms.environments.finite_level import FiniteLevel
@@ -59,13 +63,15 @@ class FiniteTruth:
     def successor(self, level: int, state: int, action: int) -> int:
         """Next hidden state, END past the last level (deterministic only)."""
         self._require_deterministic("successor")
-        return int(self.model.level(level).successors[state, action])
+        successors = self.model.level(level).successors
+        check_action(state, len(successors), "state")
+        return int(successors[state, check_action(action, self.model.n_actions)])
 
     def state_value(self, level: int, state: int) -> Fraction:
         """V*(s); 0 at level H+1."""
         if level == self.model.horizon + 1:
             return Fraction(0)
-        self.model.level(level)
+        check_action(state, self.model.level(level).n_states, "state")
         value: Fraction = self._optimal[level - 1][1][state]
         return value
 

@@ -24,6 +24,23 @@ def reject(name: str, bad: NDArray[np.bool_], what: str) -> None:
         raise ValueError(f"{name}, row {int(np.argmax(rows))}: {what}")
 
 
+def check_actions(
+    actions: ArrayLike, n_actions: int, name: str = "actions"
+) -> NDArray[np.int64]:
+    """Integers in 0..K-1 of any shape, or ValueError naming argument and row.
+
+    A negative index would be one from the end.
+    """
+    array = np.asarray(actions)
+    if not array.size:
+        return array.astype(np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name}: expected integers, got {array.dtype}")
+    outside = (array < 0) | (array >= n_actions)
+    reject(name, outside, f"no action in 0..{n_actions - 1}")
+    return array.astype(np.int64, copy=False)
+
+
 def check_observations(
     values: ArrayLike, name: str = "observations", *, allow_end: bool = False
 ) -> NDArray[Any]:

@@ -30,7 +30,7 @@ from olivine.algorithms.classes.learned import LearnedPolicyClass
 from olivine.algorithms.classes.linear import LinearPolicyClass
 from olivine.algorithms.classes.protocols import PolicyClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass
-from olivine.algorithms.exact.columns import check_reals, reject
+from olivine.algorithms.exact.columns import check_actions, check_reals, reject
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
@@ -157,11 +157,11 @@ def importance_costs(
     Raises
     ------
     ValueError
-        If an action is K or above, or lengths differ.
+        If an action is not in 0..K-1, or lengths differ.
     """
     if len(actions) != len(returns):
         raise ValueError(f"returns: {len(returns)} rows for {len(actions)} actions")
-    reject("actions", np.asarray(actions) >= n_actions, f"no action below {n_actions}")
+    actions = check_actions(actions, n_actions)
     costs = np.zeros((len(actions), n_actions), dtype=np.asarray(returns).dtype)
     costs[np.arange(len(actions)), actions] = -n_actions * returns
     return costs

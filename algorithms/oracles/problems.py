@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import Policy, ValueFunction
+from olivine.algorithms.exact.columns import check_actions
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 
@@ -128,9 +129,16 @@ def fitted_exponent(sizes: Sequence[int], counts: Sequence[int]) -> float:
 def exact_cost(
     policy: Policy, data: EmpiricalMeasure, costs: NDArray[Any] | Sequence[Any]
 ) -> Fraction:
-    """Average cost of a policy in rationals."""
-    actions = policy(data.observations)
-    picked = np.asarray(costs)[np.arange(len(data)), actions]
+    """Average cost of a policy in rationals.
+
+    Raises
+    ------
+    ValueError
+        If the policy takes an action that the costs do not have.
+    """
+    table = np.asarray(costs)
+    actions = check_actions(policy(data.observations), table.shape[1])
+    picked = table[np.arange(len(data)), actions]
     return data.expectation_exact(picked)
 
 

@@ -16,6 +16,7 @@ from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.learning.deviations import largest_value_deviation
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Observer, Triple
 from olivine.algorithms.learning.parameters import (
@@ -23,7 +24,6 @@ from olivine.algorithms.learning.parameters import (
     TheoremParameters,
 )
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.valor.deviations import largest_value_deviation
 from olivine.algorithms.valor.pooled import valor
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.baselines import amplified

@@ -137,8 +137,9 @@ def make_certificate(
     -------
     CertificateOutcome
         Without a certificate where a limit was reached, where a bound on large
-        weights takes too many clauses to count (`checker.MAX_CLAUSES`), or
-        where a number has more than 200 digits.
+        weights takes too many clauses to count (`checker.MAX_CLAUSES`), where a
+        number has more than 200 digits, or where unused variables were left out:
+        the format gives a value to each.
 
     Raises
     ------
@@ -155,6 +156,9 @@ def make_certificate(
         attained = pair.value(family.start)
         raise ValueError(f"the assignment attains {attained}, not {optimum}")
     at_least = unsatisfied_from_optimum(family.parameters, optimum).at_least
+    if instance.used is not None:
+        reason = f"it would give a value to each variable, and {instance.used}"
+        return CertificateOutcome(None, reason, time.monotonic() - start)
     formula = as_checked(instance.formula)
     fields = sections(instance, pair, at_least)
     limits = _Limits(start, time_limit, memory_limit)

@@ -1,9 +1,7 @@
 """Check a certificate of the optimum of OLIVE's program, trusting nothing else.
 
-Nothing of the project is imported, only the standard library and the proof
-checker `dratify`. To run it by itself: ``python checker.py CERTIFICATE FILE``;
-exit status 0 means valid, 1 not valid, 2 unreadable. The format, and the
-mathematics that is trusted, are in docs/certificate.md.
+Imports nothing of the project. ``python checker.py CERTIFICATE FILE`` exits with 0
+(valid), 1 (not valid) or 2 (unreadable). Format and mathematics: docs/certificate.md.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import re
@@ -29,7 +28,8 @@ from dratify import CNF, check_proof, parse_proof
 
 FORMAT = "olivine certificate 1"
 MAX_CLAUSES = 10**6  # of a formula that counts
-VARIANTS = ("paper", "normalized", "gap", "all-levels")
+LIMITS = (10**7, None)  # these two lines are explained in docs/dimacs.md
+MAX_LINE, FREE_BYTES, MAX_RATIO = 1 << 26, 1 << 20, 100
 ACTIONS = {f"{b:03b}": (b > 3, b % 4 > 1, b % 2 > 0) for b in range(1, 8)}
 _OPENERS = {b"\x1f\x8b": gzip, b"BZh": bz2, b"\xfd7zXZ\x00": lzma}
 
@@ -52,25 +52,31 @@ class Formula(NamedTuple):
         return hashlib.sha256(b"olivine formula 1\n" + content).hexdigest()
 
 
-def read_formula(path: str, input_format: str | None = None) -> Formula:
-    """Read DIMACS CNF or WCNF, plain, gzip, bzip2 or xz; ``-`` is standard input.
+def read_formula(path: str, asked: str | None = None, limits: Any = LIMITS) -> Formula:
+    """Read a file within limits (variables, bytes) by docs/dimacs.md, else OSError."""
+    named = not asked and re.search(r"(?i)\.wcnf(\.xz)?(\.bz2)?(\.gz)?$", path)
+    lines, size, (variables, most) = list[bytes](), 0, limits
+    a_line = most or MAX_LINE
+    with sys.stdin.buffer if path == "-" else open(path, "rb") as stream:
+        try:
+            head = stream.readline(a_line + 6)
+            for opener in [o for m, o in _OPENERS.items() if head.startswith(m)]:
+                packed, head = head + stream.read(), b""
+                most = most or FREE_BYTES + MAX_RATIO * len(packed)
+                stream = opener.open(io.BytesIO(packed))
+            for line in chain([head], iter(lambda: stream.readline(a_line + 2), b"")):
+                size += len(line)
+                if len(line.rstrip(b"\n")) > a_line or size > (most or size):
+                    raise ValueError(f"over {most} bytes, or over {a_line} in a line")
+                lines.append(line)
+            return _parse_formula(b"".join(lines), asked, bool(named), variables)
+        except (ValueError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            raise OSError(f"{path}: {error}") from None
 
-    Raises OSError for what cannot be read, is malformed or has hard clauses.
-    """
-    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    named = re.search(r"\.wcnf(\.xz)?(\.bz2)?(\.gz)?$", path.lower()) is not None
-    opener = next((o for magic, o in _OPENERS.items() if data.startswith(magic)), None)
-    try:
-        data = data if opener is None else opener.decompress(data)
-        return _parse_formula(data, input_format, named and input_format is None)
-    except (ValueError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise OSError(f"{path}: {error}") from None
 
-
-def _parse_formula(data: bytes, asked: str | None, named: bool) -> Formula:
-    data = re.sub(rb"(?m)^[ \t\r\v\f]*c.*", b"", data.removeprefix(b"\xef\xbb\xbf"))
-    data = re.split(rb"(?m)^[ \t\r\v\f]*%", data)[0].lstrip()
-    data = re.sub(rb"(?<!\S)0+[ \t\r\v\f]+c.*", b"0", data)  # a comment behind a 0
+def _parse_formula(data: bytes, asked: str | None, named: bool, most: int) -> Formula:
+    data = re.split(rb"(?m)^[ \t\r\v\f]*%", data.removeprefix(b"\xef\xbb\xbf"))[0]
+    data = re.sub(rb"(?m)^[ \t\r\v\f]*c.*", b"", data).lstrip()
     n, top, weighted = 0, 10**40, True
     if data.startswith(b"p"):
         header, _, data = data.partition(b"\n")
@@ -78,11 +84,12 @@ def _parse_formula(data: bytes, asked: str | None, named: bool) -> Formula:
         fine = len(counts) in {b"cnf": (3,), b"wcnf": (3, 4)}.get(kind, ())
         if p != b"p" or not fine or asked not in (None, kind.decode()):
             raise ValueError("the header is malformed or not of the format asked for")
-        n, weighted = _integer(counts[0], 0, 2**31 - 1), kind == b"wcnf"
+        n, weighted = _integer(counts[0], 0, most), kind == b"wcnf"
         _integer(counts[1], 0, 10**40 - 1)
         top = _integer(counts[2], 1, 10**40 - 1) if counts[2] else top
     elif not data or not (named or asked == "wcnf"):
         raise ValueError("no 'p cnf' header")
+    data = re.sub(rb"(?<!\S)0+[ \t\r\v\f]+c.*", b"0", data)  # a comment behind a 0
     clauses, weights, tokens = list[list[int]](), list[int](), iter(data.split())
     for token in tokens:
         if weighted:
@@ -91,7 +98,7 @@ def _parse_formula(data: bytes, asked: str | None, named: bool) -> Formula:
             weights.append(_integer(token, 1, 2**63 - 1))
             token = next(tokens, b"")
         clauses.append([])
-        while literal := _integer(token, 1 - 2**31, 2**31 - 1):
+        while literal := _integer(token, -most, most):
             clauses[-1].append(literal)
             token = next(tokens, b"")
     n = max(map(abs, chain([n], *clauses)))
@@ -119,17 +126,13 @@ def three_sat(formula: Formula) -> Formula:
         weights += [weight] * (len(clauses) - len(weights))
     if not clauses:
         n, clauses, weights = max(n, 1), [[1, -1, -1]], [1]
+    if n >= 2**31:
+        raise OSError(f"the 3-SAT form needs {n} variables, more than {2**31 - 1}")
     return Formula(n, clauses, weights, formula.weighted)
 
 
 def bound_formula(three: Formula, bound: int) -> Formula:
-    """Build clauses that are satisfiable if an assignment leaves less than `bound`.
-
-    Equal clauses are merged and their weights added up; tautologies go. A
-    clause of weight `bound` or more stays as it is, any other gets a literal
-    that relaxes it, and a weighted totalizer keeps the sum of those below
-    `bound`: a literal for each sum under it, two nodes at a time, oldest first.
-    """
+    """Build F_k of docs/certificate.md, for k = `bound`."""
     merged: Counter[frozenset[int]] = Counter()
     for clause, weight in zip(three.clauses, three.weights, strict=True):
         if not any(-literal in clause for literal in clause):
@@ -168,11 +171,7 @@ def check_refutation(formula: Formula, proof: bytes) -> None:
 
 
 def values(three: Formula, variant: str, p: Fraction, x: list[bool], pi: Any) -> Any:
-    """Return the one g that meets the constraints, and the weight unsatisfied.
-
-    Given pi and the truth values `x` (x_i^1 is worth `top` and x_i^0 nothing,
-    or the reverse) they determine every value. The weight is what `x` leaves.
-    """
+    """Return the one g that truth values `x` and pi allow, and the weight left."""
     n, paper, no = three.n, variant == "paper", Fraction(0)
     top, solve, attempt = (no + 1, no, -p) if paper else (1 - p, p, no)
     actions = ACTIONS | ({"[quit]": ()} if variant == "all-levels" else {})
@@ -217,7 +216,11 @@ def parse(text: bytes) -> Any:
     hooks: dict[str, Any] = {"object_pairs_hook": unique, "parse_float": refuse}
     hooks |= {"parse_constant": refuse, "parse_int": lambda s: rational(s).numerator}
     try:
-        return json.loads(text, **hooks)
+        plain = text.decode(json.detect_encoding(text))
+        marks = re.findall(r"[][{}]", re.sub(r'"([^"\\]|\\.)*"', "", plain))
+        if max(accumulate(1 if m in "[{" else -1 for m in marks), default=0) > 99:
+            raise OSError("the certificate is nested too deeply")
+        return json.loads(plain, **hooks)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise OSError(f"the certificate is no JSON: {error}") from None
 
@@ -250,10 +253,7 @@ def _compare(where: str, found: Any, due: Any) -> None:
 
 
 def judge(text: bytes, read_proof: Callable[[], bytes], formula: Formula) -> Any:
-    """Return what a certificate proves about a formula; ValueError if not valid.
-
-    `read_proof` gives the bytes of the proof file; it is called if one is due.
-    """
+    """Return what a certificate proves; ValueError if not valid."""
     given, three = parse(text), three_sat(formula)
     _keys("it", given, "format formula three_sat family claim g pi proof sha256")
     family, claim, g = given["family"], given["claim"], given["g"]
@@ -267,8 +267,8 @@ def judge(text: bytes, read_proof: Callable[[], bytes], formula: Formula) -> Any
     _compare("", {name: given[name] for name in due}, due)
     variant, p, least = family["variant"], family["penalty"], claim["at_least"]
     p, x, actions = rational(str(p)), g["x1"], given["pi"]["C"]
-    fits = {"paper": 0 < p <= 1, "gap": 4 * p == 1}.get(str(variant), 0 < p < 1)
-    if variant not in VARIANTS or not fits or type(least) is not int or least < 0:
+    ok = {"paper": p <= 1, "gap": 4 * p == 1, "normalized": p < 1, "all-levels": p < 1}
+    if p <= 0 or not ok.get(str(variant)) or type(least) is not int or least < 0:
         raise ValueError(f"no variant {variant!r} with penalty {p}, at_least {least!r}")
     if type(x) is not list or len(x) != three.n or type(actions) is not list:
         raise ValueError(f"g: x1 is no list of {three.n}, or pi: C is none")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.unused import Used, without_unused
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,14 @@ class Instance:
         The formula as read. It has no hard clauses.
     family
         The family of MDPs of its 3-SAT form, ``family.three_sat``.
+    used
+        What the 3-SAT form is of instead where many variables occur in no clause;
+        None where it is that of the formula as read.
     """
 
     formula: Formula
     family: Family
+    used: Used | None = None
 
     @classmethod
     def of(
@@ -50,4 +57,11 @@ class Instance:
             count = int(formula.hard.sum())
             clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"
             raise ValueError(f"{clauses}: the family is defined for soft clauses only")
-        return cls(formula, Family(formula.three_sat(), variant, penalty))
+        used = without_unused(formula)
+        clauses_of = formula if used is None else used.formula
+        return cls(formula, Family(clauses_of.three_sat(), variant, penalty), used)
+
+    def restrict(self, assignment: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Bring an assignment of the 3-SAT form back to the formula as read."""
+        values = self.family.three_sat.restrict(assignment)
+        return values if self.used is None else self.used.extend(values)

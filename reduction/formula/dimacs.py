@@ -16,6 +16,8 @@ this is a reader of our own. What it accepts:
   variable at most 2^31-1 and at most ``max_variables``. Weights are integers
   from 1 to 2^63-1.
 - A line that starts with ``%`` ends the formula, whatever follows.
+- A line has at most `MAX_LINE` bytes, unless ``max_bytes`` says how many bytes
+  the whole may have.
 - Without a header the file is headerless WCNF if it is named so (``.wcnf``,
   also before ``.gz`` and the like), if that was asked for, or if one of its
   clauses is marked hard by an ``h``; otherwise the missing header is an error.
@@ -28,10 +30,11 @@ the largest one used, whichever is more.
 >>> file = parse_dimacs([b"p cnf 3 1\n1 -2 0\n"])
 >>> file.formula.n_variables, list(file.formula.clauses())
 (3, [(1, -2)])
->>> parse_dimacs([b"p cnf 3 1\n1 -2\n"], source="a.cnf")
+>>> parse_dimacs(b"p cnf 3 1\n1 -2\n")  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
     ...
-olivine...DimacsError: a.cnf:2: clause without its closing 0
+olivine.reduction.formula.dimacs_error.DimacsError: <bytes>:2: clause without its
+closing 0
 """
 
 from __future__ import annotations
@@ -50,11 +53,13 @@ from olivine.reduction.formula.dimacs_error import DimacsError, located
 from olivine.reduction.formula.dimacs_header import InputFormat, read_start
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.inputs import read_chunks, source_name
+from olivine.reduction.formula.inputs import RAISE_LIMIT, read_chunks, source_name
 
 __all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs", "write_dimacs"]
 
 DEFAULT_MAX_VARIABLES = 10**7
+MAX_LINE = 1 << 26
+"""Longest line, in bytes: a clause of some ten million literals."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +76,15 @@ class DimacsFile:
         ``cnf``, ``wcnf`` or ``wcnf-headerless``.
     source
         Name of the file, ``<stdin>`` for standard input.
+    hard_line
+        Line of the first hard clause; None if none is.
     """
 
     formula: Formula
     warnings: tuple[str, ...]
     format: str
     source: str
+    hard_line: int | None = None
 
     @property
     def hard(self) -> NDArray[np.bool_] | None:
@@ -90,6 +98,7 @@ def read_dimacs(
     strict: bool = False,
     input_format: InputFormat | None = None,
     max_variables: int = DEFAULT_MAX_VARIABLES,
+    max_bytes: int | None = None,
 ) -> DimacsFile:
     """Read a formula from a file.
 
@@ -106,6 +115,10 @@ def read_dimacs(
     max_variables
         Greatest number of variables, 0 to 2^31-1. Headers and literals above
         it are refused before anything of their size is allocated.
+    max_bytes
+        Most bytes, after decompression, of the file and so of a line. None for
+        `MAX_LINE` a line and, in all, as many as a plain file has or 1 MiB and
+        100 times what a compressed one has.
 
     Raises
     ------
@@ -117,13 +130,14 @@ def read_dimacs(
         For an unknown `input_format` or a `max_variables` out of range.
     """
     name = os.fspath(path)
-    with closing(read_chunks(name)) as chunks:
+    with closing(read_chunks(name, max_bytes)) as chunks:
         return parse_dimacs(
             chunks,
             source=source_name(name),
             strict=strict,
             input_format=input_format,
             max_variables=max_variables,
+            max_line=MAX_LINE if max_bytes is None else max_bytes,
         )
 
 
@@ -134,6 +148,7 @@ def parse_dimacs(
     strict: bool = False,
     input_format: InputFormat | None = None,
     max_variables: int = DEFAULT_MAX_VARIABLES,
+    max_line: int = MAX_LINE,
 ) -> DimacsFile:
     """Read a formula from bytes.
 
@@ -147,6 +162,8 @@ def parse_dimacs(
         missing.
     strict, input_format, max_variables
         As in `read_dimacs`.
+    max_line
+        Most bytes of a line, its line feed not counted.
 
     Raises
     ------
@@ -157,7 +174,8 @@ def parse_dimacs(
         raise ValueError(f"unknown input format {input_format!r}: 'cnf' or 'wcnf'")
     if not 0 <= max_variables <= MAX_VARIABLE:
         raise ValueError(f"max_variables {max_variables} is not in 0..{MAX_VARIABLE}")
-    blocks = _blocks([chunks] if isinstance(chunks, bytes) else chunks)
+    pieces = [chunks] if isinstance(chunks, bytes) else chunks
+    blocks = _blocks(pieces, source, max_line)
     start = read_start(blocks, source, input_format, max_variables)
     body = Body(start.header, source, start.line, max_variables)
     for block in itertools.chain([start.rest], blocks):
@@ -172,6 +190,8 @@ def parse_dimacs(
     if start.only_with_h and not body.seen_h:
         raise start.no_header()
     body.finish()
+    for _ in blocks:  # behind a % line nothing counts but limits and compression
+        pass
 
     mismatches = list(_mismatches(body))
     if strict and mismatches:
@@ -179,18 +199,35 @@ def parse_dimacs(
     warnings = tuple(located(source, line, text) for line, text in mismatches)
     n_variables = max(body.largest, start.header.n_variables or 0)
     formula = Formula(n_variables, *body.arrays())
-    return DimacsFile(formula, warnings, start.header.format, source)
+    return DimacsFile(formula, warnings, start.header.format, source, body.hard_line)
 
 
-def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut the input into runs of whole lines, each ended by a line feed."""
+def _blocks(chunks: Iterable[bytes], source: str, max_line: int) -> Iterator[bytes]:
+    """Cut the input into runs of whole lines, each ended by a line feed.
+
+    Raises
+    ------
+    DimacsError
+        If a line is longer than `max_line`.
+    """
     pieces: list[bytes] = []  # of a line that is not yet complete
+    n_open, line = 0, 1  # its bytes, and its number
     for chunk in chunks:
+        if n_open + len(chunk) > max_line:  # seldom: look at each line
+            lengths = [len(text) for text in chunk.split(b"\n")]
+            lengths[0] += n_open
+            if max(lengths) > max_line:
+                line += next(k for k, n in enumerate(lengths) if n > max_line)
+                reason = f"a line of more than {max_line} bytes ({RAISE_LIMIT})"
+                raise DimacsError(source, line, reason)
         cut = chunk.rfind(b"\n") + 1
         if cut:
             yield b"".join([*pieces, chunk[:cut]])
             pieces.clear()
+            n_open = 0
+            line += chunk.count(b"\n")
         pieces.append(chunk[cut:])
+        n_open += len(chunk) - cut
     if last := b"".join(pieces):
         yield last + b"\n"
 

@@ -23,6 +23,13 @@ _BLANKS = rb"[ \t\r\v\f]*"
 # A literal line feed in front, where ^ would do: the engine then skips to the
 # line feeds, which is several times as fast.
 _COMMENT_LINE = re.compile(rb"\n" + _BLANKS + rb"c[^\n]*")
+_OTHER_LINES = {
+    b"a": "quantifiers (QDIMACS)",
+    b"e": "quantifiers (QDIMACS)",
+    b"k": "cardinality constraints (KNF)",
+    b"w": "weights of literals (Cachet)",
+}
+"""First words of lines that other formats have between clauses."""
 _END_LINE = re.compile(rb"\n" + _BLANKS + rb"%")
 
 
@@ -54,6 +61,8 @@ class Body:
         """(line, variable) of the first variable above the header's number."""
         self.seen_h = False
         """Whether a clause was marked hard by an h."""
+        self.hard_line: int | None = None
+        """Line of the first hard clause."""
         self.n_clauses = 0
         """Number of clauses closed so far."""
         self._source = source
@@ -146,7 +155,10 @@ class Body:
             is_literal[starts] = False
             literals_before -= np.arange(len(ends)) + len(first)
             if self.header.top is not None and self.header.top <= MAX_WEIGHT:
-                weights[weights >= self.header.top] = 0
+                hard = weights >= self.header.top
+                weights[hard] = 0
+                if self.hard_line is None and hard.any():
+                    return False  # the exact path knows its line
         literals = values[is_literal]
         # not abs(), which has no answer for -2^63
         largest = max(
@@ -213,6 +225,9 @@ class Body:
             raise self._error(self._header_reason(line))
         if first.startswith((b"x", b"X")):
             raise self._error(f"XOR clauses are not supported (found {shown(first)})")
+        if first in _OTHER_LINES and self._open_line is None:
+            what = _OTHER_LINES[first]
+            raise self._error(f"{what} are not supported (found {shown(line.strip())})")
         for token in tokens:
             if self._open_line is None and token.startswith(b"c"):
                 return  # a comment behind a clause
@@ -254,16 +269,21 @@ class Body:
                     f"a header on line {self.header.line}"
                 )
             self.seen_h = True
-            return 0
+            return self._hard()
         value = integer(token)
         if value is None or value < 1:
             what = "a weight of at least 1 or 'h'" if headerless else "a weight >= 1"
             raise self._unexpected(what, token)
         if self.header.top is not None and value >= self.header.top:
-            return 0
+            return self._hard()
         if value > MAX_WEIGHT:
             raise self._error(f"weight {shown(token)} is above {MAX_WEIGHT}")
         return value
+
+    def _hard(self) -> int:
+        if self.hard_line is None:
+            self.hard_line = self.line
+        return 0
 
     def _unexpected(self, expected: str, token: bytes) -> DimacsError:
         return self._error(f"expected {expected}, found {shown(token)}")

@@ -16,6 +16,9 @@ _MAX_DIGITS = 40
 """Longest number that is converted; a top weight may exceed 64 bits."""
 
 _INTEGER = re.compile(rb"-?[0-9]+")
+_SKIPPED = re.compile(rb"(?:[ \t\r\v\f]*(?:c[^\n]*)?\n)*")
+"""Lines of white space and comments."""
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMPRESSED = (".gz", ".bz2", ".xz")
 
@@ -82,26 +85,32 @@ def read_start(
     max_variables: int,
 ) -> Start:
     """Read up to the header, or up to the first clause where there is none."""
-    line = 0
+    line, hint = 0, ""
     for block in blocks:
         if line == 0:
             block = block.removeprefix(_BYTE_ORDER_MARK)
-        position = 0
-        while position < len(block):
+        skipped = _SKIPPED.match(block)
+        position = skipped.end() if skipped else 0
+        line += block.count(b"\n", 0, position)
+        if position < len(block):
             line += 1
             stop = block.index(b"\n", position) + 1
             text = block[position:stop].strip()
             if text.startswith(b"p"):
                 header = _parse_header(text, source, line, input_format, max_variables)
                 return Start(source, header, line + 1, block[stop:])
-            if text and not text.startswith(b"c"):
-                first = text.split(None, 1)[0]
-                return _without_header(
-                    source, line, block[position:], first, input_format
-                )
-            position = stop
+            first = text.split(None, 1)[0]
+            return _without_header(source, line, block[position:], first, input_format)
+        hint = hint or _line_ends(block)
     reason = "nothing but comments and white space" if line else "the input is empty"
-    raise DimacsError(source, max(line, 1), reason)
+    raise DimacsError(source, max(line, 1), reason + hint)
+
+
+def _line_ends(text: bytes) -> str:
+    """Hint at lines that end in CR alone, which are no lines here."""
+    if not _LONE_RETURN.search(text.strip()):
+        return ""
+    return "; lines end in LF here, and this file has CR alone"
 
 
 def _without_header(
@@ -142,6 +151,7 @@ def _parse_header(
         raise error(
             f"malformed header {shown(text)}: expected "
             "'p cnf VARIABLES CLAUSES' or 'p wcnf VARIABLES CLAUSES [TOP]'"
+            + _line_ends(text)
         )
     if input_format not in (None, name.decode()):
         raise error(f"header {shown(text)} where {input_format} was asked for")

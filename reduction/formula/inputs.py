@@ -2,6 +2,10 @@
 
 Compression is recognised by the first bytes and not by the name, since names
 lie and standard input has none.
+
+A few hundred bytes can decompress to gigabytes. Compressed data may therefore
+expand to `FREE_BYTES` and `MAX_RATIO` times their own size, several times what
+formulas do; ``max_bytes`` replaces that limit. Plain files cost what they are.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ import bz2
 import errno
 import gzip
 import lzma
+import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Generator
@@ -20,6 +26,12 @@ from olivine.reduction.formula.dimacs_error import DimacsError
 
 CHUNK = 1 << 18
 """Bytes read at a time: large enough to vectorise, small enough for the cache."""
+
+FREE_BYTES, MAX_RATIO = 1 << 20, 100
+"""Compressed data may decompress to the first, and the second for each byte."""
+
+RAISE_LIMIT = "--max-bytes sets another"
+"""What messages say of the limits on bytes."""
 
 STDIN = "<stdin>"
 """What messages call standard input."""
@@ -35,10 +47,14 @@ class _Rejoined:
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head = head
         self._rest = rest
+        self.n_read = len(head)
+        """Bytes read so far, those not yet asked for included."""
 
     def read(self, size: int = -1) -> bytes:
         if not self._head:
-            return self._rest.read(size)
+            data = self._rest.read(size)
+            self.n_read += len(data)
+            return data
         if size < 0:
             size = len(self._head)
         head, self._head = self._head[:size], self._head[size:]
@@ -66,7 +82,9 @@ def source_name(path: str) -> str:
     return STDIN if path == "-" else path
 
 
-def read_chunks(path: str) -> Generator[bytes, None, None]:
+def read_chunks(
+    path: str, max_bytes: int | None = None
+) -> Generator[bytes, None, None]:
     """Yield the uncompressed bytes of a file.
 
     Parameters
@@ -74,6 +92,9 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
     path
         A file, or ``-`` for standard input. Plain, gzip, bzip2 or xz, told
         apart by content. Pipes do: nothing is sought.
+    max_bytes
+        Most bytes to yield; None for as many as a plain file has, and for
+        compressed data the limit of this module.
 
     Yields
     ------
@@ -87,7 +108,8 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
         permission).
     DimacsError
         If the compressed data are damaged or cut short, or compressed in a way
-        that is known but not supported. It has no line.
+        that is known but not supported, or if there are too many bytes. It has
+        no line.
     """
     source = source_name(path)
     with _standard_input() if path == "-" else open(path, "rb") as raw:
@@ -96,13 +118,31 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
             if head.startswith(magic):
                 reason = f"{name} data; gzip, bzip2, xz and plain text can be read"
                 raise DimacsError(source, None, reason)
-        stream: _Readable = _Rejoined(head, raw)
+        packed = _Rejoined(head, raw)
+        stream: _Readable = packed
         compression = ""
         for magic, (name, opener) in _OPENERS.items():
             if head.startswith(magic):
-                compression, stream = name, opener(stream)
+                compression, stream = name, opener(packed)
+        size, n_bytes = _size(raw), 0
         while chunk := _read(stream, source, compression):
+            n_bytes += len(chunk)
+            most = max_bytes
+            if compression and most is None:
+                most = FREE_BYTES + MAX_RATIO * max(size, packed.n_read)
+            if most is not None and n_bytes > most:
+                reason = f"more than {most} bytes{' decompressed' * bool(compression)}"
+                raise DimacsError(source, None, f"{reason}, the limit ({RAISE_LIMIT})")
             yield chunk
+
+
+def _size(raw: IO[bytes]) -> int:
+    """Size of a regular file; 0 for what has none, like pipes."""
+    try:
+        status = os.fstat(raw.fileno())
+    except OSError:  # a stream without a descriptor
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _standard_input() -> AbstractContextManager[IO[bytes]]:

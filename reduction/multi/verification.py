@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.oracles.multi import MultiResult, MultiStatus
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.unused import Used, without_unused
 from olivine.reduction.multi.hardness import TOLERANCE, MultiInstance
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import solve_sat
@@ -136,8 +137,12 @@ def verify_multi_hardness(
         If a policy within the limits comes back as no model of the formula,
         which is a bug.
     """
-    instance = MultiInstance(formula.three_sat())
-    routes: dict[MultiRoute, MultiRouteResult] = {"sat": _by_sat(formula, time_limit)}
+    used = without_unused(formula)
+    clauses_of = formula if used is None else used.formula
+    instance = MultiInstance(clauses_of.three_sat())
+    routes: dict[MultiRoute, MultiRouteResult] = {
+        "sat": _by_sat(clauses_of, time_limit)
+    }
     found, routes["deterministic"] = _deterministically(instance, time_limit)
     if instance.three_sat.n_variables <= BRUTE_VARIABLES:
         routes["brute"] = _by_brute_force(instance)
@@ -155,7 +160,7 @@ def verify_multi_hardness(
         variables=formula.n_variables,
         clauses=formula.n_clauses,
         satisfiable=next(iter(votes.values()), None),
-        assignment=_certificate_back(formula, instance, found),
+        assignment=_certificate_back(formula, used, instance, found),
         routes=routes,
         mixture=mixture,
         mixture_seconds=seconds,
@@ -202,13 +207,15 @@ def _by_brute_force(instance: MultiInstance) -> MultiRouteResult:
 
 
 def _certificate_back(
-    formula: Formula, instance: MultiInstance, found: MultiResult
+    formula: Formula, used: Used | None, instance: MultiInstance, found: MultiResult
 ) -> NDArray[np.bool_] | None:
     if not found.feasible or found.policy is None:
         return None
     (policy,) = found.policy.members
     assignment = instance.assignment(policy)
     restricted = instance.three_sat.restrict(assignment)
+    if used is not None:
+        restricted = used.extend(restricted)
     if not formula.satisfied(restricted).all():
         raise RuntimeError("a policy within the limits came back as no model")
     return restricted

@@ -167,7 +167,7 @@ def _confirm(
     value = check(family, pair)
     if value != family.parameters.best:
         raise RuntimeError(f"a model of the 3-SAT form gives a pair of value {value}")
-    assignment = family.three_sat.restrict(back(family, pair))
+    assignment = instance.restrict(back(family, pair))
     if not instance.formula.satisfied(assignment).all():
         raise RuntimeError("the certificate back does not satisfy the formula")
     return pair, assignment

@@ -82,9 +82,9 @@ def run_route(
 
 
 def sat_route(instance: Instance, settings: Settings) -> RouteResult:
-    """Decide the formula as read."""
-    formula, family = instance.formula, instance.family
-    best = family.parameters.best
+    """Decide the formula as read, but for variables left out."""
+    family = instance.family
+    formula, best = family.three_sat.original, family.parameters.best
     outcome = solve_sat(
         formula,
         formula.n_variables,
@@ -123,7 +123,8 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
 
 def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
     """Find the least unsatisfied weight of the formula as read."""
-    formula, family = instance.formula, instance.family
+    family = instance.family
+    formula = family.three_sat.original
     outcome = solve_maxsat(
         formula,
         formula.n_variables,

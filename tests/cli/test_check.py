@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from olivine.reduction.certificate import certificate as certificate_module
 
 from tests.support.commands import CASES, expected, olivine, run_olivine
 
@@ -160,7 +159,7 @@ def test_unreadable_inputs(certificate, tmp_path) -> None:
     certificate.write_bytes(b"\xff\xfe\xff")
     unreadable(certificate, UNSATISFIABLE, certificate, "no JSON")
     certificate.write_text("[" * 100_000)
-    unreadable(certificate, UNSATISFIABLE, certificate, "no JSON")
+    unreadable(certificate, UNSATISFIABLE, certificate, "nested too deeply")
 
 
 def test_swapped_arguments_get_a_hint(certificate) -> None:
@@ -202,7 +201,7 @@ def test_weighted_and_headerless(tmp_path) -> None:
 
 def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
     """The routes have all the time they need, the proof has none."""
-    monkeypatch.setattr(certificate_module, "SECONDS", 0.0005)
+    monkeypatch.setattr("olivine.reduction.certificate.certificate.SECONDS", 0.0005)
     path = tmp_path / "c.json"
     options = [*ROUTES, "--certificate", path]
     done = olivine("verify", UNSATISFIABLE, *options, "--json")

@@ -93,7 +93,7 @@ def test_finite_classes_refuse_what_is_no_member():
         FiniteValueClass([[0.0, 1.5]])
     with pytest.raises(ValueError, match="members: expected integers"):
         FinitePolicyClass([[0.5]], 2)
-    with pytest.raises(ValueError, match="members, row 1: action 2"):
+    with pytest.raises(ValueError, match="members, row 1: no action"):
         FinitePolicyClass([[0, 1], [0, 2]], 2)
     with pytest.raises(ValueError, match="some are callables"):
         FiniteValueClass([lambda x: x, [0.0]])

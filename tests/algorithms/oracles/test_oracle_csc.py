@@ -13,6 +13,7 @@ from olivine.algorithms.classes import (
     PolicyClassByLevel,
     TabularPolicyClass,
 )
+from olivine.algorithms.environments.random_finite import random_finite
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.problems import exact_cost
@@ -147,10 +148,31 @@ def test_importance_costs_are_minus_the_papers_value():
     result = csc(TabularPolicyClass(2, 2), data, costs, epsilon_sub=1e-9)
     assert result.policy.actions.tolist() == [1, 0]
     assert np.isclose(-result.cost, (2 * 1.5 + 2 * 0.75) / 3)
-    with pytest.raises(ValueError, match="actions, row 0: no action below 1"):
+    with pytest.raises(ValueError, match=r"actions, row 0: no action in 0\.\.0"):
         importance_costs(data.actions, data.rewards, 1)
     with pytest.raises(ValueError, match="returns: 2 rows"):
         importance_costs(data.actions, data.rewards[:2], 2)
+
+
+@pytest.mark.parametrize("action", [-1, 2])
+def test_actions_are_bounded_on_both_sides(action):
+    """A negative index would be an action from the end."""
+    data = EmpiricalMeasure([0, 1])
+    actions = np.array([0, action])
+    with pytest.raises(ValueError, match="actions, row 1: no action"):
+        importance_costs(actions, np.ones(2), 2)
+    with pytest.raises(ValueError, match="actions, row 1: no action"):
+        exact_cost(lambda observations: actions, data, [[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="members, row 0: no action"):
+        FinitePolicyClass(actions[None], 2)
+    with pytest.raises(ValueError, match="function, row 1: no action"):
+        FinitePolicyClass([lambda observations: actions], 2).members[0]([0, 1])
+    truth = random_finite(np.random.default_rng(0)).truth
+    for state, taken in ((0, action), (action, 0)):
+        with pytest.raises(ValueError, match=f": {action} is not in"):
+            truth.successor(1, state, taken)
+    with pytest.raises(ValueError, match=f"state: {action} is not in"):
+        truth.state_value(1, action)
 
 
 @pytest.mark.parametrize("axis", ["n", "observations", "actions"])

@@ -7,7 +7,8 @@ flipped, cut, repeated, inserted or swapped. For each of them
 - pieces cut elsewhere, gzip, and the exact path alone give the same outcome;
 - what was read survives writing and reading;
 - where PySAT's reader accepts the text too, it found the same clauses, and so
-  the verdict on ours is the verdict on its own.
+  the verdict on ours is the verdict on its own;
+- the reader of the certificate checker agrees, whatever the name and the limits.
 """
 
 import bz2
@@ -16,6 +17,8 @@ import lzma
 
 import numpy as np
 import pytest
+from olivine.reduction.certificate import checker
+from olivine.reduction.certificate.certificate import as_checked
 from olivine.reduction.formula.dimacs import (
     DimacsError,
     DimacsFile,
@@ -113,6 +116,7 @@ def check_one(seed, path):
         assert found.line is None or 1 <= found.line <= data.count(b"\n") + 1
         assert str(found).isascii()
         assert len(found.reason) < 300
+    compare_with_checker(path, rng)
     if data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):
         return "compressed"
     assert getattr(found, "line", 1) is not None
@@ -131,6 +135,28 @@ def check_one(seed, path):
     again = "".join(dimacs_lines(found.formula)).encode()
     assert parse_dimacs(again, strict=True).formula == found.formula
     return "agreed" if agrees_with_pysat(found, data) else "read"
+
+
+def compare_with_checker(path, rng):
+    """Both readers find the same formula, or neither finds one without hard clauses."""
+    named = path.rename(path.with_suffix([".cnf", ".wcnf"][rng.integers(2)]))
+    limits = ([10**7, 2][rng.random() < 0.2], [None, 30][rng.random() < 0.2])
+    asked = [None, None, None, "cnf", "wcnf"][rng.integers(5)]
+    ours = outcome(
+        read_dimacs,
+        named,
+        input_format=asked,
+        max_variables=limits[0],
+        max_bytes=limits[1],
+    )
+    if isinstance(ours, DimacsError) or ours.formula.hard is not None:
+        with pytest.raises(OSError):
+            checker.read_formula(str(named), asked, limits)
+    else:
+        theirs = checker.read_formula(str(named), asked, limits)
+        assert theirs == as_checked(ours.formula)
+        assert theirs.digest() == ours.formula.digest()
+    named.rename(path)
 
 
 def agrees_with_pysat(found: DimacsFile, data: bytes) -> bool:

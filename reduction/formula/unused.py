@@ -1,0 +1,87 @@
+"""Leave variables that occur in no clause out of a formula, where they are many.
+
+No clause depends on them, so neither do satisfiability, the least unsatisfied
+weight and the optimum; but the family has two states and an action for each, and
+a header can name ten million at no cost. As long as they are few they stay, and
+a formula and its 3-SAT form have the same variables.
+
+>>> from olivine.reduction.formula.formula import Formula
+>>> formula = Formula.from_clauses([[7, -90_000]], n_variables=100_000)
+>>> used = without_unused(formula)
+>>> list(used.formula.clauses()), used.variables.tolist()
+([(1, -2)], [7, 90000])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.reduction.formula.assignment import checked_assignment
+from olivine.reduction.formula.formula import Formula
+
+MOST_UNUSED = 10_000
+"""Unused variables stay up to this number, or up to that of the used ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Used:
+    """A formula without its unused variables.
+
+    Attributes
+    ----------
+    formula
+        The same clauses over the variables 1..k, which keep their order.
+    variables
+        int64, shape (k,), increasing: what these are called in the original.
+    original
+        The formula before.
+    """
+
+    formula: Formula
+    variables: NDArray[np.int64]
+    original: Formula
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of variables left out."""
+        return self.original.n_variables - len(self.variables)
+
+    def extend(self, assignment: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Give the variables left out a value, false: from shape (k,) to (n,)."""
+        values = np.zeros(self.original.n_variables, dtype=np.bool_)
+        values[self.variables - 1] = checked_assignment(assignment, len(self.variables))
+        return values
+
+    def __str__(self) -> str:
+        kept = len(self.variables)
+        return (
+            f"{self.n_left_out} of {self.original.n_variables} variables occur in no "
+            f"clause and are left out; the other {kept} are numbered 1 to {kept} in "
+            "their order"
+        )
+
+
+def without_unused(formula: Formula) -> Used | None:
+    """Leave unused variables out; None where they are few enough to stay."""
+    n = formula.n_variables
+    if n <= MOST_UNUSED:
+        return None
+    variables = np.abs(formula.literals)
+    if n > 4 * len(variables):
+        occurring = np.unique(variables)
+    else:
+        occurs = np.zeros(n + 1, dtype=np.bool_)
+        occurs[variables] = True
+        occurring = np.flatnonzero(occurs)
+    if n - len(occurring) <= max(MOST_UNUSED, len(occurring)):
+        return None
+    numbers = np.searchsorted(occurring, variables) + 1
+    literals = np.where(formula.literals > 0, numbers, -numbers)
+    rest = (formula.offsets, formula.weights, formula.hard)
+    return Used(
+        Formula(len(occurring), literals.astype(np.int32), *rest),
+        occurring.astype(np.int64),
+        formula,
+    )
