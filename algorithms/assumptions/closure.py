@@ -28,7 +28,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 
 Completeness = Literal["policy-value", "policy", "both"]
 COMPLETENESS: tuple[Completeness, ...] = ("policy-value", "policy", "both")

@@ -26,7 +26,7 @@ from olivine.algorithms.assumptions.members import Given, Policies
 from olivine.algorithms.assumptions.result import Assumption
 from olivine.algorithms.classes import PolicyClass
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 
 NAME = "policy-completeness"
 

@@ -35,28 +35,26 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.fitting import (
-    Run,
-    check,
-    columns,
-    gains,
-    next_values,
+from olivine.algorithms.baselines.events import LevelFit
+from olivine.algorithms.baselines.parameters import (
+    BACKUP,
+    BatchParameters,
+    check_batch,
 )
-from olivine.algorithms.baselines.observing import Fit, listeners
-from olivine.algorithms.baselines.parameters import BACKUP, BatchParameters
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import (
     ActionRule,
     Environment,
     Path,
-    require_deterministic,
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.datasets import decisions, gains, next_values
+from olivine.algorithms.learning.events import Observer, notify
 from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import Frame
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
 from olivine.algorithms.oracles.results import LeastSquaresResult
 
 
@@ -83,7 +81,7 @@ def backup(
     rng
         The only source of randomness.
     observers
-        Told of every level: `Fit.functions` is (ĝ_h,).
+        Told of every level: `LevelFit.functions` is (ĝ_h,).
 
     Returns
     -------
@@ -97,21 +95,20 @@ def backup(
         If dynamics are stochastic, parameters or classes do not fit, or a reward
         leaves [0, 1].
     """
-    require_deterministic(environment, BACKUP)
-    check(environment, parameters, BACKUP, value_class, policy_class)
-    if environment.max_states > parameters.M:
-        raise ValueError(
-            f"M: {parameters.M} is too small, the environment has levels of "
-            f"{environment.max_states} hidden states"
-        )
-    run = Run(environment, parameters, rng)
-    told = listeners(observers)
+    check_batch(
+        environment,
+        parameters,
+        BACKUP,
+        values=value_class,
+        policies=policy_class,
+        deterministic=True,
+    )
     values, classes = guard(value_class), guard(policy_class)
     paths = state_paths(environment)
     policies: list[Any] = []
     ahead: tuple[Any, ...] = ()
     estimate = Fraction(0)
-    with Ledger() as ledger:
+    with Frame(BACKUP, environment, parameters, rng) as frame:
         for h in range(environment.horizon, 0, -1):
             data = _behaviour(environment, paths[h - 1], parameters, rng)
             policy = _policy(classes.at_level(h), data, ahead, parameters)
@@ -123,13 +120,12 @@ def backup(
             fit = _value(values.at_level(h), data, policy, ahead, parameters, weighted)
             policies.insert(0, policy)
             ahead = (fit.function,)
-            for observer in told:
-                function = reveal(fit.function)
-                observer.fitted(Fit(h, data, reveal(policy), (function,), (fit.loss,)))
+            seen = (reveal(fit.function),)
+            notify(observers, LevelFit(h, data, reveal(policy), seen, (fit.loss,)))
             if h == 1:
                 first = evaluate(fit.function, data.observations)
                 estimate = data.expectation_exact(first)
-    return run.result(policies, estimate, ledger)
+    return frame.result(policies, estimate, iterations=1)
 
 
 def state_paths(environment: Environment) -> list[list[Path]]:
@@ -185,7 +181,7 @@ def _policy(
     parameters: BatchParameters,
 ) -> Any:
     """π̂_h, by CSC on costs -K 1{a}(r + ĝ_{h+1}(x'))."""
-    actions, _ = columns(data)
+    actions, _ = decisions(data)
     returns = gains(data, next_values(data, ahead), parameters.eps_sub)
     found = csc(
         policy_class,
@@ -205,7 +201,7 @@ def _value(
     weighted: bool,
 ) -> LeastSquaresResult:
     """ĝ_h, by LS on targets r + ĝ_{h+1}(x') given a = π̂_h(x)."""
-    actions, rewards = columns(data)
+    actions, rewards = decisions(data)
     importance = None
     if weighted:
         taken = evaluate(policy, data.observations) == actions

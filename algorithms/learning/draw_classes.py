@@ -1,6 +1,6 @@
 """Realizable classes for an environment: tabular, finite or linear.
 
-Whoever sets up an experiment knows the truth, so a finite class can be made to
+An experiment knows the truth, so a finite class can be made to
 hold g* and π*. A handful of random functions is told apart by a first data set
 and tests nothing; the finite classes here are *products* over the hidden states
 of a level: each state has a few local functions to choose from, the right one
@@ -29,25 +29,25 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import object_array
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 
-Kind = Literal["tabular", "finite", "linear"]
-KINDS: tuple[Kind, ...] = ("tabular", "finite", "linear")
+ClassKind = Literal["tabular", "finite", "linear"]
+KINDS: tuple[ClassKind, ...] = ("tabular", "finite", "linear")
 
 MOST_MEMBERS = 1_000_000
 """Most members of a finite class: they are listed."""
 
-Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
+Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
 
 
 def make_classes(
     environment: Environment,
-    kind: Kind,
+    kind: ClassKind,
     rng: np.random.Generator,
     *,
     size: int = 128,
     bound: float | None = None,
-) -> Pair:
+) -> Classes:
     """Make G and Π for an environment, by level.
 
     Parameters
@@ -61,7 +61,7 @@ def make_classes(
         Draws the other members of finite classes.
     size
         Most members of a finite class of a level, up to 10^6 (at least 2 local
-        functions a state are taken nevertheless).
+        functions per state are taken nevertheless).
     bound
         Largest |θ_i| of linear value functions. None: 4 where codes have features; 1
         where observations are features, which is enough for the locks, whose
@@ -131,7 +131,7 @@ def _codes(environment: Environment, level: int, kind: str) -> int:
     return codes
 
 
-def _tabular(environment: Environment) -> Pair:
+def _tabular(environment: Environment) -> Classes:
     levels = range(1, environment.horizon + 1)
     codes = [_codes(environment, h, "tabular") for h in levels]
     k = environment.n_actions
@@ -141,7 +141,7 @@ def _tabular(environment: Environment) -> Pair:
     )
 
 
-def _linear(environment: Environment, bound: float | None) -> Pair:
+def _linear(environment: Environment, bound: float | None) -> Classes:
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
         source: Any = environment.space(h).dimension

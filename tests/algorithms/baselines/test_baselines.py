@@ -22,8 +22,8 @@ from olivine.algorithms.baselines import (
 )
 from olivine.algorithms.baselines.backup import state_paths
 from olivine.algorithms.baselines.exact import occupancies, policy_q_values, root_up
-from olivine.algorithms.baselines.exploration import uniform_rollouts
-from olivine.algorithms.baselines.monitors import BaselineMonitors
+from olivine.algorithms.baselines.psdp import uniform_rollouts
+from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.classes import (
     FiniteValueClass,
     TabularPolicy,

@@ -17,14 +17,15 @@ from olivine.algorithms.classes import (
     zero_class,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.two_sample.deviations import (
-    policy_value_deviation,
-    squared_loss_deviation,
-)
-from olivine.algorithms.two_sample.differences import Differences, differences
-from olivine.algorithms.valor.deviations import (
+from olivine.algorithms.learning.deviations import (
     largest_value_deviation,
     value_differences,
+)
+from olivine.algorithms.two_sample.deviations import (
+    Differences,
+    differences,
+    policy_value_deviation,
+    squared_loss_deviation,
 )
 
 seeds = st.integers(0, 2**32)
