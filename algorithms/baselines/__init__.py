@@ -25,7 +25,7 @@ from olivine.algorithms.environments.protocol import require_deterministic
 from olivine.algorithms.learning.registry import Algorithm, Task
 from olivine.algorithms.learning.tasks import (
     CLASS_SETTINGS,
-    Classes,
+    Drawn,
     classes_of,
     declare,
     log_sizes,
@@ -72,7 +72,7 @@ def _batch(
 ) -> Algorithm:
     """Declare an algorithm that goes backwards, with G, Π or both as ``takes`` says."""
 
-    def classes(task: Task) -> Classes:
+    def classes(task: Task) -> Drawn:
         _refuse_paper(task, name)
         if name == BACKUP:
             require_deterministic(task.environment, name)
@@ -80,7 +80,7 @@ def _batch(
         complete = task.classes == "tabular" or made in _ENOUGH[name]
         return (*classes_of(task), complete)
 
-    def parameters(task: Task, drawn: Classes) -> BatchParameters:
+    def parameters(task: Task, drawn: Drawn) -> BatchParameters:
         (eps, delta, _, k, h), chosen = problem_of(task)
         sizes = {"M": task.environment.max_states, "K": k, "H": h}
         if task.parameters == "practical":
@@ -110,7 +110,7 @@ def _batch(
     )
 
 
-def _rmax_parameters(task: Task, classes: Classes) -> RmaxParameters:
+def _rmax_parameters(task: Task, classes: Drawn) -> RmaxParameters:
     _refuse_paper(task, RMAX)
     (eps, delta, _, k, h), chosen = problem_of(task)
     sizes = {"X": Decoding(task.environment).most_cells, "K": k, "H": h}

@@ -50,7 +50,7 @@ class Batch:
         The model that was planned with, as it stands: it is changed after the
         batch unless the run ends.
     policies
-        What was played, one a level.
+        What was played, one per level.
     unknown
         Visits to pairs that were not known.
     n

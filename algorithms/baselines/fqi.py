@@ -1,18 +1,12 @@
 """Fitted Q iteration over a finite horizon (Ernst, Geurts, Wehenkel 2005).
 
 Backwards over levels, Q̂_h is the least-squares fit of r + max_a' Q̂_{h+1}(x', a') on
-data of uniform actions; the policy is greedy in Q̂.
+data of uniform actions; the policy is greedy in Q̂. The LS oracle is over value
+functions G: the class of Q-functions is G_h^K, and a level takes K calls, each with
+importances K 1{a = b}. An action without data gets any function of G_h.
 
-The LS oracle is over value functions G. A Q-function of level h is here K functions of
-G_h, one per action, so the class of Q-functions is G_h^K and a level takes K calls,
-each with importances K 1{a = b}. An action without data gets any function of G_h.
-
-Guarantee. If the class holds the conditional mean of r + max_a' Q(x', a'), cut off at
-1, for each of its Q (completeness), the sizes of `parameters` give V* - V^π̂ ≤ ε with
-probability 1-δ; tabular classes are complete. Realizability, Q* in
-the class, is not enough: `olivine.cli.ledger.support.baselines.biased` loses half of V*
-however much data there is. Hidden dynamics may be stochastic. The status is always
-"success": nothing tells the algorithm that it failed.
+What it guarantees, and that realizability of Q* is not enough, is in docs/baselines.md.
+The status is always "success": nothing tells the algorithm that it failed.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
 """PSDP: policy search by dynamic programming (Bagnell, Kakade, Ng, Schneider 2003).
 
-Backwards over levels, the policy of a level is found by classification on returns
-to go under the policies found for later levels. Where data come from is not the
-algorithm's business: a *baseline distribution* of each level is given, here uniform
-actions. What it loses where an optimal policy goes and the baseline
-rarely does is multiplied by the ratio of the two, which for uniform actions is at most
-K^(h-1) at level h, and on a combination lock is that.
-
-Guarantee. If Π_h holds a best policy against every π_{h+1:H} (policy completeness,
-as tabular classes do), then V* - V^π̂ ≤ Σ_h K^(h-1) gap_h, gap_h being what π̂_h loses
-under uniform roll-in to the best action against π̂_{h+1:H}; with the sizes of
-`parameters` that is at most ε with probability 1-δ. Hidden dynamics may be stochastic.
-It never knows whether it succeeded: its status is always "success".
+Backwards over levels, the policy of a level is found by classification on returns to
+go under the policies found for later levels, on data of uniform actions. It never knows
+whether it succeeded: its status is always "success" (docs/baselines.md).
 
 >>> from olivine.algorithms.baselines.parameters import theorem_parameters
 >>> from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
@@ -38,11 +29,11 @@ from olivine.algorithms.baselines.parameters import PSDP, BatchParameters, check
 from olivine.algorithms.classes.protocols import PolicyClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.datasets import EXACT_COSTS, decisions
+from olivine.algorithms.learning.datasets import exact_cost, policy_costs
 from olivine.algorithms.learning.events import Observer, notify
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.learning.run import Frame
-from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.ledger import guard, reveal
 
 
@@ -89,19 +80,15 @@ def psdp(
             # The environment, not the algorithm, plays policies: it may see them.
             played = [reveal(policy) for policy in later]
             data = uniform_rollouts(environment, h, parameters.n, rng, played)
-            actions, returns = decisions(data)
-            exact = parameters.eps_sub < EXACT_COSTS
+            end = np.zeros(len(data))  # returns are whole
             found = csc(
                 classes.at_level(h),
                 data,
-                importance_costs(
-                    actions, data.exact_rewards if exact else returns, parameters.K
-                ),
+                policy_costs(data, end, parameters.eps_sub, parameters.K),
                 epsilon_sub=float(parameters.eps_sub),
             )
             later.insert(0, found.policy)
-            cost = found.exact_cost
-            estimate = -(Fraction(found.cost) if cost is None else cost)
+            estimate = -exact_cost(found)
             notify(observers, LevelFit(h, data, reveal(found.policy)))
     return frame.result(later, estimate, iterations=1)
 

@@ -105,7 +105,6 @@ class BaselineMonitors(Review):
         self._meant = complete and parameters.version == "theorem"
 
     def scopes(self) -> dict[str, Scope]:
-        """When each claim must hold."""
         found: dict[str, Scope] = {
             "oracles": "premise",
             "csc-calls": "always",
@@ -122,16 +121,13 @@ class BaselineMonitors(Review):
         }
 
     def begin(self) -> None:
-        """Forget what was met in the run."""
         self._fits: dict[int, LevelFit] = {}
         self._batch: Batch | None = None
 
     def on_levelfit(self, fit: LevelFit) -> None:
-        """Keep it."""
         self._fits[fit.level] = fit
 
     def on_batch(self, batch: Batch) -> None:
-        """Keep the last one."""
         self._batch = batch
 
     def ended(self, result: LearningResult) -> None:

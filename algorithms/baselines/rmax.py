@@ -1,20 +1,10 @@
 """R-max (Brafman, Tennenholtz 2002) where hidden states can be decoded.
 
-The tabular reference: what exploration costs where it is known which hidden state
-every observation comes from. A pair of an observation and an action is *known* after m
-visits; the model is optimistic, unknown pairs being worth 1, the largest return; its
-optimal policy is found exactly and played for a batch of episodes. Either it meets
-unknown pairs, and learns, or it hardly does, and is nearly optimal:
-
-- a batch with at most nε/4 visits to unknown pairs ends the run;
-- any other one brings the known pairs closer, so there are at most 4N(m+n)/(nε) + 1.
-
-The original plays step by step and plans whenever a pair becomes known; batches plan
-at their ends only, which lets n be as large as a theorem wants it. Rewards depend on
-observations, so pairs have observations in them; moves are learned by hidden state.
-Hidden dynamics may be stochastic. It needs no function class and no oracle.
-
-Guarantee, with the sizes of `parameters`: V* - V^π̂ ≤ ε with probability 1-δ.
+A pair of an observation and an action is *known* after m visits; the model is
+optimistic, unknown pairs being worth 1, the largest return. Its optimal policy is
+found exactly and played for a batch of episodes, until a batch has at most nε/4 visits
+to unknown pairs. The original plans step by step; batches let n be as large as a
+theorem wants it (docs/baselines.md).
 
 >>> from olivine.algorithms.baselines.parameters import rmax_theorem
 >>> from olivine.algorithms.environments import make

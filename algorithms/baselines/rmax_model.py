@@ -69,7 +69,7 @@ class Decoding:
         """Put cells for the observations of (x, a, r, x') at a level.
 
         Rows of finite observations stay as they are, which are distinct; those of
-        features, one a draw, are counted. At the last level x' is left out.
+        features, one per draw, are counted. At the last level x' is left out.
         """
         following = data.next_observations
         if following is None or level == len(self.states_of_cells):

@@ -13,7 +13,7 @@ from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.tasks import (
     CLASS_SETTINGS,
-    Classes,
+    Drawn,
     by_kind,
     classes_of,
     declare,
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-def _complete_classes(task: Task) -> Classes:
+def _complete_classes(task: Task) -> Drawn:
     """Ask for policy complete classes where finite ones are to be drawn.
 
     Random ones are hardly ever complete. Where observations are features, products

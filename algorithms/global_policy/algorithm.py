@@ -45,7 +45,7 @@ from olivine.algorithms.global_policy.parameters import (
     GLOBAL_POLICY,
     GlobalPolicyParameters,
 )
-from olivine.algorithms.learning.datasets import EXACT_COSTS
+from olivine.algorithms.learning.datasets import EXACT_COSTS, exact_cost
 from olivine.algorithms.learning.events import (
     Descending,
     Entered,
@@ -80,20 +80,7 @@ class MultiOracle(Protocol):
 class GlobalPolicyRun:
     """The state of a run: learned and pruned paths, and the policy.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    value_class, policy_class
-        G and Π, by level or stationary; only oracles look inside.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
-    multi_oracle
-        Fits policies.
+    Its arguments are those of `global_policy`.
     """
 
     def __init__(
@@ -278,8 +265,7 @@ class GlobalPolicyRun:
             cost = self._costs(data)
             # V̂(q) = max over Π_h of E_D[K 1{a_h = π(x_h)} r̄], by CSC.
             found = csc(policy_class, data, cost, epsilon_sub=float(p.eps_sub))
-            exact = found.exact_cost
-            values.append(-(Fraction(found.cost) if exact is None else exact))
+            values.append(-exact_cost(found))
             datasets.append(data)
             costs.append(cost)
         sets = [

@@ -21,9 +21,8 @@ from olivine.algorithms.global_policy.events import (
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
-    largest_value_deviation,
     policy_differences,
-    value_differences,
+    value_deviation,
 )
 from olivine.algorithms.learning.events import Descending, Entered, Path
 from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review
@@ -121,11 +120,9 @@ class GlobalPolicyMonitors(Review):
         self.values, self.policies = value_class, policy_class
 
     def scopes(self) -> dict[str, Scope]:
-        """When each claim must hold."""
         return scopes(self.p)
 
     def begin(self) -> None:
-        """Forget what was met in the run."""
         self.learned: list[set[int]] = [set() for _ in range(self.p.H)]
         self.ever_pruned: list[set[Path]] = [set() for _ in range(self.p.H)]
         self.calls = self.tests = 0
@@ -133,15 +130,12 @@ class GlobalPolicyMonitors(Review):
     # ------------------------------------------------------------------ events
 
     def on_entered(self, call: Entered) -> None:
-        """Count."""
         self.calls += 1
 
     def on_learnedtest(self, test: LearnedTest) -> None:
-        """Count."""
         self.tests += 1
 
     def on_descending(self, call: Descending) -> None:
-        """Check that the state is not learned yet."""
         again = self.truth.state(call.path) in self.learned[call.level - 1]
         self.tallies["no-relearning"].never(again, f"path {list(call.path)}")
 
@@ -225,7 +219,6 @@ class GlobalPolicyMonitors(Review):
                 )
 
     def ended(self, result: LearningResult) -> None:
-        """Check counts, premises that do not change, and the policy returned."""
         super().ended(result)
         tallies, p = self.tallies, self.p
         for h, paths in enumerate(self.ever_pruned, 1):
@@ -258,10 +251,7 @@ class GlobalPolicyMonitors(Review):
         if not (self.truth.exact and self.environment.space(level).is_finite):
             self.tallies["event"].skip(FEATURES)
             return
-        chances = self.truth.observation_probabilities(path)
-        deviation = largest_value_deviation(
-            self.values.at_level(level), value_differences(data, chances)
-        )
+        deviation = value_deviation(self.truth, self.values, path, data)
         self.note("event", deviation, self.p.tau_val, f"values on {name}, {list(path)}")
         right = self.truth.policy_path_value(path, found.policies)
         self.note(

@@ -19,7 +19,9 @@ from olivine.algorithms.learning.events import (
     notify,
 )
 from olivine.algorithms.learning.parameters import DfsParameters
+from olivine.algorithms.oracles.csc import importance_costs
 from olivine.algorithms.oracles.ledger import evaluate
+from olivine.algorithms.oracles.results import CscResult
 
 EXACT_COSTS = Fraction(1, 10**12)
 """Below this ε_sub costs are rationals: float64 would be too coarse."""
@@ -98,6 +100,18 @@ def gains(
         exact = object_array([Fraction(v) for v in ahead.tolist()])
         return np.asarray(data.exact_rewards + exact)
     return decisions(data)[1] + ahead
+
+
+def policy_costs(
+    data: EmpiricalMeasure, ahead: NDArray[np.float64], accuracy: Fraction, K: int
+) -> NDArray[Any]:
+    """Costs of n rows whose average is -E[K 1{a = π(x)}(r + V(x'))], (n, K)."""
+    return importance_costs(decisions(data)[0], gains(data, ahead, accuracy), K)
+
+
+def exact_cost(found: CscResult) -> Fraction:
+    """Average cost: exact, or the rational that the float stands for."""
+    return Fraction(found.cost) if found.exact_cost is None else found.exact_cost
 
 
 def next_values(

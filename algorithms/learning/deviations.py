@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.finite import FinitePolicyClass, FiniteValueClass
 from olivine.algorithms.classes.kernel_ball import KernelBall
 from olivine.algorithms.classes.linear import LinearValueClass
+from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.environments.truth import Path, Truth
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Functional
@@ -88,6 +90,14 @@ def policy_differences(
             seen = table[x, a] * n_actions / data.total_weight
             table[x, a] = seen - chance * (mean_rewards[x, a] + futures[a])
     return table
+
+
+def value_deviation(
+    truth: Truth, value_class: ValueClass, path: Path, data: EmpiricalMeasure
+) -> Fraction | None:
+    """Largest deviation of E_D[g] from E[g] at the end of a path, over a class."""
+    differences = value_differences(data, truth.observation_probabilities(path))
+    return largest_value_deviation(value_class.at_level(len(path) + 1), differences)
 
 
 @singledispatch

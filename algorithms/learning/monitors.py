@@ -179,7 +179,6 @@ class MetaAlgReview(Review):
     _rejected: int | None
 
     def begin(self) -> None:
-        """Forget what was met in the run."""
         self.learned = [set() for _ in range(self.p.H)]
         self._rejected = None
 
@@ -213,7 +212,6 @@ class MetaAlgReview(Review):
             self._rejected = sum(map(len, self.learned))
 
     def ended(self, result: LearningResult) -> None:
-        """Check what is known at the end."""
         self._check_progress()
         super().ended(result)
 

@@ -29,7 +29,7 @@ CLASS_SETTINGS = {
     "violate": "an assumption that finite classes are made to violate, by its name",
 }
 
-Classes = tuple[Any, ...]
+Drawn = tuple[Any, ...]
 """What an algorithm and its review take between environment and parameters."""
 
 
@@ -37,11 +37,11 @@ def declare(
     name: str,
     summary: str,
     *,
-    parameters: Callable[[Task, Classes], Any],
+    parameters: Callable[[Task, Drawn], Any],
     learn: Callable[..., LearningResult],
     review: Callable[..., Review],
     settings: Mapping[str, str],
-    classes: Callable[[Task], Classes] | None = None,
+    classes: Callable[[Task], Drawn] | None = None,
     default_classes: ClassKind = "tabular",
     assumptions: tuple[str, ...] = (),
     deterministic: bool = True,
@@ -92,7 +92,7 @@ def by_kind(
     *,
     squared: bool = False,
     defaults: Callable[[Task], Mapping[str, Any]] = lambda task: {},
-) -> Callable[[Task, Classes], Parameters]:
+) -> Callable[[Task, Drawn], Parameters]:
     """Choose a theorem's parameters or practical ones, as a task says.
 
     Parameters
@@ -107,7 +107,7 @@ def by_kind(
         Practical parameters of a task that settings may override.
     """
 
-    def choose(task: Task, classes: Classes) -> Parameters:
+    def choose(task: Task, classes: Drawn) -> Parameters:
         problem, chosen = problem_of(task)
         if task.parameters == "practical":
             return practical(*problem, algorithm, **{**defaults(task), **chosen})
@@ -144,7 +144,7 @@ def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
 
 
 def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
-    """Classes for a task, drawn by its generator.
+    """Drawn for a task, drawn by its generator.
 
     Raises
     ------
@@ -229,8 +229,8 @@ def refuse_unrealizable(
 
 
 def log_sizes(
-    values: ValueClassByLevel | None,
-    policies: PolicyClassByLevel | None,
+    values: ValueClassByLevel | None = None,
+    policies: PolicyClassByLevel | None = None,
     *,
     squared: bool = False,
 ) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from olivine.algorithms.learning.draw_q_functions import make_q_class
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.tasks import (
-    Classes,
+    Drawn,
     declare,
     problem_of,
     show_q_functions,
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-def _class(task: Task) -> Classes:
+def _class(task: Task) -> Drawn:
     """Draw a class that holds Q*."""
     if task.classes != "finite":
         raise ValueError(
@@ -40,7 +40,7 @@ def _class(task: Task) -> Classes:
     return (functions,)
 
 
-def _parameters(task: Task, classes: Classes) -> LsveeParameters:
+def _parameters(task: Task, classes: Drawn) -> LsveeParameters:
     problem, chosen = problem_of(task)
     size = len(classes[0])
     if task.parameters == "practical":

@@ -59,18 +59,7 @@ from olivine.algorithms.lsvee.parameters import LSVEE, LsveeParameters, Sizes
 class Survivors:
     """The state of a run: the functions that have not been eliminated.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    functions
-        F, an exact class with Q* in it.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
+    Its arguments are those of `lsvee`; the class must be exact.
 
     Attributes
     ----------

@@ -100,14 +100,12 @@ class LsveeMonitors(MetaAlgReview):
         return scopes
 
     def begin(self) -> None:
-        """Forget what was met in the run."""
         super().begin()
         self._first = 0
 
     # ------------------------------------------------------------- DFS-learn
 
     def on_descending(self, call: Descending) -> None:
-        """Check that the state is not learned yet."""
         again = self.truth.state(call.path) in self.learned[call.level - 1]
         self.tallies["no-relearning"].never(again, f"path {list(call.path)}")
 
@@ -212,7 +210,6 @@ class LsveeMonitors(MetaAlgReview):
         return self.p.H * (Fraction(5, 2) * self._step + self._phi / 2)
 
     def ended(self, result: LearningResult) -> None:
-        """Check what is known at the end."""
         super().ended(result)
         realizable = self.tallies["realizable"]
         if self.environment.space(1).is_finite or self.truth.exact:

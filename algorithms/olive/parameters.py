@@ -10,7 +10,7 @@ by ε/8 at most, of a round's errors by ε/(8H), and of constraints by φ,
 - a run that stops loses at most 5ε/8 + ε/8 + 2·ε/8 = ε;
 - a run that goes on has an error of at least 5ε/(8H) − ε/(8H) = ε/(2H) at the
   level chosen, and pairs left have at most 2φ there: a factor 3√M, which a
-  volume argument turns into at most M ln(ζ/(2φ))/ln(5/3) rounds a level.
+  volume argument turns into at most M ln(ζ/(2φ))/ln(5/3) rounds per level.
 
 Natural logarithms.
 """
@@ -129,7 +129,7 @@ def theorem_parameters(
         M, a bound on the Bellman rank; the number of states of a level will do.
     log_size
         ln N, N the number of pairs (g, π). Estimated errors are affine in g, so
-        for tabular values ln 2 a state, plus ln K a state for policies.
+        for tabular values ln 2 per state, plus ln K per state for policies.
     norm_bound
         ζ; 2√M by default, right for M hidden states.
 

@@ -34,15 +34,15 @@ from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.learning.datasets import (
     decisions,
     enter,
-    gains,
     next_values,
+    policy_costs,
     training_set,
 )
 from olivine.algorithms.learning.events import Observer, Path, Triple, notify
 from olivine.algorithms.learning.metaalg import learn
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.learning.run import check_fit
-from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.ledger import evaluate, guard
@@ -57,20 +57,7 @@ _CLOSE = Fraction(1, 10**9)
 class TwoSampleLearner:
     """The state of a run: data sets D^val_h and D^learned_h of each level.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    value_class, policy_class
-        G and Π, by level or stationary; only oracles look inside.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
-    test_class
-        Class of the identity test; None: G.
+    Its arguments are those of `two_sample`.
     """
 
     def __init__(
@@ -193,8 +180,7 @@ class TwoSampleLearner:
         """
         p, data = self.parameters, _pooled(self.learned[h - 1])
         accuracy = p.oracle_share * p.tau_V
-        returns = gains(data, next_values(data, following), accuracy)
-        costs = importance_costs(decisions(data)[0], returns, p.K)
+        costs = policy_costs(data, next_values(data, following), accuracy, p.K)
         policies = self._policies.at_level(h)
         return csc(policies, data, costs, epsilon_sub=float(accuracy)).policy
 

@@ -108,7 +108,7 @@ class TwoSampleParameters(DfsParameters):
     def call_bounds(self) -> dict[str, int]:
         """Most calls of each oracle: of csc, ls and lp.
 
-        H policies and H regressions an iteration. The identity test compares
+        H policies and H regressions per iteration. The identity test compares
         with at most M data sets (in event E), each by two programs; a level has
         at most T_max tests.
         """

@@ -9,10 +9,7 @@ from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.deviations import (
-    largest_value_deviation,
-    value_differences,
-)
+from olivine.algorithms.learning.deviations import value_deviation
 from olivine.algorithms.learning.events import Entered, Path
 from olivine.algorithms.learning.monitors import FEATURES, MetaAlgReview
 from olivine.algorithms.learning.result import LearningResult, Scope
@@ -68,7 +65,7 @@ class TwoSampleMonitors(MetaAlgReview):
     policy-loss         V*(s) - Q*(s, π̂_h) within the proposition, s learned
     estimate-accuracy   |V̂* - V*| within that of the start state, and τ
     policy-bound        V* - V^π̂ ≤ p_ul + the proposition's term, each iteration
-    csc/ls/lp-calls     H an iteration; two programs for each of M data sets a test
+    csc/ls/lp-calls     H per iteration; two programs per test and each of M data sets
     trajectories        within the proof's own sum
     evaluation          |V̂^π̂ - V^π̂| ≤ ε/8
     progress            each rejected iteration learns a new state
@@ -105,7 +102,6 @@ class TwoSampleMonitors(MetaAlgReview):
         self.other = self.tests is not value_class
 
     def scopes(self) -> dict[str, Scope]:
-        """When each claim must hold."""
         chance: Scope = "fact" if self.p.version == "practical" else "probable"
         scopes: dict[str, Scope] = dict.fromkeys(_PREMISES, "premise")
         scopes |= dict.fromkeys(_LEMMAS, "event")
@@ -118,7 +114,6 @@ class TwoSampleMonitors(MetaAlgReview):
         return scopes
 
     def begin(self) -> None:
-        """Forget what was met in the run."""
         super().begin()
         levels = range(self.p.H)
         self.calls = [0] * self.p.H
@@ -130,7 +125,6 @@ class TwoSampleMonitors(MetaAlgReview):
     # -------------------------------------------------------------- dfslearn
 
     def on_entered(self, call: Entered) -> None:
-        """Count, and note the state."""
         h, path = call.level - 1, call.path
         self.calls[h] += 1
         self.checked[h].setdefault(self.truth.state(path), path)
@@ -184,9 +178,8 @@ class TwoSampleMonitors(MetaAlgReview):
         if not (self.environment.space(h).is_finite and isinstance(truth, FiniteTruth)):
             tally.skip(FEATURES)
             return
-        off = value_differences(data, truth.observation_probabilities(path))
         for tested in (self.tests, self.values) if self.other else (self.tests,):
-            means = largest_value_deviation(tested.at_level(h), off)
+            means = value_deviation(truth, tested, path, data)
             if means is None:
                 tally.skip("no method for the class of the identity test")
             else:
@@ -274,7 +267,6 @@ class TwoSampleMonitors(MetaAlgReview):
     # ------------------------------------------------------------------- end
 
     def ended(self, result: LearningResult) -> None:
-        """Check counts, premises that do not change, and the policy returned."""
         super().ended(result)
         complete = policy_value_completeness(
             self.environment, self.values, self.policies, clipped=True

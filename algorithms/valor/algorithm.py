@@ -34,6 +34,7 @@ from olivine.algorithms.learning.datasets import (
     EXACT_COSTS,
     decisions,
     enter,
+    exact_cost,
     training_set,
 )
 from olivine.algorithms.learning.events import (
@@ -52,7 +53,6 @@ from olivine.algorithms.learning.run import check_fit
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import guard, reveal
 from olivine.algorithms.oracles.multi import ClassificationSet, multi
-from olivine.algorithms.oracles.results import CscResult
 from olivine.algorithms.valor.consensus import ConsensusPrograms
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
 
@@ -63,18 +63,7 @@ PolicyStep = Callable[["LocalValues", int], Any]
 class LocalValues:
     """The state of a run: data sets D_1, ..., D_H, and programs over G_h.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    value_class, policy_class
-        G and Π, by level or stationary; only oracles look inside.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
+    Its arguments are those of `valor`.
     """
 
     def __init__(
@@ -136,7 +125,7 @@ class LocalValues:
         )
         fresh = self.parameters.n_fresh
         if fresh is None:
-            value = -_cost(found)
+            value = -exact_cost(found)
         else:
             value = self._measure(path, found.policy, futures, fresh)
         if self.parameters.clip:
@@ -354,8 +343,3 @@ def _learn(
         learned=lambda: map(len, run.datasets),
         observers=observers,
     )
-
-
-def _cost(found: CscResult) -> Fraction:
-    """Average cost, a rational: exact, or what the float stands for."""
-    return Fraction(found.cost) if found.exact_cost is None else found.exact_cost

@@ -10,9 +10,8 @@ from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
-    largest_value_deviation,
     policy_differences,
-    value_differences,
+    value_deviation,
 )
 from olivine.algorithms.learning.events import (
     Descending,
@@ -73,7 +72,6 @@ class ValorMonitors(MetaAlgReview):
         self.values, self.policies = value_class, policy_class
 
     def scopes(self) -> dict[str, Scope]:
-        """When each claim must hold."""
         p = self.p
         # With φ of one's own the lemmas claim nothing.
         lemma: Scope = "event" if p.slack is None else "fact"
@@ -102,7 +100,6 @@ class ValorMonitors(MetaAlgReview):
         }
 
     def begin(self) -> None:
-        """Forget what was met in the run."""
         super().begin()
         self.calls = [0] * self.p.H
         self._gstar: list[Any] | None = None
@@ -110,7 +107,6 @@ class ValorMonitors(MetaAlgReview):
     # -------------------------------------------------------------- dfslearn
 
     def on_entered(self, call: Entered) -> None:
-        """Count."""
         self.calls[call.level - 1] += 1
 
     def on_sampled(self, test: Sampled) -> None:
@@ -118,7 +114,6 @@ class ValorMonitors(MetaAlgReview):
         self._check_values(test.path, test.data, "D'")
 
     def on_descending(self, call: Descending) -> None:
-        """Check that the state is not learned yet."""
         again = self.truth.state(call.path) in self.learned[call.level - 1]
         self.tallies["no-relearning"].never(again, f"path {list(call.path)}")
 
@@ -166,10 +161,7 @@ class ValorMonitors(MetaAlgReview):
         if not self.environment.space(level).is_finite:
             self.tallies["event"].skip(FEATURES)
             return
-        chances = self.truth.observation_probabilities(path)
-        found = largest_value_deviation(
-            self.values.at_level(level), value_differences(data, chances)
-        )
+        found = value_deviation(self.truth, self.values, path, data)
         at = f"values on {name} at path {list(path)}"
         self.note("event", found, self.p.eps_stat, at)
 
@@ -194,7 +186,6 @@ class ValorMonitors(MetaAlgReview):
         return 2 * p.H**2 * p.T_max * accuracies
 
     def ended(self, result: LearningResult) -> None:
-        """Check what is known at the end."""
         super().ended(result)
         for h, calls in enumerate(self.calls, 1):
             self.tallies["dfslearn-calls"].at_most(calls, self.p.T_max, f"level {h}")
