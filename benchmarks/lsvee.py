@@ -17,9 +17,9 @@ import numpy as np
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.draw_q_functions import make_q_class
-from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem, lsvee
-from olivine.algorithms.valor.pooled import valor
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.cli.ledger.support.lsvee_comparison import decoupled
 
 EPSILON, DELTA = 0.3, 0.1

@@ -17,14 +17,14 @@ from statistics import median
 import numpy as np
 from olivine.algorithms.environments import make, register
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.draw_classes import Kind
+from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.olive.parameters import trajectory_bound
 from olivine.reduction.family.environment import threesat
 
 EPSILON, DELTA = 0.3, 0.1
-ROWS: tuple[tuple[str, Kind, dict[str, int]], ...] = (
+ROWS: tuple[tuple[str, ClassKind, dict[str, int]], ...] = (
     ("random-finite", "finite", {}),
     ("random-finite", "tabular", {}),
     ("random-finite", "finite", {"states": 4, "actions": 4, "horizon": 6}),
@@ -36,7 +36,9 @@ ROWS: tuple[tuple[str, Kind, dict[str, int]], ...] = (
 )
 
 
-def learn(env: str, classes: Kind, options: dict[str, int], seed: int, limit: float):
+def learn(
+    env: str, classes: ClassKind, options: dict[str, int], seed: int, limit: float
+):
     """Run OLIVE once; the result and what it lost, None without a policy."""
     environment = make(env, seed, **options)
     settings = {"time_limit": limit} if classes == "tabular" else {}

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from olivine.algorithms.baselines.parameters import theorem_parameters as baseline
 from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
-from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.algorithms.lsvee import LsveeTheorem
 from olivine.algorithms.olive.parameters import trajectory_bound as olive_bound
 from olivine.algorithms.two_sample import TwoSampleTheoremParameters
+from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.cli.figures.files import style, write_figure
 
 BITS = 20

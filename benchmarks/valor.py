@@ -25,14 +25,13 @@ from olivine.algorithms.learning.draw_classes import (
     DecodedValueClass,
     make_classes,
 )
-from olivine.algorithms.learning.parameters import (
+from olivine.algorithms.valor.algorithm import valor, valor_constrained
+from olivine.algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
     PracticalParameters,
     TheoremParameters,
 )
-from olivine.algorithms.valor.constrained import valor_constrained
-from olivine.algorithms.valor.pooled import valor
 
 LEARN = {VALOR: valor, CONSTRAINED: valor_constrained}
 

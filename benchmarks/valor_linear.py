@@ -14,11 +14,10 @@ from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.parameters import PracticalParameters
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.linear_defaults import linear_defaults
+from olivine.algorithms.valor.parameters import PracticalParameters, linear_defaults
 
 from benchmarks.valor import cpu
 

@@ -43,7 +43,7 @@ def backup(
         For a parameter out of range; nothing has been run then.
     """
     from olivine.algorithms.barriers.backup import TIES, BackupBarrier
-    from olivine.algorithms.learning.parameters import check_count
+    from olivine.algorithms.exact.numbers import check_count
     from olivine.algorithms.learning.registry import suggestion
 
     if ties not in TIES:

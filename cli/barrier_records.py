@@ -23,7 +23,7 @@ def check_runs(runs: int) -> None:
     ValueError
         With the range.
     """
-    from olivine.algorithms.learning.parameters import check_count
+    from olivine.algorithms.exact.numbers import check_count
 
     check_count("--runs", runs)
     if runs > MOST_RUNS:

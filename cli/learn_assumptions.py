@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ViolatedError(ValueError):
-    """An assumption of the algorithm is violated, and nobody insists."""
+    """An assumption of the algorithm is violated, and the user does not insist."""
 
 
 class Examination:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from olivine.algorithms.learning.events import Iteration, Observer, Path, Triple
+from olivine.algorithms.learning.events import Entered, Iteration, Triple
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def make_progress(console: Console) -> Progress:
-    """Make a bar without an end, for nobody knows how many calls there will be."""
+    """Make a bar without an end: the number of calls is not known."""
     return Progress(
         TextColumn("iteration {task.fields[iteration]}, level {task.fields[level]}"),
         BarColumn(),
@@ -24,8 +24,8 @@ def make_progress(console: Console) -> Progress:
     )
 
 
-class ProgressObserver(Observer):
-    """Moves a bar.
+class ProgressObserver:
+    """Moves a bar on a run's events.
 
     Parameters
     ----------
@@ -40,17 +40,16 @@ class ProgressObserver(Observer):
         )
         self._learned: Counter[int] = Counter()
 
-    def entered(self, path: Path) -> None:
-        """Count a call and show its level."""
-        self._progress.update(self._task, advance=1, level=len(path) + 1)
-
-    def stored(self, triple: Triple) -> None:
-        """Show the data sets of each level."""
-        self._learned[triple.level] += 1
-        levels = range(1, max(self._learned) + 1)
-        learned = "/".join(str(self._learned[h]) for h in levels)
-        self._progress.update(self._task, learned=learned)
-
-    def iterated(self, iteration: Iteration) -> None:
-        """Show which iteration comes next."""
-        self._progress.update(self._task, iteration=iteration.number + 1)
+    def __call__(self, event: object) -> None:
+        """Show a call's level, the data sets of each level, the next iteration."""
+        match event:
+            case Entered():
+                self._progress.update(self._task, advance=1, level=event.level)
+            case Triple():
+                self._learned[event.level] += 1
+                levels = range(1, max(self._learned) + 1)
+                learned = "/".join(str(self._learned[h]) for h in levels)
+                self._progress.update(self._task, learned=learned)
+            case Iteration():
+                number = event.number + 1
+                self._progress.update(self._task, iteration=number)

@@ -11,9 +11,9 @@ from olivine.algorithms.assumptions import check_assumptions
 from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import TheoremParameters
 from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.monitors import ValorMonitors
+from olivine.algorithms.valor.parameters import TheoremParameters
+from olivine.algorithms.valor.review import ValorMonitors
 
 HALF = Fraction(1, 2)
 

@@ -25,12 +25,12 @@ from olivine.algorithms.assumptions.members import Policies, Values
 from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from olivine.algorithms.environments.protocol import Environment
 
-Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
+Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
 
 
 def violating_classes(
     environment: Environment, rng: np.random.Generator, name: str, *, size: int = 128
-) -> Pair:
+) -> Classes:
     """Make finite classes of which one assumption does not hold.
 
     Where ``name`` is a completeness, both realizabilities hold.
@@ -73,9 +73,9 @@ def _without_values(
     model: HiddenModel,
     h: int,
     q: NDArray[Any],
-    drawn: Pair,
+    drawn: Classes,
     rng: np.random.Generator,
-) -> Iterator[Pair]:
+) -> Iterator[Classes]:
     right = tuple(q.max(axis=1).tolist())
     rows = [row for row in Values(model, drawn[0], h).rows if row != right]
     off = right[0] / 2 if right[0] else Fraction(1, 2)
@@ -87,9 +87,9 @@ def _without_policies(
     model: HiddenModel,
     h: int,
     q: NDArray[Any],
-    drawn: Pair,
+    drawn: Classes,
     rng: np.random.Generator,
-) -> Iterator[Pair]:
+) -> Iterator[Classes]:
     good = best(q)
     every = np.arange(len(q))
     table = Policies(model, drawn[1], h).rows
@@ -102,9 +102,9 @@ def _only_values(
     model: HiddenModel,
     h: int,
     q: NDArray[Any],
-    drawn: Pair,
+    drawn: Classes,
     rng: np.random.Generator,
-) -> Iterator[Pair]:
+) -> Iterator[Classes]:
     right = tuple(q.max(axis=1).tolist())
     yield _replaced(drawn[0], h, value_class(model, h, [right], rng)), drawn[1]
 
@@ -113,9 +113,9 @@ def _only_policies(
     model: HiddenModel,
     h: int,
     q: NDArray[Any],
-    drawn: Pair,
+    drawn: Classes,
     rng: np.random.Generator,
-) -> Iterator[Pair]:
+) -> Iterator[Classes]:
     right = tuple(q.argmax(axis=1).tolist())
     one = _replaced_policies(drawn[1], h, policy_class(model, h, [right], rng))
     yield drawn[0], one
@@ -138,7 +138,7 @@ def _only_policies(
 
 _ATTEMPTS = 20
 
-_CHANGES: dict[str, Callable[..., Iterator[Pair]]] = {
+_CHANGES: dict[str, Callable[..., Iterator[Classes]]] = {
     realizable.POLICY: _without_policies,
     realizable.VALUE: _without_values,
     policy_value.NAME: _only_values,

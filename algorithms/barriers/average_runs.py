@@ -22,10 +22,10 @@ from olivine.algorithms.barriers.average_exploration import (
     AverageResult,
     explore_by_averages,
 )
-from olivine.algorithms.learning.parameters import PracticalParameters
 from olivine.algorithms.olive import FinitePairs, olive_sampled, theorem_parameters
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.valor.pooled import valor
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import PracticalParameters
 
 EPSILON, DELTA = Fraction(1, 4), Fraction(1, 10)
 """Accuracy asked of OLIVE and VALOR, below the 1/2 that is at stake."""

@@ -25,15 +25,15 @@ import numpy as np
 from olivine.algorithms.barriers.backup import BackupBarrier, Ties
 from olivine.algorithms.baselines.backup import backup
 from olivine.algorithms.baselines.parameters import BACKUP, practical_parameters
+from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.learning.parameters import (
-    Parameters,
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import (
     PracticalParameters,
     TheoremParameters,
-    check_count,
+    ValorParameters,
 )
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.valor.pooled import valor
 
 Kind = Literal["practical", "theorem"]
 VALOR_KINDS: tuple[Kind, ...] = ("practical", "theorem")
@@ -88,7 +88,7 @@ def simulate(
 ) -> Simulated:
     """Run the Bellman backup algorithm with n samples of each state and action.
 
-    Parameters
+    ValorParameters
     ----------
     barrier
         The construction.
@@ -131,7 +131,9 @@ def simulate(
     return Simulated(n, tuple(losses), trajectories, seed)
 
 
-def valor_parameters(barrier: BackupBarrier, kind: Kind = "practical") -> Parameters:
+def valor_parameters(
+    barrier: BackupBarrier, kind: Kind = "practical"
+) -> ValorParameters:
     """Parameters of VALOR for accuracy ε/2, below what action b loses."""
     made = barrier.instance()
     sizes = made.environment.max_states, 2, made.environment.horizon

@@ -1,29 +1,39 @@
-"""Baselines for contrast: known algorithms beside which VALOR and OLIVE are seen.
+"""Baselines for contrast: known algorithms beside which VALOR and OLIVE are seen."""
 
-==========  ==================================================================
-`psdp`      policy search by dynamic programming, CSC oracle, uniform roll-in
-`fqi`       fitted Q iteration, LS oracle, uniform roll-in
-`backup`    Bellman backup algorithms as the paper defines them, both oracles
-`rmax`      R-max for somebody who can decode hidden states: no oracle
-==========  ==================================================================
-"""
+from collections.abc import Callable
+from typing import Any
 
 from olivine.algorithms.baselines.backup import backup
 from olivine.algorithms.baselines.fqi import fqi
 from olivine.algorithms.baselines.parameters import (
+    BACKUP,
+    FQI,
+    PSDP,
+    RMAX,
     BatchParameters,
+    RmaxParameters,
     practical_parameters,
+    rmax_practical,
+    rmax_theorem,
     theorem_parameters,
 )
 from olivine.algorithms.baselines.psdp import psdp
+from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
-from olivine.algorithms.baselines.rmax_parameters import (
-    RmaxParameters,
-    rmax_practical,
-    rmax_theorem,
+from olivine.algorithms.baselines.rmax_model import Decoding
+from olivine.algorithms.environments.protocol import require_deterministic
+from olivine.algorithms.learning.registry import Algorithm, Task
+from olivine.algorithms.learning.tasks import (
+    CLASS_SETTINGS,
+    Drawn,
+    classes_of,
+    declare,
+    log_sizes,
+    problem_of,
 )
 
 __all__ = [
+    "ALGORITHMS",
     "BatchParameters",
     "RmaxParameters",
     "backup",
@@ -35,3 +45,112 @@ __all__ = [
     "rmax_theorem",
     "theorem_parameters",
 ]
+
+_ENOUGH: dict[str, tuple[str, ...]] = {
+    PSDP: ("policy", "both"),
+    FQI: (),
+    BACKUP: ("policy-value", "both"),
+}
+"""What finite classes may be closed for to be what the guarantee asks for."""
+
+
+def _refuse_paper(task: Task, name: str) -> None:
+    if task.parameters == "paper":
+        raise ValueError(
+            f"params: 'paper', but the paper prints no constants for {name}, a "
+            "baseline; take 'theorem' (sufficient sizes) or 'practical'"
+        )
+
+
+def _batch(
+    name: str,
+    summary: str,
+    learn: Callable[..., Any],
+    takes: slice,
+    settings: dict[str, str],
+    *assumptions: str,
+) -> Algorithm:
+    """Declare an algorithm that goes backwards, with G, Π or both as ``takes`` says."""
+
+    def classes(task: Task) -> Drawn:
+        _refuse_paper(task, name)
+        if name == BACKUP:
+            require_deterministic(task.environment, name)
+        made = task.settings.get("complete")
+        complete = task.classes == "tabular" or made in _ENOUGH[name]
+        return (*classes_of(task), complete)
+
+    def parameters(task: Task, drawn: Drawn) -> BatchParameters:
+        (eps, delta, _, k, h), chosen = problem_of(task)
+        sizes = {"M": task.environment.max_states, "K": k, "H": h}
+        if task.parameters == "practical":
+            return practical_parameters(name, eps, delta, **chosen, **sizes)
+        used = [g if i in range(2)[takes] else None for i, g in enumerate(drawn[:2])]
+        log_values, log_policies = log_sizes(*used, squared=True)
+        return theorem_parameters(
+            name, eps, delta, **sizes, log_G=log_values, log_Pi=log_policies
+        )
+
+    def run(environment: Any, *given: Any, observers: Any) -> Any:
+        *drawn, _, chosen, rng = given
+        return learn(environment, *drawn[takes], chosen, rng, observers=observers)
+
+    return declare(
+        name,
+        summary,
+        parameters=parameters,
+        learn=run,
+        review=lambda environment, values, policies, complete, chosen: BaselineMonitors(
+            environment, chosen, complete=complete
+        ),
+        classes=classes,
+        settings=CLASS_SETTINGS | settings,
+        assumptions=assumptions,
+        deterministic=False,
+    )
+
+
+def _rmax_parameters(task: Task, classes: Drawn) -> RmaxParameters:
+    _refuse_paper(task, RMAX)
+    (eps, delta, _, k, h), chosen = problem_of(task)
+    sizes = {"X": Decoding(task.environment).most_cells, "K": k, "H": h}
+    if task.parameters == "practical":
+        return rmax_practical(eps, delta, **sizes, **chosen)
+    return rmax_theorem(eps, delta, **sizes)
+
+
+_CHOICES = BatchParameters.settings()
+_SIZES = {name: _CHOICES[name] for name in ("n", "eps_sub")}
+
+ALGORITHMS = (
+    _batch(
+        PSDP,
+        "policy search by dynamic programming, uniform roll-in",
+        psdp,
+        slice(1, 2),
+        _SIZES,
+        "policy-completeness",
+    ),
+    # Its assumption, completeness of Q-functions, is none of the paper's four.
+    _batch(FQI, "fitted Q iteration, uniform roll-in", fqi, slice(0, 1), _SIZES),
+    _batch(
+        BACKUP,
+        "Bellman backups from samples of every state (appendix)",
+        backup,
+        slice(0, 2),
+        _CHOICES | {"n": "trajectories a state"},
+        "clipped-policy-value-completeness",
+    ),
+    declare(
+        RMAX,
+        "R-max with decoded hidden states: a reference, no classes",
+        parameters=_rmax_parameters,
+        learn=rmax,
+        review=lambda environment, chosen: BaselineMonitors(
+            environment, chosen, complete=True
+        ),
+        classes=lambda task: (),
+        settings=RmaxParameters.settings(),
+        deterministic=False,
+    ),
+)

@@ -6,26 +6,9 @@ definition leaves exploration out),
 - π̂_h = argmax over Π_h of Σ_s Ê_s[r + ĝ_{h+1}(x') | a = π(x)],
 - ĝ_h = argmin over G_h of Σ_s Ê_s[(g(x) - r - ĝ_{h+1}(x'))² | a = π̂_h(x)].
 
-What the definition leaves open, and what is done here:
-
-- Every state is sampled by a path that leads to it, which the environment's truth
-  names: states that no path reaches are left out, dynamics must be deterministic.
-- Actions are uniform, and "given a = π(x)" is a weight K 1{a = π(x)}, as everywhere in
-  the paper; both updates use the same n samples. With ``on_policy`` ĝ_h is fitted to n
-  further samples of each state with actions π̂_h(x) instead: then all n are given
-  a = π̂_h(x), as the paper's analysis of the barrier counts them. With ``per_action``
-  each state is sampled n times with each action, for both updates: then what is given
-  a = π(x) is a plain average over n for *every* π, as the definition's conditional
-  expectations are, and equal averages tie. (Weights K 1{a = π(x)} on uniform actions
-  break such ties by how often each action was drawn.)
-- Ties are the oracles': the lowest action, the lowest member. Whoever wants an
-  adversary's choice among tied functions puts it first. A tie is one of the sums that
-  the oracle computes: floats where their rounding is below ε_sub, rationals otherwise,
-  so an exact tie of values that floats hold exactly needs a tiny ε_sub (1e-20, say).
-
-Guarantee. Where the classes hold every backup (policy-value completeness; tabular ones
-do up to clipping) the sizes of `parameters`, polynomial in H, are enough. Realizability
-alone is not: the paper's barrier needs 4^H.
+Where the classes hold every backup, sizes polynomial in H are enough. Realizability
+alone is not: the paper's barrier needs 4^H. What the definition leaves open, and what
+is done here, is in docs/baselines.md.
 """
 
 from __future__ import annotations
@@ -35,28 +18,27 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.fitting import (
-    Run,
-    check,
-    columns,
-    gains,
-    next_values,
+from olivine.algorithms.baselines.events import LevelFit
+from olivine.algorithms.baselines.parameters import (
+    BACKUP,
+    BatchParameters,
+    check_batch,
 )
-from olivine.algorithms.baselines.observing import Fit, listeners
-from olivine.algorithms.baselines.parameters import BACKUP, BatchParameters
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import (
     ActionRule,
     Environment,
     Path,
-    require_deterministic,
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.datasets import decisions, next_values, policy_costs
+from olivine.algorithms.learning.draw_classes import paths_to_states
+from olivine.algorithms.learning.events import Observer, notify
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
 from olivine.algorithms.oracles.results import LeastSquaresResult
 
 
@@ -83,7 +65,7 @@ def backup(
     rng
         The only source of randomness.
     observers
-        Told of every level: `Fit.functions` is (ĝ_h,).
+        Told of every level: `LevelFit.functions` is (ĝ_h,).
 
     Returns
     -------
@@ -97,21 +79,20 @@ def backup(
         If dynamics are stochastic, parameters or classes do not fit, or a reward
         leaves [0, 1].
     """
-    require_deterministic(environment, BACKUP)
-    check(environment, parameters, BACKUP, value_class, policy_class)
-    if environment.max_states > parameters.M:
-        raise ValueError(
-            f"M: {parameters.M} is too small, the environment has levels of "
-            f"{environment.max_states} hidden states"
-        )
-    run = Run(environment, parameters, rng)
-    told = listeners(observers)
+    check_batch(
+        environment,
+        parameters,
+        BACKUP,
+        values=value_class,
+        policies=policy_class,
+        deterministic=True,
+    )
     values, classes = guard(value_class), guard(policy_class)
-    paths = state_paths(environment)
+    paths = [list(level.values()) for level in paths_to_states(environment)]
     policies: list[Any] = []
     ahead: tuple[Any, ...] = ()
     estimate = Fraction(0)
-    with Ledger() as ledger:
+    with Frame(BACKUP, environment, parameters, rng) as frame:
         for h in range(environment.horizon, 0, -1):
             data = _behaviour(environment, paths[h - 1], parameters, rng)
             policy = _policy(classes.at_level(h), data, ahead, parameters)
@@ -123,31 +104,12 @@ def backup(
             fit = _value(values.at_level(h), data, policy, ahead, parameters, weighted)
             policies.insert(0, policy)
             ahead = (fit.function,)
-            for observer in told:
-                function = reveal(fit.function)
-                observer.fitted(Fit(h, data, reveal(policy), (function,), (fit.loss,)))
+            seen = (reveal(fit.function),)
+            notify(observers, LevelFit(h, data, reveal(policy), seen, (fit.loss,)))
             if h == 1:
                 first = evaluate(fit.function, data.observations)
                 estimate = data.expectation_exact(first)
-    return run.result(policies, estimate, ledger)
-
-
-def state_paths(environment: Environment) -> list[list[Path]]:
-    """One path to each reachable hidden state of each level, in order of states.
-
-    Dynamics must be deterministic.
-    """
-    truth = environment.truth
-    here: dict[int, tuple[int, ...]] = {truth.state(()): ()}
-    found: list[list[Path]] = [[()]]
-    for h in range(1, environment.horizon):
-        ahead: dict[int, tuple[int, ...]] = {}
-        for state, path in here.items():
-            for a in range(environment.n_actions):
-                ahead.setdefault(truth.successor(h, state, a), (*path, a))
-        here = dict(sorted(ahead.items()))
-        found.append(list(here.values()))
-    return found
+    return frame.result(policies, estimate, iterations=1)
 
 
 def _samples(
@@ -185,12 +147,11 @@ def _policy(
     parameters: BatchParameters,
 ) -> Any:
     """π̂_h, by CSC on costs -K 1{a}(r + ĝ_{h+1}(x'))."""
-    actions, _ = columns(data)
-    returns = gains(data, next_values(data, ahead), parameters.eps_sub)
+    following = next_values(data, ahead)
     found = csc(
         policy_class,
         data,
-        importance_costs(actions, returns, parameters.K),
+        policy_costs(data, following, parameters.eps_sub, parameters.K),
         epsilon_sub=float(parameters.eps_sub),
     )
     return found.policy
@@ -205,7 +166,7 @@ def _value(
     weighted: bool,
 ) -> LeastSquaresResult:
     """ĝ_h, by LS on targets r + ĝ_{h+1}(x') given a = π̂_h(x)."""
-    actions, rewards = columns(data)
+    actions, rewards = decisions(data)
     importance = None
     if weighted:
         taken = evaluate(policy, data.observations) == actions

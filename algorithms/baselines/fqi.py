@@ -1,18 +1,12 @@
 """Fitted Q iteration over a finite horizon (Ernst, Geurts, Wehenkel 2005).
 
 Backwards over levels, Q̂_h is the least-squares fit of r + max_a' Q̂_{h+1}(x', a') on
-data of uniform actions; the policy is greedy in Q̂.
+data of uniform actions; the policy is greedy in Q̂. The LS oracle is over value
+functions G: the class of Q-functions is G_h^K, and a level takes K calls, each with
+importances K 1{a = b}. An action without data gets any function of G_h.
 
-The LS oracle is over value functions G. A Q-function of level h is here K functions of
-G_h, one an action, so the class of Q-functions is G_h^K and a level takes K calls,
-each with importances K 1{a = b}. An action without data gets any function of G_h.
-
-Guarantee. If the class holds the conditional mean of r + max_a' Q(x', a'), cut off at
-1, for each of its Q (completeness), the sizes of `parameters` give V* - V^π̂ ≤ ε with
-probability 1-δ; tabular classes are complete. Realizability, Q* in
-the class, is not enough: `olivine.cli.ledger.support.baselines.biased` loses half of V*
-however much data there is. Hidden dynamics may be stochastic. The status is always
-"success": nothing tells the algorithm that it failed.
+What it guarantees, and that realizability of Q* is not enough, is in docs/baselines.md.
+The status is always "success": nothing tells the algorithm that it failed.
 """
 
 from __future__ import annotations
@@ -22,23 +16,40 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.exploration import uniform_roll_in
-from olivine.algorithms.baselines.fitting import (
-    Greedy,
-    Run,
-    check,
-    columns,
-    next_values,
-)
-from olivine.algorithms.baselines.observing import Fit, listeners
-from olivine.algorithms.baselines.parameters import FQI, BatchParameters
+from numpy.typing import NDArray
+from olivine.algorithms.baselines.events import LevelFit
+from olivine.algorithms.baselines.parameters import FQI, BatchParameters, check_batch
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.datasets import decisions, next_values
+from olivine.algorithms.learning.events import Observer, notify
 from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import Frame
 from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.ledger import Ledger, evaluate, guard, reveal
+from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
+
+
+class Greedy:
+    """The greedy policy of K value functions: argmax_a Q(x, a), ties to the lowest.
+
+    Parameters
+    ----------
+    functions
+        Q(·, a) for each action a.
+    """
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.functions = tuple(functions)
+
+    def __call__(self, observations: Any, /) -> NDArray[np.int64]:
+        """Actions at n observations, shape (n,)."""
+        values = [evaluate(g, observations) for g in self.functions]
+        return np.asarray(np.argmax(values, axis=0), dtype=np.int64)
+
+    def opened(self) -> Greedy:
+        """Return the same policy without guards."""
+        return Greedy([reveal(g) for g in self.functions])
 
 
 def fqi(
@@ -59,7 +70,7 @@ def fqi(
         G, by level or stationary; Q-functions of level h are G_h^K. Seen through a
         guard.
     parameters
-        Of ``"fqi"``: n trajectories a level.
+        Of ``"fqi"``: n trajectories per level.
     rng
         The only source of randomness.
     observers
@@ -76,13 +87,12 @@ def fqi(
     ValueError
         If parameters or classes do not fit, or a reward leaves [0, 1].
     """
-    check(environment, parameters, FQI, value_class, None)
-    run = Run(environment, parameters, rng)
-    told, classes = listeners(observers), guard(value_class)
+    check_batch(environment, parameters, FQI, values=value_class)
+    classes = guard(value_class)
     policies: list[Greedy] = []
     ahead: tuple[Any, ...] = ()
     estimate = Fraction(0)
-    with Ledger() as ledger:
+    with Frame(FQI, environment, parameters, rng) as frame:
         for h in range(environment.horizon, 0, -1):
             data = uniform_roll_in(environment, h, parameters.n, rng)
             fits = _fits(classes.at_level(h), data, ahead, parameters)
@@ -91,12 +101,20 @@ def fqi(
             policies.insert(0, policy)
             seen = tuple(reveal(g) for g in ahead)
             losses = tuple(fit.loss for fit in fits)
-            for observer in told:
-                observer.fitted(Fit(h, data, policy.opened(), seen, losses))
+            notify(observers, LevelFit(h, data, policy.opened(), seen, losses))
             if h == 1:
                 best = np.max([evaluate(g, data.observations) for g in ahead], axis=0)
                 estimate = data.expectation_exact(best)
-    return run.result(policies, estimate, ledger)
+    opened = [policy.opened() for policy in policies]
+    return frame.result(opened, estimate, iterations=1)
+
+
+def uniform_roll_in(
+    environment: Environment, level: int, n: int, rng: np.random.Generator
+) -> EmpiricalMeasure:
+    """Sample n tuples (x_h, a_h, r_h, x_{h+1}), all actions uniform."""
+    rules: list[Any] = ["uniform"] * (level - 1)
+    return environment.roll_in(rules, level, n, rng, "uniform")
 
 
 def _fits(
@@ -105,8 +123,8 @@ def _fits(
     ahead: Sequence[Any],
     parameters: BatchParameters,
 ) -> list[Any]:
-    """One regression an action."""
-    actions, rewards = columns(data)
+    """One regression per action."""
+    actions, rewards = decisions(data)
     targets = rewards + next_values(data, ahead)
     return [
         least_squares(

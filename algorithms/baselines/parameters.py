@@ -1,33 +1,8 @@
-"""Sample sizes of the baselines that go backwards: sufficient ones, or free.
+"""Sample sizes of the baselines: sufficient ones, or free.
 
-None of the baselines is in the paper, so there are no constants "as printed".
-The sufficient sizes are derived here, by Hoeffding's inequality and a union bound
-over the classes; they are not the best known. Notation: Σ_h runs over h = 1..H, L is
-the logarithm in the union bound, and "tabular log sizes" are those of the 0/1
-functions at which linear functionals attain their suprema.
-
-PSDP. Uniform actions reach whatever a policy reaches with at least K^-(h-1) of its
-probability: action by action, 1/K against at most 1. So for a class that holds the
-greedy policy of every π_{h+1:H} (policy completeness), V* - V^π̂ ≤ Σ_h K^(h-1) gap_h,
-gap_h being the loss of π̂_h at level h under uniform roll-in. With C = Σ_h K^(h-1) it is
-enough that gap_h ≤ 2 dev + ε_sub ≤ ε/C: dev = ε/(4C), ε_sub = ε/(2C), and returns
-weighted by K lie in [0, K]: n = K² L/(2 dev²), L = ln(4H|Π|/δ).
-
-Fitted Q iteration. If every clipped backup of a Q-function of level h+1 is in the
-class (completeness; T Q clipped to [0,1], in a convex class), then
-V* - V^π̂ ≤ 2 Σ_h h √(K^h τ), where τ bounds the squared error of each of the K
-regressions of a level. With B ≥ 2 Σ_h h K^(h/2): τ = ε²/B², dev = τ/4, ε_sub = τ/2;
-weighted losses lie in a range of 6K: n = 36K² L/(2 dev²), L = ln(4HK|G|/δ), g² and
-g being counted as free of each other.
-
-Bellman backups. They sample every state, so no K^H: V* - V^π̂ ≤ H p + H(H-1) v, where
-p bounds the loss of π̂_h and v the error of ĝ_h against r + ĝ_{h+1}(x') under π̂_h, in
-any state. Where the best backup of every g, clipped to [0, 1], is in the classes
-(policy-value completeness, or clipped), what π̂_h loses adds to the squared error of
-ĝ_h; so each of the two gets half of v², over at most M states: v = ε/(2H²),
-dev = v²/(8M), ε_sub = v²/(4M) (then p ≤ v²/2 < ε/(2H)); ranges up to 6K;
-n = 36K² L/(2 dev²), L = ln(8MH|G||Π|/δ). Without completeness no size polynomial in H
-is enough (paper, appendix Additional Barriers, theorem on Bellman backups).
+None of the baselines is in the paper, so there are no constants "as printed". The
+sufficient sizes are derived in docs/baselines.md, by Hoeffding's inequality and a union
+bound over the classes; they are not the best known.
 """
 
 from __future__ import annotations
@@ -37,34 +12,36 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.learning.parameters import (
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.numbers import (
     Number,
     check_count,
     check_unit,
     ratio_up,
     rational,
 )
+from olivine.algorithms.learning.parameters import (
+    PacParameters,
+    Parameters,
+    count,
+    flag,
+    positive,
+    without_none,
+)
+from olivine.algorithms.learning.run import check_fit
 
-PSDP, FQI, BACKUP = "psdp", "fqi", "backup"
+PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"
 BATCH = (PSDP, FQI, BACKUP)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchParameters:
+class BatchParameters(Parameters):
     """Constants of PSDP, fitted Q iteration or Bellman backups.
 
     Attributes
     ----------
-    algorithm
-        ``"psdp"``, ``"fqi"`` or ``"backup"``.
-    eps, delta
-        ε and δ, in (0, 1).
-    M, K, H
-        Bound on the hidden states of a level, actions, levels.
     n
         Trajectories of a data set: of a level, or (backup) of each state.
-    eps_sub
-        Optimality asked of the oracles, positive.
     on_policy
         For backup: whether ĝ_h is fitted to n further trajectories of each state,
         with actions π̂_h(x), instead of to those that chose π̂_h, weighted by
@@ -72,37 +49,27 @@ class BatchParameters:
     per_action
         For backup: whether n trajectories of each state *and action* are drawn, so
         that "given a = π(x)" is an average over exactly n.
-    version
-        ``"theorem"`` or ``"practical"``.
     """
 
-    algorithm: str
-    eps: Fraction
-    delta: Fraction
-    M: int
-    K: int
-    H: int
-    n: int
-    eps_sub: Fraction
-    on_policy: bool = False
-    per_action: bool = False
-    version: str = "practical"
+    M: int = count()
+    n: int = count("trajectories a level", practical=lambda p: 400 * p.K)
+    eps_sub: Fraction = positive(
+        "optimality asked of the oracles",
+        practical=lambda p: min(p.eps / 16, Fraction(1, 10**4)),
+    )
+    on_policy: bool = flag(
+        "whether values are fitted to trajectories of their own", default=False
+    )
+    per_action: bool = flag(
+        "whether each action is sampled n times in each state", default=False
+    )
 
-    def __post_init__(self) -> None:
-        """Check ranges; ValueError names the argument."""
+    def agree(self) -> None:
+        """Refuse another algorithm, and choices that it does not have."""
         if self.algorithm not in BATCH:
             raise ValueError(f"algorithm: {self.algorithm!r} is none of {BATCH}")
-        check_unit("epsilon", self.eps)
-        check_unit("delta", self.delta)
-        for name in ("M", "K", "H", "n"):
-            check_count(name, getattr(self, name))
-        if not self.eps_sub > 0:
-            raise ValueError(f"eps_sub: {self.eps_sub} is not positive")
         for name in ("on_policy", "per_action"):
-            chosen = getattr(self, name)
-            if not isinstance(chosen, bool):
-                raise ValueError(f"{name}: {chosen!r} is not true or false")
-            if chosen and self.algorithm != BACKUP:
+            if getattr(self, name) and self.algorithm != BACKUP:
                 raise ValueError(f"{name}: {self.algorithm} has no such choice")
         if self.on_policy and self.per_action:
             raise ValueError("per_action: not together with on_policy")
@@ -126,18 +93,17 @@ class BatchParameters:
 
     def to_json(self) -> dict[str, Any]:
         """All of them; accuracies as floats, sizes as integers."""
-        found = {
-            "version": self.version,
-            "epsilon": float(self.eps),
-            "delta": float(self.delta),
-            "M": self.M,
-            "K": self.K,
-            "H": self.H,
-            "n": self.n,
-            "eps_sub": float(self.eps_sub),
-        }
         chosen = [n for n in ("on_policy", "per_action") if getattr(self, n)]
-        return found | dict.fromkeys(chosen, True)
+        return super().to_json() | dict.fromkeys(chosen, True)
+
+
+def check_batch(
+    environment: Environment, parameters: BatchParameters, algorithm: str, **more: Any
+) -> None:
+    """Refuse parameters of another algorithm; the rest as `check_fit`."""
+    if parameters.algorithm != algorithm:
+        raise ValueError(f"parameters: of {parameters.algorithm}, not of {algorithm}")
+    check_fit(environment, parameters, algorithm, **{"deterministic": False, **more})
 
 
 def theorem_parameters(
@@ -151,7 +117,7 @@ def theorem_parameters(
     log_G: float = 0.0,
     log_Pi: float = 0.0,
 ) -> BatchParameters:
-    """Compute sizes that are enough under completeness (see the module).
+    """Compute sizes that are enough under completeness.
 
     Parameters
     ----------
@@ -204,41 +170,131 @@ def theorem_parameters(
 
 
 def practical_parameters(
-    algorithm: str,
-    eps: Number,
-    delta: Number,
-    *,
-    M: int,
-    K: int,
-    H: int,
-    n: int | None = None,
-    eps_sub: Number | None = None,
-    on_policy: bool = False,
-    per_action: bool = False,
+    algorithm: str, eps: Number, delta: Number, **chosen: Any
 ) -> BatchParameters:
     """Free parameters; by default n = 400K and ε_sub as VALOR's.
+
+    Parameters
+    ----------
+    algorithm
+        ``"psdp"``, ``"fqi"`` or ``"backup"``.
+    eps, delta
+        ε and δ in (0, 1).
+    **chosen
+        M, K, H and any other field of `BatchParameters`; n, eps_sub None: the default.
 
     Raises
     ------
     ValueError
         For a value out of range.
     """
-    accuracy = rational(eps)
-    check_count("K", K)
-    if eps_sub is None:
-        eps_sub = min(abs(accuracy) / 16, Fraction(1, 10**4)) or Fraction(1)
-    return BatchParameters(
-        algorithm=algorithm,
-        eps=accuracy,
-        delta=rational(delta),
-        M=M,
-        K=K,
-        H=H,
-        n=400 * K if n is None else n,
-        eps_sub=rational(eps_sub, "eps_sub"),
-        on_policy=on_policy,
-        per_action=per_action,
+    given = {"eps": rational(eps), "delta": rational(delta)}
+    chosen = without_none(chosen, "n", "eps_sub")
+    fields = BatchParameters.filled(given, chosen)
+    return BatchParameters(algorithm=algorithm, **fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmaxParameters(PacParameters):
+    """Constants of R-max.
+
+    Attributes
+    ----------
+    X, K, H
+        Largest number of observations of a level (hidden states where observations
+        are features), actions, levels.
+    m
+        Visits after which a pair is known.
+    n
+        Episodes of a batch; between two batches the model is planned anew.
+    max_batches
+        None: no run needs more than `batches`.
+    """
+
+    X: int = count()
+    K: int = count()
+    H: int = count()
+    m: int = count("visits that make a pair known", practical=20)
+    n: int = count(
+        "episodes of a batch", practical=lambda p: max(20, math.ceil(8 / p.eps))
     )
+    max_batches: int | None = count(
+        "batches after which the run fails", default=None, shown="batches"
+    )
+
+    @property
+    def pairs(self) -> int:
+        """N = X K H, a bound on the pairs of an observation and an action."""
+        return self.X * self.K * self.H
+
+    @property
+    def patience(self) -> Fraction:
+        """Most visits to unknown pairs in a batch that ends the run, n ε/4."""
+        return self.n * self.eps / 4
+
+    @property
+    def batches(self) -> int:
+        """Most batches of a run.
+
+        Each but the last visits unknown pairs more than n ε/4 times, and N pairs are
+        unknown for at most m - 1 + n visits each.
+        """
+        needed = math.floor(self.pairs * (self.m - 1 + self.n) / self.patience) + 1
+        if self.max_batches is None:
+            return needed
+        return min(needed, self.max_batches)
+
+    @property
+    def trajectory_bound(self) -> int:
+        """Episodes at most."""
+        return self.batches * self.n
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """No oracle is called."""
+        return {"csc": 0, "ls": 0}
+
+
+def rmax_theorem(
+    eps: Number, delta: Number, *, X: int, K: int, H: int
+) -> RmaxParameters:
+    """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε².
+
+    The test that ends a run errs with probability at most δ/2 over all batches if
+    n ≥ 16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+    """
+    accuracy, chance = rational(eps), rational(delta)
+    check_sizes(accuracy, chance, {"X": X, "K": K, "H": H})
+    union = X * math.log(2) + log_over(8 * X * K * H, chance)
+    m = ratio_up(64 * H**2 * union, accuracy**2)
+    return RmaxParameters(
+        eps=accuracy, delta=chance, X=X, K=K, H=H, m=m, n=m, version="theorem"
+    )
+
+
+def rmax_practical(eps: Number, delta: Number, **chosen: Any) -> RmaxParameters:
+    """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
+
+    Parameters
+    ----------
+    eps, delta
+        ε and δ in (0, 1).
+    **chosen
+        X, K, H and any other field of `RmaxParameters`; n None: the default.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+    """
+    given = {"eps": rational(eps), "delta": rational(delta)}
+    chosen = without_none(chosen, "n")
+    return RmaxParameters(**RmaxParameters.filled(given, chosen))
 
 
 def concentrability(K: int, H: int) -> int:

@@ -1,17 +1,8 @@
 """PSDP: policy search by dynamic programming (Bagnell, Kakade, Ng, Schneider 2003).
 
-Backwards over levels, the policy of a level is found by classification on returns
-to go under the policies found for later levels. Where data come from is not the
-algorithm's business: somebody has to supply a *baseline distribution* for each level,
-here uniform actions. What it loses where an optimal policy goes and the baseline
-rarely does is multiplied by the ratio of the two, which for uniform actions is at most
-K^(h-1) at level h, and on a combination lock is that.
-
-Guarantee. If Π_h holds a best policy against every π_{h+1:H} (policy completeness,
-as tabular classes do), then V* - V^π̂ ≤ Σ_h K^(h-1) gap_h, gap_h being what π̂_h loses
-under uniform roll-in to the best action against π̂_{h+1:H}; with the sizes of
-`parameters` that is at most ε with probability 1-δ. Hidden dynamics may be stochastic.
-It never knows whether it succeeded: its status is always "success".
+Backwards over levels, the policy of a level is found by classification on returns to
+go under the policies found for later levels, on data of uniform actions. It never knows
+whether it succeeded: its status is always "success" (docs/baselines.md).
 
 >>> from olivine.algorithms.baselines.parameters import theorem_parameters
 >>> from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
@@ -33,16 +24,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.exploration import uniform_rollouts
-from olivine.algorithms.baselines.fitting import EXACT_COSTS, Run, check, columns
-from olivine.algorithms.baselines.observing import Fit, listeners
-from olivine.algorithms.baselines.parameters import PSDP, BatchParameters
+from olivine.algorithms.baselines.events import LevelFit
+from olivine.algorithms.baselines.parameters import PSDP, BatchParameters, check_batch
 from olivine.algorithms.classes.protocols import PolicyClass
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.datasets import exact_cost, policy_costs
+from olivine.algorithms.learning.events import Observer, notify
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.oracles.csc import csc, importance_costs
-from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
+from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.ledger import guard, reveal
 
 
 def psdp(
@@ -62,11 +54,11 @@ def psdp(
     policy_class
         Π, by level or stationary; seen through a guard.
     parameters
-        Of ``"psdp"``: n trajectories a level.
+        Of ``"psdp"``: n trajectories per level.
     rng
         The only source of randomness.
     observers
-        Told of every level (`olivine.algorithms.baselines.observing`).
+        Told of every level, by a `LevelFit`.
 
     Returns
     -------
@@ -79,29 +71,41 @@ def psdp(
     ValueError
         If parameters or classes do not fit, or a return leaves [0, 1].
     """
-    check(environment, parameters, PSDP, None, policy_class)
-    run = Run(environment, parameters, rng)
-    told, classes = listeners(observers), guard(policy_class)
+    check_batch(environment, parameters, PSDP, policies=policy_class)
+    classes = guard(policy_class)
     later: list[Any] = []
     estimate = Fraction(0)
-    with Ledger() as ledger:
+    with Frame(PSDP, environment, parameters, rng) as frame:
         for h in range(environment.horizon, 0, -1):
             # The environment, not the algorithm, plays policies: it may see them.
             played = [reveal(policy) for policy in later]
             data = uniform_rollouts(environment, h, parameters.n, rng, played)
-            actions, returns = columns(data)
-            exact = parameters.eps_sub < EXACT_COSTS
+            end = np.zeros(len(data))  # returns are whole
             found = csc(
                 classes.at_level(h),
                 data,
-                importance_costs(
-                    actions, data.exact_rewards if exact else returns, parameters.K
-                ),
+                policy_costs(data, end, parameters.eps_sub, parameters.K),
                 epsilon_sub=float(parameters.eps_sub),
             )
             later.insert(0, found.policy)
-            cost = found.exact_cost
-            estimate = -(Fraction(found.cost) if cost is None else cost)
-            for observer in told:
-                observer.fitted(Fit(h, data, reveal(found.policy)))
-    return run.result(later, estimate, ledger)
+            estimate = -exact_cost(found)
+            notify(observers, LevelFit(h, data, reveal(found.policy)))
+    return frame.result(later, estimate, iterations=1)
+
+
+def uniform_rollouts(
+    environment: Environment,
+    level: int,
+    n: int,
+    rng: np.random.Generator,
+    later: Sequence[Any],
+) -> EmpiricalMeasure:
+    """Sample n tuples (x_h, a_h, r_h + ... + r_H), actions uniform up to level h.
+
+    Parameters
+    ----------
+    later
+        π_{h+1}, ..., π_H, followed after level h.
+    """
+    rules: list[Any] = ["uniform"] * level + list(later)
+    return environment.roll_through(rules, level, n, rng, "uniform")

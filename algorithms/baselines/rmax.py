@@ -1,22 +1,12 @@
 """R-max (Brafman, Tennenholtz 2002) where hidden states can be decoded.
 
-The tabular reference: what exploration costs somebody who knows which hidden state
-every observation comes from. A pair of an observation and an action is *known* after m
-visits; the model is optimistic, unknown pairs being worth 1, the largest return; its
-optimal policy is found exactly and played for a batch of episodes. Either it meets
-unknown pairs, and learns, or it hardly does, and is nearly optimal:
+A pair of an observation and an action is *known* after m visits; the model is
+optimistic, unknown pairs being worth 1, the largest return. Its optimal policy is
+found exactly and played for a batch of episodes, until a batch has at most nε/4 visits
+to unknown pairs. The original plans step by step; batches let n be as large as a
+theorem wants it (docs/baselines.md).
 
-- a batch with at most nε/4 visits to unknown pairs ends the run;
-- any other one brings the known pairs closer, so there are at most 4N(m+n)/(nε) + 1.
-
-The original plays step by step and plans whenever a pair becomes known; batches plan
-at their ends only, which lets n be as large as a theorem wants it. Rewards depend on
-observations, so pairs have observations in them; moves are learned by hidden state.
-Hidden dynamics may be stochastic. It needs no function class and no oracle.
-
-Guarantee, with the sizes of `parameters`: V* - V^π̂ ≤ ε with probability 1-δ.
-
->>> from olivine.algorithms.baselines.rmax_parameters import (rmax_theorem)
+>>> from olivine.algorithms.baselines.parameters import rmax_theorem
 >>> from olivine.algorithms.environments import make
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> parameters = rmax_theorem(0.3, 0.1, X=2, K=2, H=2)
@@ -27,23 +17,20 @@ True
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.decoding import CellPolicy, Decoding
-from olivine.algorithms.baselines.fitting import check_sizes
-from olivine.algorithms.baselines.observing import Batch, listeners
-from olivine.algorithms.baselines.rmax_model import RmaxModel
-from olivine.algorithms.baselines.rmax_parameters import RMAX, RmaxParameters
+from olivine.algorithms.baselines.events import Batch
+from olivine.algorithms.baselines.parameters import RMAX, RmaxParameters
+from olivine.algorithms.baselines.rmax_model import CellPolicy, Decoding, RmaxModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.learning.events import Observer
+from olivine.algorithms.learning.events import Observer, notify
 from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import Frame, check_fit
 
 
 def rmax(
@@ -78,34 +65,23 @@ def rmax(
     ValueError
         If parameters do not fit, or observations cannot be decoded.
     """
-    check_sizes(parameters.K, parameters.H, environment)
+    check_fit(environment, parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)
     if decoding.most_cells > parameters.X:
         raise ValueError(
             f"X: {parameters.X} is too small, the environment has levels of "
             f"{decoding.most_cells} observations"
         )
-    start, before = time.perf_counter(), environment.trajectories
-    seed = RecordedSeed.of(rng)
     model = RmaxModel(decoding.states_of_cells, parameters.K, parameters.m)
-    ended = _explore(environment, decoding, model, parameters, rng, observers)
-    reason = ""
-    if not ended.settled:
-        reason = f"unknown pairs were still met after {ended.batches} batches"
-    return LearningResult(
-        algorithm=RMAX,
-        environment=environment.name,
-        status="failure" if reason else "success",
-        policies=ended.policies,
-        estimate=ended.estimate,
-        trajectories=environment.trajectories - before,
-        calls={},
-        reason=reason,
+    with Frame(RMAX, environment, parameters, rng) as frame:
+        ended = _explore(environment, decoding, model, parameters, rng, observers)
+    unsettled = f"unknown pairs were still met after {ended.batches} batches"
+    return frame.result(
+        ended.policies,
+        ended.estimate,
+        None if ended.settled else unsettled,
         iterations=ended.batches,
         learned=tuple(int(model.known(h).sum()) for h in range(1, parameters.H + 1)),
-        parameters=parameters.to_json(),
-        seconds=time.perf_counter() - start,
-        seed=seed,
     )
 
 
@@ -128,7 +104,6 @@ def _explore(
     observers: Sequence[Observer],
 ) -> _Ended:
     """Plan, play a batch and learn from it, until a batch hardly has news."""
-    told = listeners(observers)
     policies: tuple[CellPolicy, ...] = ()
     estimate, planned = Fraction(0), -1
     for batch in range(1, parameters.batches + 1):
@@ -141,8 +116,7 @@ def _explore(
         data = _play(environment, decoding, policies, parameters.n, rng)
         estimate = data[0].expectation_exact(data[0].at(values[0]))
         unknown = _unknown(model, data)
-        for observer in told:
-            observer.played(Batch(batch, model, policies, unknown, parameters.n))
+        notify(observers, Batch(batch, model, policies, unknown, parameters.n))
         if unknown <= parameters.patience:
             return _Ended(True, policies, estimate, batch)
         for h, steps in enumerate(data, 1):

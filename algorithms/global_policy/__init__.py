@@ -1,27 +1,26 @@
-"""The global policy algorithm (paper, Algorithm 6), and what is claimed of it.
+"""The global policy algorithm (paper, Algorithm 6), and what is claimed of it."""
 
-===============  ==============================================================
-`run`            dfslearn, TestLearned and the fit of a level's policy
-`learner`        `global_policy`: a run from the root, and its result
-`parameters`     constants: corrected, as printed, free
-`monitors`       claims of the analysis, checked against the truth by `review`
-`instances`      small environments that show what it needs and where it fails
-`worst_case`     the most that can be lost inside the event: a linear program
-`adversary`      an environment and an oracle that make it happen in a run
-`search`         honest runs that lose most, by local search
-===============  ==============================================================
-"""
+from dataclasses import replace
 
-from olivine.algorithms.global_policy.learner import global_policy
-from olivine.algorithms.global_policy.monitors import GlobalPolicyMonitors
+from olivine.algorithms.global_policy.algorithm import global_policy
 from olivine.algorithms.global_policy.parameters import (
     GLOBAL_POLICY,
     GlobalPolicyParameters,
     GlobalPolicyPracticalParameters,
     GlobalPolicyTheoremParameters,
 )
+from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
+from olivine.algorithms.learning.registry import Task
+from olivine.algorithms.learning.tasks import (
+    CLASS_SETTINGS,
+    Drawn,
+    by_kind,
+    classes_of,
+    declare,
+)
 
 __all__ = [
+    "ALGORITHMS",
     "GLOBAL_POLICY",
     "GlobalPolicyMonitors",
     "GlobalPolicyParameters",
@@ -29,3 +28,32 @@ __all__ = [
     "GlobalPolicyTheoremParameters",
     "global_policy",
 ]
+
+
+def _complete_classes(task: Task) -> Drawn:
+    """Ask for policy complete classes where finite ones are to be drawn.
+
+    Random ones are hardly ever complete. Where observations are features, products
+    over the hidden states are what there is.
+    """
+    env = task.environment
+    codes = all(env.space(h).is_finite for h in range(1, env.horizon + 1))
+    if task.classes == "finite" and codes and "violate" not in task.settings:
+        task = replace(task, settings={"complete": "policy"} | dict(task.settings))
+    return classes_of(task)
+
+
+ALGORITHMS = (
+    declare(
+        GLOBAL_POLICY,
+        "one policy for all states, tested by roll-outs (Algorithm 6)",
+        parameters=by_kind(
+            GlobalPolicyTheoremParameters, GlobalPolicyPracticalParameters
+        ),
+        learn=global_policy,
+        review=GlobalPolicyMonitors,
+        classes=_complete_classes,
+        settings=GlobalPolicyParameters.settings() | CLASS_SETTINGS,
+        assumptions=("value-realizability", "policy-completeness"),
+    ),
+)

@@ -1,27 +1,26 @@
-"""What the global policy algorithm tells those who watch it."""
+"""What happens in a run of the global policy algorithm beside calls of dfslearn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Observer, Path
+from olivine.algorithms.learning.events import AtPath, Path
 
 Policies = tuple[Any, ...]
 """π̂_1, ..., π̂_H at some time; None where there is none yet."""
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(AtPath):
     """One pass of TestLearned's loop over learned paths.
 
     Attributes
     ----------
-    path, learned
-        p and q.
+    learned
+        q; the path is p.
     data, learned_data
         D and D'_q: (x_h, a_h, return to go).
     mean, learned_mean
@@ -36,7 +35,6 @@ class Comparison:
         Whether D is new (it is shared by the loop).
     """
 
-    path: Path
     learned: Path
     data: EmpiricalMeasure
     learned_data: EmpiricalMeasure
@@ -49,7 +47,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Refit:
     """A new policy of a level.
 
     Attributes
@@ -77,13 +75,11 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Return:
+class Return(AtPath):
     """A return from dfslearn.
 
     Attributes
     ----------
-    path
-        What it was called with.
     outcome
         What the path became.
     learned, pruned
@@ -92,36 +88,18 @@ class Return:
         π̂ at the time.
     """
 
-    path: Path
     outcome: Literal["pruned", "learned"]
     learned: tuple[Path, ...]
     pruned: tuple[Path, ...]
     policies: Policies
 
 
-class GlobalPolicyObserver(Observer):
-    """Watches a run; every method does nothing unless overridden.
-
-    Of the methods of `Observer` the algorithm calls `entered`, for every call of
-    dfslearn at a level 1..H, and `descending`, when the path is to be learned.
-    """
-
-    def testing(self, path: Path) -> None:
-        """Note that TestLearned is called with the path."""
-
-    def compared(self, comparison: Comparison) -> None:
-        """Note that a path was compared with a learned one."""
-
-    def rechecked(self, path: Path, passed: bool) -> None:
-        """Note that a pruned path was tested again after a change of policy."""
-
-    def fitted(self, fit: Fit) -> None:
-        """Note that a level has a new policy."""
-
-    def returned(self, step: Return) -> None:
-        """Note that dfslearn returns."""
+class LearnedTest(AtPath):
+    """TestLearned is called with the path."""
 
 
-def watchers(observers: Sequence[Observer]) -> list[GlobalPolicyObserver]:
-    """Those who want to know more than calls of dfslearn."""
-    return [o for o in observers if isinstance(o, GlobalPolicyObserver)]
+@dataclass(frozen=True, eq=False)
+class Rechecked(AtPath):
+    """A pruned path was tested again after a change of policy."""
+
+    passed: bool

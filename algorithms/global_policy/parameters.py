@@ -1,18 +1,4 @@
-"""Constants of the global policy algorithm: printed, corrected, or free.
-
-The paper (proof of the theorem) sets τ_pol = τ_val = ε/(6H) and
-φ_h = (H-h+1)(8τ_val + 3τ_pol), which gives φ_1 = 11ε/6. Two things are wrong:
-
-- the sum must be at most ε;
-- a policy that is within 2τ_pol of V̂(q) *on the data set* is within 4τ_pol of the
-  best one, not 3: V̂(q) ≥ Q(q, ⋆) - τ_pol, and Q(q, π̂) is τ_pol less than the average
-  on the data set in the worst case. With 3 not even φ_h bounds what is lost at level h,
-  so g* may be infeasible (`olivine.cli.ledger.support.global_policy_adversary` reaches
-  the bound, also against ε/(11H)).
-
-Corrected: φ_h = (H-h+1)(8τ_val + 4τ_pol + 2ε_sub + 2ε_feas), and φ_1 = ε. The paper
-lets oracles be exact; here each may err by ε/(2¹²H), so that
-τ_pol = τ_val = (1 - 2⁻¹⁰) ε/(12H).
+"""Parameters of the global policy algorithm: printed, corrected, or free.
 
 >>> p = GlobalPolicyTheoremParameters(0.3, 0.1, 2, 2, 3, 4.0, 4.0)
 >>> p.phi(1) == p.eps == p.guarantee, p.T_max
@@ -29,80 +15,85 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from olivine.algorithms.exact.numbers import ratio_up
 from olivine.algorithms.learning.parameters import (
-    Number,
+    ByChoice,
+    ByTheorem,
+    Parameters,
     Problem,
-    Version,
-    check_count,
-    check_flag,
-    check_unit,
-    ratio_up,
-    rational,
+    count,
+    flag,
+    margin,
+    positive,
 )
 
 GLOBAL_POLICY = "global-policy"
 
 
 @dataclass(frozen=True, kw_only=True)
-class GlobalPolicyParameters:
-    """What a run of the global policy algorithm needs to know.
+class GlobalPolicyParameters(Parameters):
+    """What a run of the global policy algorithm needs to know."""
 
-    Attributes
-    ----------
-    eps, delta
-        ε and δ, in (0, 1).
-    M, K, H
-        Bound on the hidden states of a level, actions, levels.
-    tau_val, tau_pol
-        Statistical accuracies of tests and of training sets, positive.
-    eps_sub, eps_feas
-        Accuracies asked of the oracles, positive.
-    n_test, n_train
-        Draws of D and of each D'_q, and of each D_q.
-    T_max
-        Bound on the dfslearn calls, and on the TestLearned calls, of a run in the
-        event of the deviation bounds; a run that exceeds it has left it and fails.
-    slack
-        φ of every level, where it is not the formula's; None: the formula.
-    fall_back
-        What to do when a program is infeasible, which cannot happen in that event.
-        False: fail. True: take the paths for different states, or the policy that
-        is best on the average over the data sets.
-    version
-        ``"theorem"`` (corrected), ``"paper"`` (as printed) or ``"practical"``.
-    algorithm
-        Name of the algorithm.
-    """
+    algorithms = (GLOBAL_POLICY,)
 
-    eps: Fraction
-    delta: Fraction
-    M: int
-    K: int
-    H: int
-    tau_val: Fraction
-    tau_pol: Fraction
-    eps_sub: Fraction
-    eps_feas: Fraction
-    n_test: int
-    n_train: int
-    T_max: int
-    slack: Fraction | None = None
-    fall_back: bool = False
-    version: str = "practical"
     algorithm: str = GLOBAL_POLICY
+    tau_val: Fraction = positive(
+        "statistical accuracy of tests", practical=lambda p: p.eps / 16
+    )
+    tau_pol: Fraction = positive(
+        "statistical accuracy of training sets", practical=lambda p: p.eps / 16
+    )
+    eps_sub: Fraction = positive(
+        "optimality asked of the oracles",
+        practical=lambda p: min(p.eps / 16, Fraction(1, 10**4)),
+    )
+    eps_feas: Fraction = positive(
+        "feasibility asked of the oracles", practical=Fraction(1, 10**6)
+    )
+    # None: the formula.
+    slack: Fraction | None = margin(
+        "φ of every level", default=None, practical=lambda p: p.eps / 4, shown="phi_1"
+    )
+    n_test: int = count("draws of D and of each D'_q", practical=100)
+    n_train: int = count("draws of each D_q", practical=lambda p: 100 * p.K)
+    # A run that exceeds it has left the event of the deviation bounds and fails.
+    T_max: int = count(
+        "calls of dfslearn, and of TestLearned",
+        practical=lambda p: 3 * p.M**2 * p.H * p.K,
+    )
+    # Where a program is infeasible, which cannot happen in that event: fail, or take
+    # the paths for different states, or the policy that is best on the average.
+    fall_back: bool = flag(
+        "whether to go on where a program is infeasible", default=False, practical=True
+    )
 
-    def __post_init__(self) -> None:
-        """Check ranges; ValueError names the argument."""
-        check_unit("epsilon", self.eps)
-        check_unit("delta", self.delta)
-        for name in ("M", "K", "H", "n_test", "n_train", "T_max"):
-            check_count(name, getattr(self, name))
-        for name in ("tau_val", "tau_pol", "eps_sub", "eps_feas"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}: {getattr(self, name)} is not positive")
-        if self.slack is not None and self.slack < 0:
-            raise ValueError(f"slack: {self.slack} is negative")
-        check_flag("fall_back", self.fall_back)
+    @classmethod
+    def constants(cls, problem: Problem) -> dict[str, Any]:
+        """τ_pol = τ_val = (1 - 2⁻¹⁰) ε/(12H) and ε_sub = ε_feas = ε/(2¹²H).
+
+        As printed τ = ε/(6H). The paper's φ_h = (H-h+1)(8τ_val + 3τ_pol) then gives
+        φ_1 = 11ε/6, where the sum must be at most ε; and a policy within 2τ_pol of
+        V̂(q) on the data set is within 4τ_pol of the best one, not 3
+        (docs/global-policy.md). For tabular classes ln 2 per observation is enough for
+        ln |G|.
+        """
+        p = problem
+        oracles = p.eps / (2**12 * p.H)
+        if p.version == "paper":
+            tau = p.eps / (6 * p.H)
+        else:
+            tau = (p.eps / p.H - 4 * oracles) / 12
+        calls = 3 * p.M**2 * p.H * p.K
+        logarithm = p.log(16 * calls * p.M, p.log_policies, p.log_values)
+        return {
+            "tau_val": tau,
+            "tau_pol": tau,
+            "eps_sub": oracles,
+            "eps_feas": oracles,
+            "n_test": ratio_up(logarithm, 2 * tau**2),
+            "n_train": ratio_up(16 * p.K * logarithm, tau**2),
+            "T_max": calls,
+        }
 
     def phi(self, level: int) -> Fraction:
         """φ_h: what the policy may lose at learned states of a level 1..H+1.
@@ -122,6 +113,11 @@ class GlobalPolicyParameters:
             step = 8 * self.tau_val + 4 * self.tau_pol
             step += 2 * self.eps_sub + 2 * self.eps_feas
         return (self.H - level + 1) * step
+
+    @property
+    def phi_1(self) -> Fraction:
+        """φ of the first level."""
+        return self.phi(1)
 
     def excess(self, level: int) -> Fraction:
         """φ_h + 2τ_val: how far E_D'[g] may exceed the mean return on D'."""
@@ -177,136 +173,15 @@ class GlobalPolicyParameters:
         pooled = fits if self.fall_back else 0
         return {"csc": self.M * fits + pooled, "lp": self.M * self.T_max, "multi": fits}
 
-    def to_json(self) -> dict[str, Any]:
-        """All of them; accuracies as floats, sizes as integers."""
-        return {
-            "version": self.version,
-            "epsilon": float(self.eps),
-            "delta": float(self.delta),
-            "M": self.M,
-            "K": self.K,
-            "H": self.H,
-            "tau_val": float(self.tau_val),
-            "tau_pol": float(self.tau_pol),
-            "eps_sub": float(self.eps_sub),
-            "eps_feas": float(self.eps_feas),
-            "phi_1": float(self.phi(1)),
-            "n_test": self.n_test,
-            "n_train": self.n_train,
-            "T_max": self.T_max,
-        }
+
+class GlobalPolicyTheoremParameters(ByTheorem, GlobalPolicyParameters):
+    """The constants of the theorem, corrected or as printed."""
 
 
-class GlobalPolicyTheoremParameters(GlobalPolicyParameters):
-    """The theorem's own constants; the constructor is `TheoremParameters`'s.
-
-    Parameters
-    ----------
-    eps, delta
-        ε and δ in (0, 1); floats stand for their decimal digits (0.1 is 1/10).
-    M, K, H
-        As for `GlobalPolicyParameters`.
-    log_G, log_Pi
-        ln |G| and ln |Π|, not negative; for tabular classes |X_h| ln 2 and
-        |X_h| ln K of the largest level (``classes.log_size()``), which is enough
-        because only linear functionals of g are estimated.
-    algorithm
-        ``"global-policy"``.
-    version
-        ``"theorem"``: corrected; ``"paper"``: as printed.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of range, or another algorithm.
-    """
-
-    def __init__(
-        self,
-        eps: Number,
-        delta: Number,
-        M: int,
-        K: int,
-        H: int,
-        log_G: float,
-        log_Pi: float,
-        algorithm: str = GLOBAL_POLICY,
-        version: Version = "theorem",
-    ) -> None:
-        problem = Problem.checked(eps, delta, M, K, H, log_G, log_Pi, version)
-        if algorithm != GLOBAL_POLICY:
-            raise ValueError(f"algorithm: {algorithm!r} is not {GLOBAL_POLICY!r}")
-        oracles = problem.eps / (2**12 * H)
-        if version == "paper":
-            tau = problem.eps / (6 * H)
-        else:
-            tau = (problem.eps / H - 4 * oracles) / 12
-        calls = 3 * M**2 * H * K
-        logarithm = problem.log(16 * calls * M, log_Pi, log_G)
-        super().__init__(
-            eps=problem.eps,
-            delta=problem.delta,
-            M=M,
-            K=K,
-            H=H,
-            tau_val=tau,
-            tau_pol=tau,
-            eps_sub=oracles,
-            eps_feas=oracles,
-            n_test=ratio_up(logarithm, 2 * tau**2),
-            n_train=ratio_up(16 * K * logarithm, tau**2),
-            T_max=calls,
-            version=version,
-        )
-
-
-class GlobalPolicyPracticalParameters(GlobalPolicyParameters):
-    """Free parameters, with defaults that suit small problems.
+class GlobalPolicyPracticalParameters(ByChoice, GlobalPolicyParameters):
+    """Free constants.
 
     By default φ is one constant, ε/4, accuracies are ε/16 (a state for which
     TestLearned is true then loses at most 3ε/4), T_max is the theorem's, and infeasible
     programs are dealt with instead of ending the run.
-
-    Parameters
-    ----------
-    eps, delta, M, K, H
-        As for `GlobalPolicyTheoremParameters`.
-    **chosen
-        Any other field of `GlobalPolicyParameters`.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
-
-    def __init__(
-        self, eps: Number, delta: Number, M: int, K: int, H: int, **chosen: Any
-    ) -> None:
-        accuracy = rational(eps)
-        check_unit("epsilon", accuracy)
-        for name, value in (("M", M), ("K", K), ("H", H)):
-            check_count(name, value)
-        fields: dict[str, Any] = {
-            "tau_val": accuracy / 16,
-            "tau_pol": accuracy / 16,
-            "eps_sub": min(accuracy / 16, Fraction(1, 10**4)),
-            "eps_feas": Fraction(1, 10**6),
-            "n_test": 100,
-            "n_train": 100 * K,
-            "T_max": 3 * M**2 * H * K,
-            "slack": accuracy / 4,
-            "fall_back": True,
-        }
-        for name, value in chosen.items():
-            exact = name.startswith(("eps_", "tau_"))
-            exact = exact or (name == "slack" and value is not None)
-            chosen[name] = rational(value, name) if exact else value
-        super().__init__(
-            eps=accuracy,
-            delta=rational(delta),
-            M=M,
-            K=K,
-            H=H,
-            **fields | chosen,
-        )

@@ -1,11 +1,7 @@
-"""One pass through the events of a run: each claim checked against the truth.
-
-The claims are listed in `olivine.algorithms.global_policy.monitors`.
-"""
+"""What the global policy algorithm's analysis claims, checked against the truth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,21 +12,24 @@ from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.global_policy.events import Comparison, Fit, Policies, Return
+from olivine.algorithms.global_policy.events import (
+    Comparison,
+    LearnedTest,
+    Policies,
+    Refit,
+    Return,
+)
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
-    largest_value_deviation,
     policy_differences,
-    value_differences,
+    value_deviation,
 )
-from olivine.algorithms.learning.events import Path
-from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.events import Descending, Entered, Path
+from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review
 from olivine.algorithms.learning.result import LearningResult, Scope
 from olivine.algorithms.oracles.csc import csc
 
-_FEATURES = "observations are features: there are no codes to sum over"
-_UNKNOWN = "V^π is not known exactly"
 _TOLERANCE = 1e-12
 
 
@@ -68,19 +67,47 @@ def scopes(parameters: GlobalPolicyParameters) -> dict[str, Scope]:
     }
 
 
-class Review:
-    """One pass through the events of a run.
+class GlobalPolicyMonitors(Review):
+    """Record a run, then check it.
+
+    =================  ===========================================================
+    name               claim
+    =================  ===========================================================
+    event              deviation bounds of D, D'_q, D_q, over the whole classes
+    oracles            every oracle call kept its accuracy, by certificate
+    realizable         g* ∈ G
+    complete           at each fit Π_h holds a policy that is greedy for π̂_{h+1:H}
+    gstar-feasible     g* meets the program's constraint, if q loses at most φ_h
+    tested-policy      TestLearned true: V^π̂(p) ≥ V*(p) - φ_h - 8τ_val
+    same-state         TestLearned is true where p and q lead to the same state
+    fit                V^π̂(q) ≥ Q(q, ⋆) - 4τ_pol after a fit, for every learned q
+    feasible           no infeasible program or fit, no other event failure
+    learned-quality    V^π̂(q) ≥ V*(q) - φ_h for learned q, on each return
+    pruned-quality     V^π̂(p) ≥ V*(p) - φ_h - 8τ_val for pruned p, on each return
+    no-relearning      no descent into a learned state
+    pruned-paths       at most K M paths of a level were ever pruned
+    dfslearn-calls     at most T_max, and as many tests (test-calls)
+    csc/lp/multi-calls within the bounds that follow from the lemmas
+    trajectories       within the proof's own sum
+    epsilon-optimal    V* - V^π̂ ≤ ε, and the run succeeds
+    =================  ===========================================================
+
+    Bounds include the oracles' accuracies. "On each return": to a level closer to the
+    start. The paper's lemma says "at all times" of learned paths; while a call at that
+    level is in progress it does not hold, because policies of later levels have changed
+    and its own has not.
 
     Parameters
     ----------
-    environment, value_class, policy_class, parameters
-        As for `olivine.algorithms.global_policy.monitors.GlobalPolicyMonitors`.
-
-    Attributes
-    ----------
-    tallies
-        Checks so far, by name.
+    environment
+        Whose `truth` is asked.
+    value_class, policy_class
+        G and Π.
+    parameters
+        Of the run.
     """
+
+    p: GlobalPolicyParameters
 
     def __init__(
         self,
@@ -89,42 +116,42 @@ class Review:
         policy_class: PolicyClass,
         parameters: GlobalPolicyParameters,
     ) -> None:
-        self.environment, self.truth = environment, environment.truth
+        super().__init__(environment, parameters)
         self.values, self.policies = value_class, policy_class
-        self.p = parameters
-        self.tallies = {name: Tally(s) for name, s in scopes(parameters).items()}
-        self.learned: list[set[int]] = [set() for _ in range(parameters.H)]
-        self.ever_pruned: list[set[Path]] = [set() for _ in range(parameters.H)]
+
+    def scopes(self) -> dict[str, Scope]:
+        return scopes(self.p)
+
+    def begin(self) -> None:
+        self.learned: list[set[int]] = [set() for _ in range(self.p.H)]
+        self.ever_pruned: list[set[Path]] = [set() for _ in range(self.p.H)]
         self.calls = self.tests = 0
 
     # ------------------------------------------------------------------ events
 
-    def entered(self, path: Path) -> None:
-        """Count."""
+    def on_entered(self, call: Entered) -> None:
         self.calls += 1
 
-    def testing(self, path: Path) -> None:
-        """Count."""
+    def on_learnedtest(self, test: LearnedTest) -> None:
         self.tests += 1
 
-    def descending(self, path: Path) -> None:
-        """Check that the state is not learned yet."""
-        again = self.truth.state(path) in self.learned[len(path)]
-        self.tallies["no-relearning"].never(again, lambda: f"path {list(path)}")
+    def on_descending(self, call: Descending) -> None:
+        again = self.truth.state(call.path) in self.learned[call.level - 1]
+        self.tallies["no-relearning"].never(again, f"path {list(call.path)}")
 
-    def compared(self, found: Comparison) -> None:
+    def on_comparison(self, found: Comparison) -> None:
         """Check the deviation bounds of D and D'_q, and the test's lemma."""
         p, q, h = found.path, found.learned, len(found.path) + 1
         same = self.truth.state(p) == self.truth.state(q)
         self.tallies["same-state"].never(
-            same and not found.same, lambda: f"paths {list(p)}, {list(q)}"
+            same and not found.same, f"paths {list(p)}, {list(q)}"
         )
         self._check_test("D'", q, found.learned_data, found.learned_mean, found)
         if found.first:
             self._check_test("D", p, found.data, found.mean, found)
         if not self.truth.exact:
             for name in ("gstar-feasible", "tested-policy"):
-                self.tallies[name].skip(_UNKNOWN)
+                self.tallies[name].skip(UNKNOWN)
             return
         if self._loss(q, found.policies) > self.p.phi(h):
             return  # the lemma's premise
@@ -132,24 +159,22 @@ class Review:
         self.tallies["gstar-feasible"].at_most(
             found.learned_data.expectation_exact(optimal) - found.learned_mean,
             self.p.excess(h),
-            lambda: f"g* at path {list(q)}",
+            f"g* at path {list(q)}",
         )
         if found.same:
             self.tallies["tested-policy"].at_most(
                 self._loss(p, found.policies),
                 self.p.tested_loss(h),
-                lambda: f"path {list(p)} by {list(q)}",
+                f"path {list(p)} by {list(q)}",
             )
 
-    def fitted(self, fit: Fit) -> None:
+    def on_refit(self, fit: Refit) -> None:
         """Check the deviation bounds of the D_q, completeness and the fit's lemma."""
         self.learned[fit.level - 1].add(self.truth.state(fit.paths[-1]))
-        self.tallies["feasible"].never(
-            not fit.feasible, lambda: f"fit of level {fit.level}"
-        )
+        self.tallies["feasible"].never(not fit.feasible, f"fit of level {fit.level}")
         if not (self.truth.exact and self.environment.space(fit.level).is_finite):
             for name in ("event", "complete", "fit"):
-                self.tallies[name].skip(_FEATURES)
+                self.tallies[name].skip(FEATURES)
             return
         rows: list[NDArray[Any]] = []
         codes: list[NDArray[np.int64]] = []
@@ -161,26 +186,26 @@ class Review:
             found = largest_policy_deviation(
                 self.policies.at_level(fit.level), differences
             )
-            self._note(found, self.p.tau_pol, lambda q=q: f"policies on D_q, {list(q)}")  # type: ignore[misc]
+            self.note("event", found, self.p.tau_pol, f"policies on D_q, {list(q)}")
             if fit.policies[fit.level - 1] is not None:
                 best = sum(chances * returns.max(axis=1), Fraction(0))
                 self.tallies["fit"].at_most(
                     best - self.truth.policy_path_value(q, fit.policies),
                     self.p.fit_loss,
-                    lambda q=q: f"path {list(q)}",  # type: ignore[misc]
+                    f"path {list(q)}",
                 )
             seen = np.flatnonzero(chances).astype(np.int64)
             codes.append(seen)
             rows.append(returns[seen].max(axis=1)[:, None] - returns[seen])
         self._check_complete(fit.level, np.concatenate(codes), np.concatenate(rows))
 
-    def returned(self, step: Return) -> None:
+    def on_return(self, step: Return) -> None:
         """Check how good the policy is on the learned and pruned paths of a level."""
         h, policies = len(step.path) + 1, step.policies
         self.ever_pruned[h - 1].update(step.pruned)
         if not self.truth.exact:
             for name in ("learned-quality", "pruned-quality"):
-                self.tallies[name].skip(_UNKNOWN)
+                self.tallies[name].skip(UNKNOWN)
             return
         for name, paths, bound in (
             ("learned-quality", step.learned, self.p.phi(h)),
@@ -190,39 +215,19 @@ class Review:
                 self.tallies[name].at_most(
                     self._loss(q, policies),
                     bound,
-                    lambda q=q: f"{list(q)} on return from {list(step.path)}",  # type: ignore[misc]
+                    f"{list(q)} on return from {list(step.path)}",
                 )
 
     def ended(self, result: LearningResult) -> None:
-        """Check counts, premises that do not change, and the policy returned."""
+        super().ended(result)
         tallies, p = self.tallies, self.p
-        tallies["feasible"].never(result.event_failed, lambda: result.reason)
-        tallies["oracles"].never(
-            result.unhonoured > 0, lambda: f"{result.unhonoured} calls fell short"
-        )
         for h, paths in enumerate(self.ever_pruned, 1):
-            tallies["pruned-paths"].at_most(
-                len(paths),
-                p.K * p.M,
-                lambda h=h: f"level {h}",  # type: ignore[misc]
-            )
-        tallies["dfslearn-calls"].at_most(self.calls, p.T_max, lambda: "calls")
-        tallies["test-calls"].at_most(self.tests, p.T_max, lambda: "tests")
-        for kind, most in p.call_bounds.items():
-            tallies[f"{kind}-calls"].at_most(
-                result.calls.get(kind, 0),
-                most,
-                lambda kind=kind: kind,  # type: ignore[misc]
-            )
-        tallies["trajectories"].at_most(
-            result.trajectories, p.trajectory_bound, lambda: "total"
-        )
-        realized = realizability(self.environment, self.values, self.policies)
-        if realized.value is None:
-            tallies["realizable"].skip(realized.reason or "the oracles cannot tell")
-        else:
-            tallies["realizable"].never(not realized.value, lambda: realized.reason)
-        self._check_optimal(result)
+            tallies["pruned-paths"].at_most(len(paths), p.K * p.M, f"level {h}")
+        tallies["dfslearn-calls"].at_most(self.calls, p.T_max, "calls")
+        tallies["test-calls"].at_most(self.tests, p.T_max, "tests")
+        found = realizability(self.environment, self.values, self.policies)
+        reason = found.reason or "the oracles cannot tell"
+        tallies["realizable"].holds(found.value, reason)
 
     # ----------------------------------------------------------------- parts
 
@@ -244,25 +249,17 @@ class Review:
         """Deviation bounds of a set of a test: of values, and of the mean return."""
         level = len(path) + 1
         if not (self.truth.exact and self.environment.space(level).is_finite):
-            self.tallies["event"].skip(_FEATURES)
+            self.tallies["event"].skip(FEATURES)
             return
-        chances = self.truth.observation_probabilities(path)
-        deviation = largest_value_deviation(
-            self.values.at_level(level), value_differences(data, chances)
-        )
-        self._note(deviation, self.p.tau_val, lambda: f"values on {name}, {list(path)}")
+        deviation = value_deviation(self.truth, self.values, path, data)
+        self.note("event", deviation, self.p.tau_val, f"values on {name}, {list(path)}")
         right = self.truth.policy_path_value(path, found.policies)
-        self._note(
-            abs(mean - right), self.p.tau_val, lambda: f"return on {name}, {list(path)}"
+        self.note(
+            "event",
+            abs(mean - right),
+            self.p.tau_val,
+            f"return on {name}, {list(path)}",
         )
-
-    def _note(
-        self, deviation: Fraction | None, bound: Fraction, place: Callable[[], str]
-    ) -> None:
-        if deviation is None:
-            self.tallies["event"].skip("no method for the class")
-        else:
-            self.tallies["event"].at_most(deviation, bound, place)
 
     def _check_complete(
         self, level: int, codes: NDArray[np.int64], costs: NDArray[Any]
@@ -276,22 +273,11 @@ class Review:
         )
         tally = self.tallies["complete"]
         if found.cost <= _TOLERANCE:
-            tally.never(False, str)
+            tally.never(False, "")
         elif found.cost - found.suboptimality > _TOLERANCE:
-            tally.never(True, lambda: f"no greedy policy of level {level}")
+            tally.never(True, f"no greedy policy of level {level}")
         else:
             tally.skip("the oracle cannot tell")
-
-    def _check_optimal(self, result: LearningResult) -> None:
-        tally = self.tallies["epsilon-optimal"]
-        tally.never(not result.succeeded, lambda: result.reason)
-        if not self.truth.exact:
-            tally.skip(_UNKNOWN)
-        elif result.policies is not None:
-            value = self.truth.policy_value(list(result.policies))
-            tally.at_most(
-                self.truth.optimal_value - value, self.p.eps, lambda: "suboptimality"
-            )
 
     def _loss(self, path: Path, policies: Policies) -> Fraction:
         """V*(p) - V^π̂(p)."""

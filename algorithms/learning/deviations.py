@@ -18,14 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.finite import FinitePolicyClass, FiniteValueClass
+from olivine.algorithms.classes.kernel_ball import KernelBall
 from olivine.algorithms.classes.linear import LinearValueClass
+from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.environments.truth import Path, Truth
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Functional
 from olivine.algorithms.oracles.lp import lp
 
 _ZERO = Fraction(0)
+_ROUNDING = 1e-10
+"""Of float64 searches, relative to the largest difference."""
 
 
 def value_differences(data: EmpiricalMeasure, chances: NDArray[Any]) -> NDArray[Any]:
@@ -85,6 +90,14 @@ def policy_differences(
             seen = table[x, a] * n_actions / data.total_weight
             table[x, a] = seen - chance * (mean_rewards[x, a] + futures[a])
     return table
+
+
+def value_deviation(
+    truth: Truth, value_class: ValueClass, path: Path, data: EmpiricalMeasure
+) -> Fraction | None:
+    """Largest deviation of E_D[g] from E[g] at the end of a path, over a class."""
+    differences = value_differences(data, truth.observation_probabilities(path))
+    return largest_value_deviation(value_class.at_level(len(path) + 1), differences)
 
 
 @singledispatch
@@ -152,3 +165,16 @@ def _(policy_class: FinitePolicyClass, differences: NDArray[Any]) -> Fraction | 
     floats = differences.astype(np.float64)
     chosen = policy_class.evaluate_all(codes)
     return Fraction(float(np.abs(floats[codes, chosen].sum(axis=1)).max()))
+
+
+@largest_value_deviation.register
+def _(value_class: KernelBall, differences: NDArray[Any]) -> Fraction | None:
+    """Radius · √(dᵀKd), in float64 relative to the largest difference."""
+    size = max((abs(d) for d in differences), default=_ZERO)
+    if size == 0:
+        return _ZERO
+    d = (differences / size).astype(np.float64)
+    codes = np.arange(len(d))
+    square = float(d @ value_class.kernel(codes, codes) @ d)
+    found = value_class.radius * max(0.0, square) ** 0.5
+    return Fraction(found + _ROUNDING) * size

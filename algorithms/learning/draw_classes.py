@@ -1,6 +1,6 @@
 """Realizable classes for an environment: tabular, finite or linear.
 
-Whoever sets up an experiment knows the truth, so a finite class can be made to
+An experiment knows the truth, so a finite class can be made to
 hold g* and π*. A handful of random functions is told apart by a first data set
 and tests nothing; the finite classes here are *products* over the hidden states
 of a level: each state has a few local functions to choose from, the right one
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,25 +29,25 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import object_array
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 
-Kind = Literal["tabular", "finite", "linear"]
-KINDS: tuple[Kind, ...] = ("tabular", "finite", "linear")
+ClassKind = Literal["tabular", "finite", "linear"]
+KINDS: tuple[ClassKind, ...] = ("tabular", "finite", "linear")
 
 MOST_MEMBERS = 1_000_000
 """Most members of a finite class: they are listed."""
 
-Pair = tuple[ValueClassByLevel, PolicyClassByLevel]
+Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
 
 
 def make_classes(
     environment: Environment,
-    kind: Kind,
+    kind: ClassKind,
     rng: np.random.Generator,
     *,
     size: int = 128,
     bound: float | None = None,
-) -> Pair:
+) -> Classes:
     """Make G and Π for an environment, by level.
 
     Parameters
@@ -61,7 +61,7 @@ def make_classes(
         Draws the other members of finite classes.
     size
         Most members of a finite class of a level, up to 10^6 (at least 2 local
-        functions a state are taken nevertheless).
+        functions per state are taken nevertheless).
     bound
         Largest |θ_i| of linear value functions. None: 4 where codes have features; 1
         where observations are features, which is enough for the locks, whose
@@ -101,24 +101,33 @@ def check_size(size: Any) -> None:
         raise ValueError(f"size: {size} is not in 1..{MOST_MEMBERS}")
 
 
+def paths_to_states(environment: Environment) -> list[dict[int, tuple[int, ...]]]:
+    """Give a path to each reachable hidden state, level by level, in order of states.
+
+    Dynamics must be deterministic.
+    """
+    truth = environment.truth
+    found: list[dict[int, tuple[int, ...]]] = [{truth.state(()): ()}]
+    for h in range(1, environment.horizon):
+        ahead: dict[int, tuple[int, ...]] = {}
+        for state, path in found[-1].items():
+            for a in range(environment.n_actions):
+                ahead.setdefault(truth.successor(h, state, a), (*path, a))
+        found.append(dict(sorted(ahead.items())))
+    return found
+
+
 def state_groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:
     """Codes that each reachable hidden state of a level emits.
 
     Codes of unreachable states are left out. Dynamics must be deterministic.
     """
     truth = environment.truth
-    paths: dict[int, tuple[int, ...]] = {truth.state(()): ()}
-    for h in range(1, level):
-        ahead: dict[int, tuple[int, ...]] = {}
-        for state, path in paths.items():
-            for a in range(environment.n_actions):
-                ahead.setdefault(truth.successor(h, state, a), (*path, a))
-        paths = ahead
-    groups = []
-    for _, path in sorted(paths.items()):
-        chances = truth.observation_probabilities(path)
-        groups.append(np.flatnonzero(chances > 0).astype(np.int64))
-    return groups
+    chances = map(
+        truth.observation_probabilities,
+        paths_to_states(environment)[level - 1].values(),
+    )
+    return [np.flatnonzero(chance > 0).astype(np.int64) for chance in chances]
 
 
 def _codes(environment: Environment, level: int, kind: str) -> int:
@@ -131,7 +140,7 @@ def _codes(environment: Environment, level: int, kind: str) -> int:
     return codes
 
 
-def _tabular(environment: Environment) -> Pair:
+def _tabular(environment: Environment) -> Classes:
     levels = range(1, environment.horizon + 1)
     codes = [_codes(environment, h, "tabular") for h in levels]
     k = environment.n_actions
@@ -141,7 +150,7 @@ def _tabular(environment: Environment) -> Pair:
     )
 
 
-def _linear(environment: Environment, bound: float | None) -> Pair:
+def _linear(environment: Environment, bound: float | None) -> Classes:
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
         source: Any = environment.space(h).dimension
@@ -183,14 +192,7 @@ def _product_values(
         ]
         floats = rng.random((count - 2, len(codes)))
         choices.append([right[codes], *others, *floats.astype(object)])
-    members = []
-    for chosen in itertools.product(*choices):
-        table = np.zeros(len(right), dtype=object)
-        for codes, local in zip(groups, chosen, strict=True):
-            table[codes] = local
-        members.append(table)
-    order = rng.permutation(len(members))
-    return FiniteValueClass(np.stack([members[i] for i in order]))
+    return FiniteValueClass(_products(choices, groups, np.zeros_like(right), rng))
 
 
 def _product_policies(
@@ -206,20 +208,44 @@ def _product_policies(
     for codes in groups:
         others = rng.integers(0, k, (count - 1, len(codes)))
         choices.append([right[codes], *others])
+    zero = np.zeros(len(right), dtype=np.int64)
+    return FinitePolicyClass(_products(choices, groups, zero, rng), k)
+
+
+def _products(
+    choices: Sequence[Sequence[NDArray[Any]]],
+    groups: Sequence[NDArray[np.int64]],
+    zero: NDArray[Any],
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    """Put members together from local functions, in random order: (members, codes)."""
     members = []
     for chosen in itertools.product(*choices):
-        table = np.zeros(len(right), dtype=np.int64)
+        table = zero.copy()
         for codes, local in zip(groups, chosen, strict=True):
             table[codes] = local
         members.append(table)
-    order = rng.permutation(len(members))
-    return FinitePolicyClass(np.stack([members[i] for i in order]), k)
+    return np.stack([members[i] for i in rng.permutation(len(members))])
 
 
 Decoder = Callable[[Any], NDArray[np.int64]]
 
 
-class DecodedValueClass(FiniteValueClass):
+class _OnStates:
+    """Members that are tables over decoded states: observations are decoded once."""
+
+    _rows: NDArray[Any]
+    _decode: Decoder
+
+    def evaluate_all(
+        self, observations: Any, start: int = 0, stop: int | None = None
+    ) -> NDArray[Any]:
+        """Results of members, shape (members, n)."""
+        admitted = cast("Any", self).admit(observations)
+        return self._rows[start:stop, self._decode(admitted)]
+
+
+class DecodedValueClass(_OnStates, FiniteValueClass):
     """Finitely many functions of a decoded state.
 
     Parameters
@@ -234,14 +260,8 @@ class DecodedValueClass(FiniteValueClass):
         super().__init__([_Decoded(row, decode) for row in table])
         self._rows, self._decode = table, decode
 
-    def evaluate_all(
-        self, observations: Any, start: int = 0, stop: int | None = None
-    ) -> NDArray[Any]:
-        """Results of members, shape (members, n): observations decoded once."""
-        return self._rows[start:stop, self._decode(self.admit(observations))]
 
-
-class DecodedPolicyClass(FinitePolicyClass):
+class DecodedPolicyClass(_OnStates, FinitePolicyClass):
     """Finitely many policies on a decoded state; as `DecodedValueClass`."""
 
     def __init__(
@@ -249,12 +269,6 @@ class DecodedPolicyClass(FinitePolicyClass):
     ) -> None:
         super().__init__([_Decoded(row, decode) for row in table], n_actions)
         self._rows, self._decode = table, decode
-
-    def evaluate_all(
-        self, observations: Any, start: int = 0, stop: int | None = None
-    ) -> NDArray[Any]:
-        """Results of members, shape (members, n): observations decoded once."""
-        return self._rows[start:stop, self._decode(self.admit(observations))]
 
 
 class _Decoded:

@@ -1,6 +1,6 @@
 """A finite class of Q-functions for an environment: Q* among hard distractors.
 
-Whoever sets up an experiment knows Q*. Functions drawn at random are told apart
+An experiment knows Q*. Functions drawn at random are told apart
 by one data set; here a member is put together from *local* functions, one for
 each reachable hidden state, out of a short list that holds the right one. The
 wrong ones are those that a learner finds hard:
@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import Decoder, FiniteQClass
 from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.learning.draw_classes import state_groups
-from olivine.algorithms.learning.parameters import check_count
 
 MAX_ENTRIES = 5 * 10**6
 """Most values of all members together, exact numbers of about 100 bytes."""

@@ -1,13 +1,17 @@
-"""What algorithms with local values keep of a run, and who may watch it.
+"""What happens in a run, as values, and who is told.
 
-VALOR stores triples (D, V, {V_a}) at each level. Everything that happens in a
-run is also told to observers: monitors, which know the truth, and progress bars.
-They never answer back.
+An observer is any callable that takes an event; a recorder is ``[].append``.
+Observers never answer back.
+
+>>> seen = []
+>>> notify([seen.append], Entered((0, 1)))
+>>> seen[0].level
+3
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,6 +19,14 @@ from typing import Any, Literal
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 Path = tuple[int, ...]
+Observer = Callable[[Any], object]
+"""Is told of every event of a run."""
+
+
+def notify(observers: Iterable[Observer], event: object) -> None:
+    """Tell observers of an event."""
+    for observer in observers:
+        observer(event)
 
 
 class EventFailedError(Exception):
@@ -26,13 +38,44 @@ class EventFailedError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class ConsensusTest:
-    """One pass of dfslearn's loop over actions.
+class AtPath:
+    """Something at the end of a path.
 
     Attributes
     ----------
     path
-        p∘a.
+        p, actions from the start.
+    """
+
+    path: Path
+
+    @property
+    def level(self) -> int:
+        """The level h = len(p) + 1 where the path ends, 1-based."""
+        return len(self.path) + 1
+
+
+class Entered(AtPath):
+    """A call of dfslearn with the path."""
+
+
+class Descending(AtPath):
+    """The path's state is about to be learned by a recursive call."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled(AtPath):
+    """D' was sampled at the end of p∘a, the path, for a consensus test."""
+
+    data: EmpiricalMeasure
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusTest(AtPath):
+    """One pass of dfslearn's loop over actions; the path is p∘a.
+
+    Attributes
+    ----------
     data
         D', n_test draws at the end of p∘a; None past the last level.
     optimistic, pessimistic
@@ -45,7 +88,6 @@ class ConsensusTest:
         Whether the program was infeasible, and φ had to be doubled.
     """
 
-    path: Path
     data: EmpiricalMeasure | None
     optimistic: Fraction | None
     pessimistic: Fraction | None
@@ -55,13 +97,11 @@ class ConsensusTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Triple:
-    """A learned state: (D, V, {V_a}) and where it came from.
+class Triple(AtPath):
+    """A learned state, (D, V, {V_a}), added to its level's data sets.
 
     Attributes
     ----------
-    path
-        p, which ends at level h = len(p) + 1.
     data
         D: (x_h, a_h, r_h) with a_h uniform.
     value
@@ -69,31 +109,25 @@ class Triple:
     futures
         V_a for each action, which estimate V*(p∘a).
     tests
-        The consensus tests behind them, one an action.
+        The consensus tests behind them, one per action.
     """
 
-    path: Path
     data: EmpiricalMeasure
     value: Fraction
     futures: tuple[Fraction, ...]
     tests: tuple[ConsensusTest, ...] = ()
 
-    @property
-    def level(self) -> int:
-        """H, 1-based."""
-        return len(self.path) + 1
-
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """One iteration of MetaAlg.
+    """An iteration of MetaAlg, after its policy was evaluated.
 
     Attributes
     ----------
     number
         k, 1-based.
     policies
-        π̂^(k), one policy a level.
+        π̂^(k), one policy per level.
     estimate
         V̂^(k).
     mean_return
@@ -107,22 +141,3 @@ class Iteration:
     estimate: Fraction
     mean_return: Fraction
     accepted: bool
-
-
-class Observer:
-    """Watches a run; every method does nothing unless overridden."""
-
-    def entered(self, path: Path) -> None:
-        """Note that dfslearn is called with the path."""
-
-    def tested(self, path: Path, data: EmpiricalMeasure) -> None:
-        """Note that D' was sampled at the end of p∘a for a consensus test."""
-
-    def descending(self, path: Path) -> None:
-        """Note that dfslearn is about to call itself with the path."""
-
-    def stored(self, triple: Triple) -> None:
-        """Note that a triple was added to its level's data sets."""
-
-    def iterated(self, iteration: Iteration) -> None:
-        """Note that MetaAlg has evaluated a policy."""

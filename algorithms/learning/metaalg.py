@@ -8,24 +8,24 @@ explores with and where policies come from is handed in.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment, require_deterministic
-from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.events import (
     EventFailedError,
     Iteration,
     Observer,
     Path,
+    notify,
 )
+from olivine.algorithms.learning.parameters import MetaAlgParameters
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.oracles.ledger import Ledger, reveal
+from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.oracles.ledger import reveal
 
 _MOST_LISTED = 20_000_000
 """Actions of explored paths that are listed at a time."""
@@ -34,54 +34,7 @@ Explore = Callable[[Path], object]
 """dfslearn at a path."""
 
 Optimise = Callable[[], tuple[Sequence[Any], Fraction]]
-"""Polvalfun: one policy a level, and V̂*."""
-
-
-class Deployment(Protocol):
-    """What the loop asks of an algorithm's parameters, as in `Parameters`."""
-
-    @property
-    def eps(self) -> Fraction:
-        """ε."""
-
-    @property
-    def n_exp(self) -> int:
-        """Trajectories explored after a rejected iteration."""
-
-    @property
-    def n_eval(self) -> int:
-        """Trajectories that evaluate a policy."""
-
-    @property
-    def iterations(self) -> int:
-        """Most iterations."""
-
-    @property
-    def repeat_paths(self) -> bool:
-        """Whether paths explored on demand before are explored again."""
-
-
-class Constants(Deployment, Protocol):
-    """Parameters that can be told of in a result."""
-
-    def to_json(self) -> Mapping[str, Any]:
-        """All of them, as plain values."""
-
-
-class Sizes(Protocol):
-    """What `check_fit` compares with the environment."""
-
-    @property
-    def M(self) -> int:  # noqa: N802
-        """Bound on the hidden states of a level."""
-
-    @property
-    def K(self) -> int:  # noqa: N802
-        """Actions."""
-
-    @property
-    def H(self) -> int:  # noqa: N802
-        """Levels."""
+"""Polvalfun: one policy per level, and V̂*."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,46 +65,7 @@ class Outcome:
     event_failed: bool = False
 
 
-def check_fit(
-    environment: Environment,
-    parameters: Sizes,
-    value_class: ValueClass | None,
-    policy_class: PolicyClass,
-    algorithm: str,
-) -> None:
-    """Refuse an environment that the parameters or classes do not fit.
-
-    Raises
-    ------
-    ValueError
-        For stochastic dynamics; for H or K that differ from the environment's;
-        for M below its hidden states a level; for classes of another K or H.
-    """
-    require_deterministic(environment, algorithm)
-    facts = {"H": environment.horizon, "K": environment.n_actions}
-    for name, true in facts.items():
-        given = getattr(parameters, name)
-        if given != true:
-            raise ValueError(f"{name}: {given}, but the environment has {name}={true}")
-    if environment.max_states > parameters.M:
-        raise ValueError(
-            f"M: {parameters.M} is too small, the environment has levels of "
-            f"{environment.max_states} hidden states"
-        )
-    if policy_class.n_actions != environment.n_actions:
-        raise ValueError(
-            f"policy_class: {policy_class.n_actions} actions, but K = "
-            f"{environment.n_actions}"
-        )
-    for name, given_class in (("value", value_class), ("policy", policy_class)):
-        levels = getattr(given_class, "horizon", environment.horizon)
-        if levels != environment.horizon:
-            raise ValueError(
-                f"{name}_class: {levels} levels, but H = {environment.horizon}"
-            )
-
-
-def _check_memory(environment: Environment, parameters: Deployment) -> None:
+def _check_memory(environment: Environment, parameters: MetaAlgParameters) -> None:
     """Refuse before the run what the environment could not list in its midst."""
     if parameters.n_exp * environment.horizon > _MOST_LISTED:
         raise ValueError(
@@ -176,7 +90,7 @@ def _short(number: int) -> str:
 def learn(
     name: str,
     environment: Environment,
-    parameters: Constants,
+    parameters: MetaAlgParameters,
     rng: np.random.Generator,
     *,
     explore: Explore,
@@ -195,9 +109,7 @@ def learn(
     learned
         Tells the data sets stored at each level, once the run has ended.
     """
-    start, before = time.perf_counter(), environment.trajectories
-    seed = RecordedSeed.of(rng)
-    with Ledger() as ledger:
+    with Frame(name, environment, parameters, rng) as frame:
         outcome = metaalg(
             environment,
             parameters,
@@ -206,29 +118,19 @@ def learn(
             optimise=optimise,
             observers=observers,
         )
-    policies = outcome.policies
-    return LearningResult(
-        algorithm=name,
-        environment=environment.name,
-        status="success" if outcome.succeeded else "failure",
-        policies=None if policies is None else tuple(reveal(p) for p in policies),
-        estimate=outcome.estimate,
-        trajectories=environment.trajectories - before,
-        calls=dict(ledger.calls),
-        reason=outcome.reason,
+    return frame.result(
+        outcome.policies,
+        outcome.estimate,
+        None if outcome.succeeded else outcome.reason,
         iterations=outcome.iterations,
         learned=tuple(learned()),
-        parameters=parameters.to_json(),
-        seconds=time.perf_counter() - start,
         event_failed=outcome.event_failed,
-        unhonoured=sum(not call.honoured for call in ledger.entries),
-        seed=seed,
     )
 
 
 def metaalg(
     environment: Environment,
-    parameters: Deployment,
+    parameters: MetaAlgParameters,
     rng: np.random.Generator,
     *,
     explore: Explore,
@@ -274,8 +176,7 @@ def metaalg(
             )
             accepted = estimate <= deployed.mean_return + parameters.eps / 2
             step = Iteration(k, policies, estimate, deployed.mean_return, accepted)
-            for observer in observers:
-                observer.iterated(step)
+            notify(observers, step)
             if accepted:  # line 8: return
                 return Outcome(True, policies, estimate, k)
             for h in range(1, environment.horizon):  # line 9: for h = 1 ... H-1

@@ -1,19 +1,30 @@
-"""Tallies of claims that are checked against the truth.
+"""Claims of an analysis, checked against the truth.
 
-A tally keeps the worst margin (bound minus value) of one claim. It is exact
-where what it is told is: margins are Fractions.
+A `Review` is an observer that records a run; afterwards `reports` goes through the
+events. It knows hidden states and true values; the algorithm does not, and nothing
+flows back. A tally keeps the worst margin (bound minus value) of one claim, exactly
+where what it is told is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.truth import Path, Truth
+from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.numbers import Number
+from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
+from olivine.algorithms.oracles.ledger import reveal
 
-Number = int | float | Fraction
+FEATURES = "observations are features: there are no codes to sum over"
+UNKNOWN = "V^π is not known exactly"
 
 
 class Tally:
@@ -32,18 +43,28 @@ class Tally:
         self.first = ""
         self.unknown = ""
 
-    def at_most(self, value: Number, bound: Number, place: Callable[[], str]) -> None:
+    def at_most(
+        self, value: Number, bound: Number, place: str | Callable[[], str]
+    ) -> None:
         """Check value ≤ bound; ``place`` says where, if that is the first failure."""
         self.checks += 1
         margin = Fraction(bound) - Fraction(value)
         if margin < 0 and not self.first:
-            self.first = f"{place()}: {float(value):.6g} > {float(bound):.6g}"
+            where = place if isinstance(place, str) else place()
+            self.first = f"{where}: {float(value):.6g} > {float(bound):.6g}"
         if self.margin is None or margin < self.margin:
             self.margin = margin
 
-    def never(self, happened: bool, place: Callable[[], str]) -> None:
+    def never(self, happened: bool, place: str | Callable[[], str]) -> None:
         """Check that something did not happen; a violation has margin -1."""
         self.at_most(int(happened), 0, place)
+
+    def holds(self, answer: bool | None, reason: str) -> None:
+        """Check that the answer is yes; without one the claim is unknown."""
+        if answer is None:
+            self.skip(reason)
+        else:
+            self.never(not answer, reason)
 
     def skip(self, reason: str) -> None:
         """Note that a check could not be made: the claim is then unknown."""
@@ -58,23 +79,148 @@ class Tally:
         )
 
 
-class Review(Protocol):
-    """One pass through the events of a run: a method for each kind of event."""
+class Review:
+    """Records a run, and checks it: ``on_triple`` is called with each `Triple`.
 
-    tallies: dict[str, Tally]
+    A subclass has a method for each kind of event that it checks, named after the
+    event's class, and says in `scopes` when each of its claims must hold. What the
+    reviews share is checked here, for claims with the names "oracles", "feasible",
+    "csc-calls" and so on, "trajectories" and "epsilon-optimal".
+
+    Parameters
+    ----------
+    environment
+        Whose `truth` is asked.
+    parameters
+        Of the run; they bound oracle calls and trajectories.
+
+    Attributes
+    ----------
+    tallies
+        Checks so far, by claim.
+    """
+
+    def __init__(self, environment: Environment, parameters: Any) -> None:
+        self.environment, self.truth = environment, environment.truth
+        self.p = parameters
+        self.tallies: dict[str, Tally] = {}
+        self._events: list[Any] = []
+
+    def __call__(self, event: Any) -> None:
+        """Record."""
+        self._events.append(event)
+
+    def reports(self, result: LearningResult) -> dict[str, MonitorReport]:
+        """Check the run that ended with this result."""
+        self.tallies = {name: Tally(scope) for name, scope in self.scopes().items()}
+        self.begin()
+        for event in self._events:
+            check = getattr(self, f"on_{type(event).__name__.lower()}", None)
+            if check is not None:
+                check(event)
+        self.ended(result)
+        return {name: tally.report() for name, tally in self.tallies.items()}
+
+    def scopes(self) -> Mapping[str, Scope]:
+        """When each claim must hold."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Forget what was met in the run."""
 
     def ended(self, result: LearningResult) -> None:
         """Check what is known at the end."""
+        failed = f"{result.unhonoured} calls fell short"
+        self._never("oracles", result.unhonoured > 0, failed)
+        self._never("feasible", result.event_failed, result.reason)
+        for kind, most in getattr(self.p, "call_bounds", {}).items():
+            calls = result.calls.get(kind, 0)
+            self.tallies[f"{kind}-calls"].at_most(calls, most, kind)
+        bound = self.p.trajectory_bound
+        self.tallies["trajectories"].at_most(result.trajectories, bound, "total")
+        optimal = self.tallies["epsilon-optimal"]
+        optimal.never(not result.succeeded, result.reason)
+        if not self.truth.exact:
+            optimal.skip(UNKNOWN)
+        elif result.policies is not None:
+            lost = self.truth.optimal_value
+            lost -= self.truth.policy_value(list(result.policies))
+            optimal.at_most(lost, self.p.eps, "suboptimality")
+
+    def _never(self, name: str, happened: bool, place: str) -> None:
+        if name in self.tallies:
+            self.tallies[name].never(happened, place)
+
+    def note(self, name: str, value: Fraction | None, bound: Number, at: str) -> None:
+        """Check a deviation that is None where the class has no method for it."""
+        if value is None:
+            self.tallies[name].skip("no method for the class")
+        else:
+            self.tallies[name].at_most(value, bound, at)
+
+    def mean_rewards(self, path: Path) -> NDArray[Any]:
+        """E[r | x, a] = Q*(x, a) - V*(p∘a), right at observations of the path."""
+        actions = range(self.environment.n_actions)
+        futures = [self.truth.path_value((*path, a)) for a in actions]
+        found: NDArray[Any] = self.truth.q_values(len(path) + 1) - object_array(futures)
+        return found
 
 
-def review_run(
-    review: Review, events: Iterable[tuple[str, Any]], result: LearningResult
-) -> dict[str, MonitorReport]:
-    """Tell a review the events of a run, by the names of its methods, and its end."""
-    for kind, what in events:
-        getattr(review, kind)(what)
-    review.ended(result)
-    return {name: tally.report() for name, tally in review.tallies.items()}
+class MetaAlgReview(Review):
+    """The claims about MetaAlg: "policy-bound", "evaluation" and "progress".
+
+    Attributes
+    ----------
+    learned
+        Learned hidden states of each level: sets, or dictionaries with them as keys.
+    """
+
+    learned: list[Any]
+    _rejected: int | None
+
+    def begin(self) -> None:
+        self.learned = [set() for _ in range(self.p.H)]
+        self._rejected = None
+
+    def policy_loss(self) -> Fraction:
+        """Bound what a policy loses beside the chance to meet a state not learned."""
+        raise NotImplementedError
+
+    def promised(self) -> Fraction | None:
+        """Give what a policy is compared with, V*; None where that is not known."""
+        return Fraction(self.truth.optimal_value)
+
+    def on_iteration(self, iteration: Iteration) -> None:
+        """Check a policy, its evaluation, and what the last rejection taught."""
+        self._check_progress()
+        promised = self.promised()
+        if promised is None or not self.truth.exact:
+            for name in ("policy-bound", "evaluation"):
+                self.tallies[name].skip(UNKNOWN)
+        else:
+            policies = [reveal(policy) for policy in iteration.policies]
+            value = self.truth.policy_value(policies)
+            missed = chance_of_unlearned(self.truth, self.p.K, self.learned, policies)
+            at = f"iteration {iteration.number}"
+            self.tallies["policy-bound"].at_most(
+                promised - value, missed + self.policy_loss(), at
+            )
+            self.tallies["evaluation"].at_most(
+                abs(iteration.mean_return - value), self.p.eps / 8, at
+            )
+        if not iteration.accepted:
+            self._rejected = sum(map(len, self.learned))
+
+    def ended(self, result: LearningResult) -> None:
+        self._check_progress()
+        super().ended(result)
+
+    def _check_progress(self) -> None:
+        """After a rejected iteration there must be more learned states."""
+        if self._rejected is not None:
+            now = sum(map(len, self.learned))
+            self.tallies["progress"].never(now <= self._rejected, f"{now} states")
+        self._rejected = None
 
 
 def with_monitors(
@@ -82,3 +228,56 @@ def with_monitors(
 ) -> LearningResult:
     """Return the result with reports added."""
     return replace(result, monitors=dict(result.monitors) | dict(reports))
+
+
+def chance_of_unlearned(
+    truth: Truth,
+    n_actions: int,
+    learned: Sequence[Collection[int]],
+    policies: Sequence[Any],
+) -> Fraction:
+    """Probability that an episode meets a state outside the learned ones.
+
+    Analyses of exploration on demand bound a policy's loss by what it loses at
+    learned states plus this probability.
+
+    Parameters
+    ----------
+    truth
+        Of an environment with deterministic hidden dynamics, exact.
+    n_actions
+        K.
+    learned
+        Learned hidden states of each level 1..H.
+    policies
+        One policy per level.
+    """
+    hit = Fraction(0)
+    here: dict[int, tuple[Fraction, tuple[int, ...]]] = {
+        truth.state(()): (Fraction(1), ())
+    }
+    for h, known in enumerate(learned, 1):
+        ahead: dict[int, tuple[Fraction, tuple[int, ...]]] = {}
+        for state, (chance, path) in here.items():
+            if state not in known:
+                hit += chance
+            elif h < len(learned):
+                shares = _action_shares(truth, path, policies[h - 1], n_actions)
+                for a, share in enumerate(shares):
+                    target = truth.successor(h, state, a)
+                    before = ahead.get(target, (Fraction(0), ()))[0]
+                    if share:
+                        ahead[target] = (before + chance * share, (*path, a))
+        here = ahead
+    return hit
+
+
+def _action_shares(
+    truth: Truth, path: Path, policy: Any, n_actions: int
+) -> list[Fraction]:
+    """P(π(x_h) = a | p) of each action: linear in futures, so read off unit ones."""
+    base = truth.action_expectation(path, policy, [Fraction(0)] * n_actions)
+    units = np.eye(n_actions, dtype=np.int64).tolist()
+    return [
+        Fraction(truth.action_expectation(path, policy, unit) - base) for unit in units
+    ]

@@ -1,7 +1,7 @@
 """Learning algorithms by name, for ``olivine learn`` and for experiments.
 
-An algorithm registers how it is run on a task; the modules that do so are
-imported when somebody asks.
+A package of algorithms lists its entries in ``ALGORITHMS``; packages are imported when
+an entry is asked for.
 
 >>> get("valor").default_classes
 'tabular'
@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import Kind
+from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.result import LearningResult
 
@@ -26,14 +26,14 @@ ParameterKind = Literal["theorem", "paper", "practical"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
 
 MODULES = [
-    "olivine.algorithms.valor.learning",
-    "olivine.algorithms.two_sample.learning",
-    "olivine.algorithms.global_policy.learning",
-    "olivine.algorithms.lsvee.learning",
+    "olivine.algorithms.valor",
+    "olivine.algorithms.two_sample",
+    "olivine.algorithms.global_policy",
+    "olivine.algorithms.lsvee",
     "olivine.algorithms.olive.learning",
-    "olivine.algorithms.baselines.learning",
+    "olivine.algorithms.baselines",
 ]
-"""Modules that register algorithms when imported, in the order of the list."""
+"""Packages with ``ALGORITHMS``, in the order of the list."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Task:
     rng
         The only source of randomness.
     settings
-        Values of the algorithm's own settings that somebody chose.
+        Values chosen for the algorithm's own settings.
     observers
-        Who watches the run.
+        Told of the run's events.
     examine
         Is shown the classes as soon as they are drawn, and stops the run if it
         raises; see `olivine.algorithms.learning.tasks.show_classes`.
@@ -65,7 +65,7 @@ class Task:
 
     environment: Environment
     parameters: ParameterKind
-    classes: Kind
+    classes: ClassKind
     epsilon: float
     delta: float
     rng: np.random.Generator
@@ -88,9 +88,9 @@ class Algorithm:
     run
         Runs it. ValueError for a task that does not fit.
     default_classes
-        Kind of classes when nobody chooses.
+        Kind of classes where none is chosen.
     settings
-        Names of its settings, with a word on each.
+        Its settings, with the meaning of each.
     assumptions
         What its guarantee asks of the classes: names of
         `olivine.algorithms.assumptions` ("policy-realizability", "value-realizability",
@@ -101,7 +101,7 @@ class Algorithm:
     name: str
     summary: str
     run: Callable[[Task], LearningResult]
-    default_classes: Kind = "tabular"
+    default_classes: ClassKind = "tabular"
     settings: Mapping[str, str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
 
@@ -125,7 +125,8 @@ def register(algorithm: Algorithm) -> None:
 def algorithms() -> list[Algorithm]:
     """All algorithms, in order of registration."""
     for module in MODULES:
-        import_module(module)
+        for entry in import_module(module).ALGORITHMS:
+            _ALGORITHMS.setdefault(entry.name, entry)
     return list(_ALGORITHMS.values())
 
 

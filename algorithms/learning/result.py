@@ -90,7 +90,7 @@ class LearningResult:
     reason
         For a failure: why.
     policies
-        One policy for each level; None where there is none (an early failure).
+        One policy per level; None where there is none (an early failure).
     estimate
         V̂, the algorithm's own estimate of V*; None without one.
     trajectories

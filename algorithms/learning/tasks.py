@@ -1,14 +1,9 @@
-"""What the entries of the registry share: classes, parameters and settings of a task.
-
-An algorithm's own module turns a `registry.Task` into a run; these functions
-read the task's settings, draw its classes and check that they are realizable.
-"""
+"""How a task becomes a run: the entry of an algorithm, its classes, its parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
 from olivine.algorithms.assumptions.realizability import realizability
@@ -20,16 +15,12 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import check_size, make_classes
-from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import (
-    Parameters,
-    PracticalParameters,
-    TheoremParameters,
-)
-from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.result import LearningResult, MonitorReport
+from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.learning.draw_classes import ClassKind, check_size, make_classes
+from olivine.algorithms.learning.monitors import Review, with_monitors
+from olivine.algorithms.learning.parameters import ByChoice, ByTheorem, Parameters
+from olivine.algorithms.learning.registry import Algorithm, Task
+from olivine.algorithms.learning.result import LearningResult
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",
@@ -38,67 +29,92 @@ CLASS_SETTINGS = {
     "violate": "an assumption that finite classes are made to violate, by its name",
 }
 
-PRACTICAL_SETTINGS = {
-    "n_test": "draws of a consensus test",
-    "n_train": "draws of a stored data set",
-    "n_exp": "paths explored on demand",
-    "n_eval": "trajectories of an evaluation",
-    "eps_stat": "statistical accuracy",
-    "eps_sub": "optimality asked of the oracles",
-    "eps_feas": "feasibility asked of the oracles",
-    "slack": "φ of every level",
-    "T_max": "dfslearn calls of a level",
-    "max_iterations": "iterations of MetaAlg",
-    "repeat_paths": "whether paths with data are explored again",
-    "fall_back": "whether to go on where a program is infeasible",
-    "clip": "whether learned values are clipped to [0, 1]",
-    "balanced": "whether actions are taken equally often",
-}
-
-SETTINGS = (
-    {"M": "bound on the hidden states of a level"} | CLASS_SETTINGS | PRACTICAL_SETTINGS
-)
+Drawn = tuple[Any, ...]
+"""What an algorithm and its review take between environment and parameters."""
 
 
-class Monitors(Protocol):
-    """Observers of a run that know the truth."""
-
-    def reports(self, result: LearningResult) -> Mapping[str, MonitorReport]:
-        """Check the run that ended with this result."""
-
-
-def choose_parameters(
-    task: Task,
-    algorithm: str,
-    log_sizes: Callable[[], tuple[float, float]],
-    defaults: Mapping[str, Any] = MappingProxyType({}),
-) -> Parameters:
-    """Parameters for a task.
+def declare(
+    name: str,
+    summary: str,
+    *,
+    parameters: Callable[[Task, Drawn], Any],
+    learn: Callable[..., LearningResult],
+    review: Callable[..., Review],
+    settings: Mapping[str, str],
+    classes: Callable[[Task], Drawn] | None = None,
+    default_classes: ClassKind = "tabular",
+    assumptions: tuple[str, ...] = (),
+    deterministic: bool = True,
+) -> Algorithm:
+    """Declare an algorithm for the registry.
 
     Parameters
     ----------
-    task
-        Kind of parameters, accuracies, settings.
-    algorithm
-        Whose constants.
-    log_sizes
-        Gives ln |G| and ln |Π|; asked only for a theorem's constants.
-    defaults
-        Practical parameters that settings may override.
+    name, summary, default_classes, assumptions
+        As in `registry.Algorithm`.
 
-    Raises
-    ------
-    ValueError
-        If a setting does not go with the kind of parameters, or is out of range.
+    Parameters
+    ----------
+        Of a task, given its classes: see `by_kind`.
+    learn
+        Runs it: called with environment, classes, parameters and generator, and
+        ``observers``.
+    review
+        Makes its monitors: called with environment, classes and parameters.
+    settings
+        Beside those of classes.
+    classes
+        Draws the classes of a task; None: `classes_of`.
+    deterministic
+        Whether hidden dynamics must be.
     """
-    problem, chosen = problem_of(task)
-    if task.parameters == "practical":
-        return PracticalParameters(
-            *problem, algorithm=algorithm, **{**defaults, **chosen}
-        )
-    return TheoremParameters(
-        *problem, *log_sizes(), algorithm=algorithm, version=task.parameters
-    )
+    draw = classes_of if classes is None else classes
+
+    def run(task: Task) -> LearningResult:
+        environment = task.environment
+        if deterministic:
+            require_deterministic(environment, name)
+        drawn = draw(task)
+        given = (environment, *drawn, parameters(task, drawn))
+        monitors = review(*given)
+        observers = (monitors, *task.observers)
+        result = learn(*given, task.rng, observers=observers)
+        return with_monitors(result, monitors.reports(result))
+
+    whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
+    return Algorithm(name, summary, run, default_classes, whole, assumptions)
+
+
+def by_kind(
+    theorem: type[ByTheorem],
+    practical: type[ByChoice],
+    algorithm: str | None = None,
+    *,
+    squared: bool = False,
+    defaults: Callable[[Task], Mapping[str, Any]] = lambda task: {},
+) -> Callable[[Task, Drawn], Parameters]:
+    """Choose a theorem's parameters or practical ones, as a task says.
+
+    Parameters
+    ----------
+    theorem, practical
+        The parameters.
+    algorithm
+        Whose constants; None: the first that they are for.
+    squared
+        Whether |G| is that for squared losses.
+    defaults
+        Practical parameters of a task that settings may override.
+    """
+
+    def choose(task: Task, classes: Drawn) -> Parameters:
+        problem, chosen = problem_of(task)
+        if task.parameters == "practical":
+            return practical(*problem, algorithm, **{**defaults(task), **chosen})
+        sizes = log_sizes(*classes, squared=squared)
+        return theorem(*problem, *sizes, algorithm, task.parameters)
+
+    return choose
 
 
 def problem_of(
@@ -127,29 +143,8 @@ def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
         )
 
 
-def monitored(
-    task: Task, learn: Callable[..., LearningResult], monitors: Monitors, *given: Any
-) -> LearningResult:
-    """Run an algorithm on a task and add what its monitors report.
-
-    Parameters
-    ----------
-    task
-        Gives the environment, the generator and further observers.
-    learn
-        Called with the environment, what is given, and the generator.
-    monitors
-        Watch the run.
-    given
-        Classes and parameters.
-    """
-    observers = (monitors, *task.observers)
-    result = learn(task.environment, *given, task.rng, observers=observers)
-    return with_monitors(result, monitors.reports(result))
-
-
 def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
-    """Classes for a task, drawn by its generator.
+    """Drawn for a task, drawn by its generator.
 
     Raises
     ------
@@ -202,7 +197,7 @@ def _made_on_purpose(
 def show_classes(
     task: Task, values: ValueClassByLevel, policies: PolicyClassByLevel
 ) -> None:
-    """Show classes to whoever examines them: what an entry calls that draws its own."""
+    """Show classes to the task's examination: for an entry that draws its own."""
     if task.examine is not None:
         task.examine(values, policies)
 
@@ -234,8 +229,8 @@ def refuse_unrealizable(
 
 
 def log_sizes(
-    values: ValueClassByLevel | None,
-    policies: PolicyClassByLevel | None,
+    values: ValueClassByLevel | None = None,
+    policies: PolicyClassByLevel | None = None,
     *,
     squared: bool = False,
 ) -> tuple[float, float]:

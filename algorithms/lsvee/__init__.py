@@ -1,23 +1,64 @@
-"""LSVEE (Krishnamurthy, Agarwal, Langford 2016): value elimination by enumeration.
+"""LSVEE (Krishnamurthy, Agarwal, Langford 2016): value elimination by enumeration."""
 
-=====================  =======================================================
-`lsvee`                the algorithm
-`LsveeTheorem`         its theorem's constants, as recalled
-`LsveePractical`       free parameters
-`LsveeMonitors`        what its analysis claims of a run, checked
-=====================  =======================================================
-"""
-
-from olivine.algorithms.lsvee.lsvee import lsvee
-from olivine.algorithms.lsvee.monitors import LsveeMonitors
-from olivine.algorithms.lsvee.parameters import LsveeParameters
-from olivine.algorithms.lsvee.practical import LsveePractical
-from olivine.algorithms.lsvee.theorem import LsveeTheorem
+from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.registry import Task
+from olivine.algorithms.learning.tasks import (
+    Drawn,
+    declare,
+    problem_of,
+    show_q_functions,
+)
+from olivine.algorithms.lsvee.algorithm import lsvee
+from olivine.algorithms.lsvee.parameters import (
+    LSVEE,
+    LsveeParameters,
+    LsveePractical,
+    LsveeTheorem,
+)
+from olivine.algorithms.lsvee.review import LsveeMonitors
 
 __all__ = [
+    "ALGORITHMS",
     "LsveeMonitors",
     "LsveeParameters",
     "LsveePractical",
     "LsveeTheorem",
     "lsvee",
 ]
+
+
+def _class(task: Task) -> Drawn:
+    """Draw a class that holds Q*."""
+    if task.classes != "finite":
+        raise ValueError(
+            f"classes: lsvee evaluates every function of its class in each step, which "
+            f"{task.classes} classes are too large for; take finite"
+        )
+    size = {name: task.settings[name] for name in ("size",) if name in task.settings}
+    functions = make_q_class(task.environment, task.rng, **size)
+    show_q_functions(task, functions)
+    return (functions,)
+
+
+def _parameters(task: Task, classes: Drawn) -> LsveeParameters:
+    problem, chosen = problem_of(task)
+    size = len(classes[0])
+    if task.parameters == "practical":
+        return LsveePractical(*problem, size, **chosen)
+    return LsveeTheorem(*problem, size, version=task.parameters)
+
+
+ALGORITHMS = (
+    declare(
+        LSVEE,
+        "value elimination by enumeration of Q-functions (Krishnamurthy et al. 2016)",
+        parameters=_parameters,
+        learn=lsvee,
+        review=LsveeMonitors,
+        classes=_class,
+        default_classes="finite",
+        settings=LsveeParameters.settings() | {"size": "most functions in the class"},
+        # For Q-functions: Q* in F (which also puts π* and g* among π_f and max_a f).
+        assumptions=("value-realizability",),
+    ),
+)

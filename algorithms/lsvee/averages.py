@@ -184,6 +184,3 @@ def _denominator(functions: FiniteQClass) -> int:
     if functions.denominator is None:
         raise ValueError("functions: values are floats, take as_exact()")
     return functions.denominator
-
-
-__all__ = ["Cells", "risks", "state_value_averages"]

@@ -96,12 +96,3 @@ def _mean_rewards(environment: Environment, path: Path) -> NDArray[Any]:
     ]
     found: NDArray[Any] = optimal_q(environment, len(path) + 1) - object_array(futures)
     return found
-
-
-__all__ = [
-    "bellman_errors",
-    "code_chances",
-    "optimal_q",
-    "optimal_risk",
-    "true_values",
-]

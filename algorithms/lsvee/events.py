@@ -1,26 +1,25 @@
-"""What happens in a run of LSVEE, and who may watch it."""
+"""What happens in a run of LSVEE beside calls and iterations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Observer, Path
+from olivine.algorithms.learning.events import AtPath
 from olivine.algorithms.lsvee.averages import Cells
 from olivine.algorithms.lsvee.parameters import Sizes
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """A consensus test.
+class Consensus(AtPath):
+    """A consensus test at the end of p∘a, the path.
 
     Attributes
     ----------
-    path
-        p∘a.
     data
         n_test observations at its end.
     members
@@ -33,7 +32,6 @@ class Comparison:
         Sample sizes that were in force.
     """
 
-    path: Path
     data: EmpiricalMeasure
     members: NDArray[np.int64]
     values: NDArray[Any]
@@ -42,13 +40,11 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Elimination:
+class Elimination(AtPath):
     """A TD elimination, after which the state at the end of the path is learned.
 
     Attributes
     ----------
-    path
-        p, which ends at level len(p) + 1.
     cells
         The data set, n_train draws of (x, a, r), sorted.
     members
@@ -63,7 +59,6 @@ class Elimination:
         Sample sizes and slack that were in force.
     """
 
-    path: Path
     cells: Cells
     members: NDArray[np.int64]
     futures: NDArray[Any]
@@ -77,17 +72,17 @@ class Elimination:
         return self.members[self.kept]
 
 
-class LsveeObserver(Observer):
-    """Watches a run of LSVEE; every method does nothing unless overridden."""
+@dataclass(frozen=True, eq=False)
+class Start:
+    """V̂*, estimated by the value of a surviving member at the root.
 
-    def compared(self, comparison: Comparison) -> None:
-        """Note a consensus test."""
+    Attributes
+    ----------
+    member
+        Its number.
+    estimate
+        V̂*.
+    """
 
-    def eliminated(self, elimination: Elimination) -> None:
-        """Note an elimination."""
-
-    def started(self, member: int, estimate: Any) -> None:
-        """Note V̂*, estimated by the value of a surviving member at the root."""
-
-
-__all__ = ["Comparison", "Elimination", "LsveeObserver"]
+    member: int
+    estimate: Fraction

@@ -1,9 +1,4 @@
-"""What a run of LSVEE needs to know.
-
-`LsveeTheorem` (in `theorem`) has the constants of its theorem, `LsveePractical`
-(in `practical`) is free; the algorithm takes either, for both are
-`LsveeParameters`.
-"""
+"""Parameters of LSVEE: those of its theorem, or free."""
 
 from __future__ import annotations
 
@@ -12,7 +7,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.learning.parameters import check_count, check_unit, ratio_up
+from olivine.algorithms.exact.numbers import (
+    Number,
+    check_count,
+    log,
+    ratio_up,
+    rational,
+)
+from olivine.algorithms.learning.parameters import (
+    MetaAlgParameters,
+    Problem,
+    Version,
+    count,
+    flag,
+    margin,
+    without_none,
+)
+
+LSVEE = "lsvee"
 
 
 @dataclass(frozen=True)
@@ -48,81 +60,57 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LsveeParameters:
+class LsveeParameters(MetaAlgParameters):
     """What a run of LSVEE needs to know.
 
     Attributes
     ----------
-    eps, delta
-        ε and δ, in (0, 1).
-    M, K, H
-        Bound on the hidden states of a level, actions, levels.
     N
         Number of functions.
     first, on_demand
         Sizes of the first DFS-learn, and of those on demand.
-    n_exp, n_eval
-        n_2 and n_1: paths explored after a rejected policy (the first n_exp of
-        the n_eval trajectories), and trajectories of an evaluation.
     max_eliminations
         Most states that one call of DFS-learn from outside may learn (M H by
         the analysis); a run that needs more has left the good event and fails.
     constant_tolerance
         Tolerance of the consensus test at every level; None: the formula.
-    max_iterations
-        Policies tried at most; None: M H.
-    repeat_paths
-        Whether exploration on demand learns a path again that it has learned
-        before. LSVEE does; its analysis needs only new states.
-    version
-        ``"theorem"``, ``"paper"`` (the same) or ``"practical"``.
     """
 
-    eps: Fraction
-    delta: Fraction
-    M: int
-    K: int
-    H: int
-    N: int
+    algorithm: str = LSVEE
+    N: int = count()
     first: Sizes
     on_demand: Sizes
-    n_exp: int
-    n_eval: int
-    max_eliminations: int
-    constant_tolerance: Fraction | None = None
-    max_iterations: int | None = None
-    repeat_paths: bool = True
-    version: str = "practical"
+    max_eliminations: int = count(
+        "states that one call of DFS-learn may learn",
+        practical=lambda p: 10 * p.M * p.H,
+        shown="",
+    )
+    constant_tolerance: Fraction | None = margin(
+        default=None, practical=lambda p: p.eps / 4, label="tolerance", shown=""
+    )
+    max_iterations: int | None = count(
+        "policies tried", default=None, shown="iterations", place=4
+    )
+    repeat_paths: bool = flag(
+        "whether learned paths are learned again on demand",
+        default=True,
+        practical=False,
+    )
 
-    def __post_init__(self) -> None:
-        """Check ranges; ValueError names the argument."""
-        check_unit("epsilon", self.eps)
-        check_unit("delta", self.delta)
-        for name in ("M", "K", "H", "N", "n_exp", "n_eval", "max_eliminations"):
-            check_count(name, getattr(self, name))
-        if self.n_eval < self.n_exp:
-            raise ValueError(
-                f"n_eval: {self.n_eval} is below n_exp = {self.n_exp}, but the paths "
-                "explored are the first n_exp of the n_eval trajectories"
-            )
-        if not isinstance(self.repeat_paths, bool):
-            raise ValueError(
-                f"repeat_paths: {self.repeat_paths!r} is not true or false"
-            )
-        if self.max_iterations is not None:
-            check_count("max_iterations", self.max_iterations)
-        if self.constant_tolerance is not None and self.constant_tolerance < 0:
-            raise ValueError(f"tolerance: {self.constant_tolerance} is negative")
-
-    @property
-    def iterations(self) -> int:
-        """Policies tried at most: M H, for each rejection learns a state."""
-        return self.M * self.H if self.max_iterations is None else self.max_iterations
+    @classmethod
+    def settings(cls) -> dict[str, str]:
+        """Say what ``--set`` may choose: also sizes, of all calls."""
+        return super().settings() | {
+            "n_test": "draws of a consensus test",
+            "n_train": "draws of an elimination",
+            "slack": "excess risk with which functions stay",
+            "tolerance": "largest difference of values that is a consensus",
+        }
 
     @property
     def phi_squared(self) -> Fraction:
         """φ², rational where φ is not."""
-        return self.eps**2 / (320**2 * self.H**4 * self.K)
+        return _phi_squared(self.eps, self.K, self.H)
 
     @property
     def phi(self) -> Fraction:
@@ -167,26 +155,163 @@ class LsveeParameters:
 
     def to_json(self) -> dict[str, Any]:
         """All of them; accuracies as floats, sizes as integers."""
-        return {
-            "version": self.version,
-            "epsilon": float(self.eps),
-            "delta": float(self.delta),
-            "M": self.M,
-            "K": self.K,
-            "H": self.H,
-            "N": self.N,
-            "phi": math.sqrt(self.phi_squared),
-            "tolerance_1": float(self.tolerance(1)),
-            "n_test": self.first.n_test,
-            "n_train": self.first.n_train,
-            "slack": float(self.first.slack),
-            "n_test_on_demand": self.on_demand.n_test,
-            "n_train_on_demand": self.on_demand.n_train,
-            "slack_on_demand": float(self.on_demand.slack),
-            "n_exp": self.n_exp,
-            "n_eval": self.n_eval,
-            "iterations": self.iterations,
-        }
+        found = super().to_json()
+        last = {name: found.pop(name) for name in ("n_exp", "n_eval", "iterations")}
+        found["phi"] = math.sqrt(self.phi_squared)
+        found["tolerance_1"] = float(self.tolerance(1))
+        for sizes, when in ((self.first, ""), (self.on_demand, "_on_demand")):
+            found[f"n_test{when}"] = sizes.n_test
+            found[f"n_train{when}"] = sizes.n_train
+            found[f"slack{when}"] = float(sizes.slack)
+        return found | last
+
+
+class LsveeTheorem(LsveeParameters):
+    """The theorem's constants, as recalled: no copy of its paper was at hand.
+
+    ====================  ======================================================
+    φ                     ε/(320 H² √K)
+    tolerance at level h  20 (H-|p|-5/4) √K φ = (H-h-1/4) ε/(16 H²), |p| = h-1
+    n_test                2 ln(2N/δ₁)/φ²
+    n_train               24 ln(4N/δ₂)/φ²
+    slack                 2φ² + 22 ln(4N/δ₂)/n_train
+    n_eval                32 ln(12MH/δ)/ε² (n_1)
+    n_exp                 8 ln(6MH/δ)/ε (n_2)
+    ====================  ======================================================
+
+    The first DFS-learn gets δ' = δ/2 and each of the at most M H · H n_exp calls on
+    demand δ/(6 M H² n_exp); inside a call, δ₁ = δ'/(2MKH) per consensus test and
+    δ₂ = δ'/(2MH) per elimination. That these constants suffice is derived in
+    docs/lsvee.md. N is the size of the class at the start.
+
+    Parameters
+    ----------
+    eps, delta
+        ε and δ in (0, 1); floats stand for their decimal digits.
+    M, K, H
+        As for `LsveeParameters`.
+    N
+        Number of functions, ``len(functions)``.
+    version
+        ``"theorem"`` or ``"paper"``: the same constants.
+
+    Raises
+    ------
+    ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> p = LsveeTheorem(0.3, 0.1, M=2, K=2, H=3, N=64)
+    >>> p.n_exp, p.n_eval, f"{p.first.n_train:.1e}", f"{p.trajectory_bound:.1e}"
+    (157, 2340, '4.9e+10', '2.0e+14')
+    """
+
+    def __init__(
+        self,
+        eps: Number,
+        delta: Number,
+        M: int,
+        K: int,
+        H: int,
+        N: int,
+        version: Version = "theorem",
+    ) -> None:
+        problem = Problem(
+            LSVEE, rational(eps), rational(delta), M, K, H, 0.0, 0.0, version
+        )
+        check_count("N", N)
+        accuracy, chance = problem.eps, problem.delta
+        n_exp = ratio_up(8 * log(6 * M * H / chance), accuracy)
+        square = _phi_squared(accuracy, K, H)
+        phi = root_down(square)
+
+        def sizes(share: Fraction) -> Sizes:
+            tests = 2 * log(2 * N * (2 * M * K * H) / share)
+            fits = log(4 * N * (2 * M * H) / share)
+            n_train = ratio_up(24 * fits, square)
+            rate = rational_up(fits) / n_train
+            slack = 2 * square + 22 * rate
+            return Sizes(ratio_up(tests, square), n_train, slack, phi / 2, rate)
+
+        super().__init__(
+            eps=accuracy,
+            delta=chance,
+            M=M,
+            K=K,
+            H=H,
+            N=N,
+            first=sizes(chance / 2),
+            on_demand=sizes(chance / (6 * M * H**2 * n_exp)),
+            n_exp=n_exp,
+            n_eval=ratio_up(32 * log(12 * M * H / chance), accuracy**2),
+            max_eliminations=M * H,
+            version=version,
+        )
+
+
+class LsveePractical(LsveeParameters):
+    """Free constants of LSVEE.
+
+    Parameters
+    ----------
+    eps, delta, M, K, H, N
+        As for `LsveeTheorem`.
+    n_test, n_train, slack
+        Sizes, the same for the first call and on demand; by default 400, 1000 K
+        and ε²/16.
+    tolerance
+        Of the consensus test at every level; by default ε/4.
+    **chosen
+        Any other field; with few draws a state may be learned more than once, so by
+        default one call of DFS-learn may learn 10 M H.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range, or n_eval below n_exp.
+    """
+
+    def __init__(
+        self,
+        eps: Number,
+        delta: Number,
+        M: int,
+        K: int,
+        H: int,
+        N: int,
+        *,
+        n_test: int = 400,
+        n_train: int | None = None,
+        slack: Number | None = None,
+        tolerance: Number | None = None,
+        **chosen: Any,
+    ) -> None:
+        chosen["constant_tolerance"] = tolerance
+        optional = "constant_tolerance", "n_eval", "max_eliminations"
+        chosen = without_none(chosen, *optional)
+        given = {"eps": rational(eps), "delta": rational(delta)}
+        values = self.filled(given | {"M": M, "K": K, "H": H, "N": N}, chosen)
+        if n_train is None:
+            n_train = 1000 * K
+        for name, draws in (("n_test", n_test), ("n_train", n_train)):
+            check_count(name, draws)
+        # Both bounds with δ/2 divided over one test, or fit, of each state.
+        accuracy, chance = values["eps"], values["delta"]
+        tests = rational_up(log(2 * N * (4 * M * K * H) / chance))
+        fits = rational_up(log(4 * N * (4 * M * H) / chance))
+        sizes = Sizes(
+            n_test,
+            n_train,
+            accuracy**2 / 16 if slack is None else rational(slack, "slack"),
+            root_down(tests / (2 * n_test)),
+            fits / n_train,
+        )
+        super().__init__(first=sizes, on_demand=sizes, **values)
+
+
+def _phi_squared(eps: Fraction, K: int, H: int) -> Fraction:
+    return eps**2 / (320**2 * H**4 * K)
 
 
 def root_down(value: Fraction) -> Fraction:
@@ -200,11 +325,3 @@ def root_down(value: Fraction) -> Fraction:
 def rational_up(value: float) -> Fraction:
     """Rational a little above a logarithm, as sample sizes are rounded."""
     return Fraction(ratio_up(value, Fraction(1, 2**48)), 2**48)
-
-
-def logarithm(value: Fraction) -> float:
-    """Natural logarithm of a rational, however large."""
-    return math.log(value.numerator) - math.log(value.denominator)
-
-
-__all__ = ["LsveeParameters", "Sizes", "logarithm", "rational_up", "root_down"]

@@ -14,18 +14,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.exact.seeds import RecordedSeed
 from olivine.algorithms.learning.draw_q_functions import optimal_member
-from olivine.algorithms.learning.events import Iteration
+from olivine.algorithms.learning.events import Iteration, notify
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import check_count
-from olivine.algorithms.learning.registry import Algorithm, Task, register
+from olivine.algorithms.learning.registry import Algorithm, Task
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.loop import OliveRound
-from olivine.algorithms.olive.monitors import Run, Setting, olive_reports, optimal_pair
 from olivine.algorithms.olive.parameters import OliveParameters
+from olivine.algorithms.olive.review import (
+    SampledRun,
+    Setting,
+    olive_reports,
+    optimal_pair,
+)
 from olivine.algorithms.olive.sampled import olive_sampled
 from olivine.algorithms.olive.task_choices import (
     CHOICES,
@@ -55,7 +60,7 @@ class OliveLearningResult(LearningResult):
         The run itself: its rounds, constraints and seeds.
     """
 
-    run: Run | None = None
+    run: SampledRun | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the rounds."""
@@ -125,8 +130,7 @@ def _tell(
         played.optimum - played.total_error,
         played.total_error <= parameters.stop,
     )
-    for observer in task.observers:
-        observer.iterated(iteration)
+    notify(task.observers, iteration)
 
 
 def _setting(
@@ -163,7 +167,7 @@ def _truth(task: Task, classes: OliveClasses) -> TrueErrors | str:
 def _result(
     task: Task,
     classes: OliveClasses,
-    found: Run,
+    found: SampledRun,
     parameters: OliveParameters,
     rank: int,
     seed: RecordedSeed,
@@ -202,7 +206,7 @@ def _result(
     )
 
 
-register(
+ALGORITHMS = (
     Algorithm(
         OLIVE,
         "optimism over value functions, average Bellman errors (Jiang et al. 2017)",
@@ -210,5 +214,5 @@ register(
         default_classes="finite",
         settings=CHOICES | PRACTICAL,
         assumptions=("policy-realizability", "value-realizability"),
-    )
+    ),
 )

@@ -10,7 +10,7 @@ by ε/8 at most, of a round's errors by ε/(8H), and of constraints by φ,
 - a run that stops loses at most 5ε/8 + ε/8 + 2·ε/8 = ε;
 - a run that goes on has an error of at least 5ε/(8H) − ε/(8H) = ε/(2H) at the
   level chosen, and pairs left have at most 2φ there: a factor 3√M, which a
-  volume argument turns into at most M ln(ζ/(2φ))/ln(5/3) rounds a level.
+  volume argument turns into at most M ln(ζ/(2φ))/ln(5/3) rounds per level.
 
 Natural logarithms.
 """
@@ -18,54 +18,75 @@ Natural logarithms.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.learning.parameters import rational
+from olivine.algorithms.exact.numbers import rational
+from olivine.algorithms.learning.parameters import Declared, declared
 
 _LARGEST = 1e60
 """Of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats."""
 
 
+def _check_margin(name: str, value: Any) -> None:
+    if value < 0:
+        raise ValueError(f"{name}: {value} must not be negative")
+
+
+def _check_draws(name: str, n: Any) -> None:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ValueError(f"{name}: {n!r}, but a data set needs at least one trajectory")
+
+
+def _check_limit(name: str, limit: Any) -> None:
+    if not isinstance(limit, int) or limit < 0:
+        raise ValueError(f"{name}: {limit!r} is no number of rounds")
+
+
 @dataclass(frozen=True)
-class OliveParameters:
+class OliveParameters(Declared):
     """What a run of sampled OLIVE needs to know.
 
-    Attributes
-    ----------
-    tolerance
-        φ, on the estimated average Bellman errors of the pairs kept.
-    stop
-        OLIVE stops when the estimated errors add up to at most this.
-    n_est, n_eval, n_train
-        Trajectories for the predicted values (once), for the errors of a round,
-        and for a constraint.
-    max_rounds
-        Rounds after which the run has failed; None for no limit.
+    It stops when the estimated errors add up to at most `stop`; predicted values are
+    estimated once. `max_rounds` None: no limit.
     """
 
-    tolerance: Fraction
-    stop: Fraction
-    n_est: int
-    n_eval: int
-    n_train: int
-    max_rounds: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.tolerance < 0 or self.stop < 0:
-            raise ValueError(
-                f"tolerance {self.tolerance} and stop {self.stop} must not be negative"
-            )
-        for name in ("n_est", "n_eval", "n_train"):
-            n = getattr(self, name)
-            if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-                raise ValueError(
-                    f"{name}: {n!r}, but a data set needs at least one trajectory"
-                )
-        limit = self.max_rounds
-        if limit is not None and (not isinstance(limit, int) or limit < 0):
-            raise ValueError(f"max_rounds: {limit!r} is no number of rounds")
+    tolerance: Fraction = declared(
+        _check_margin,
+        "φ of every constraint",
+        exact=True,
+        practical=lambda p: p.eps / (6 * p.H),
+    )
+    stop: Fraction = declared(
+        _check_margin,
+        "stop where the estimated errors add up to this",
+        exact=True,
+        practical=lambda p: p.eps / 2,
+    )
+    n_est: int = declared(
+        _check_draws,
+        "trajectories for the predicted values",
+        practical=lambda p: math.ceil(64 / p.eps**2),
+    )
+    n_eval: int = declared(
+        _check_draws,
+        "trajectories for the errors of a round",
+        practical=lambda p: math.ceil(16 * p.H**2 / p.eps**2),
+    )
+    n_train: int = declared(
+        _check_draws,
+        "trajectories for a constraint",
+        practical=lambda p: math.ceil(
+            4 * p.K / (p.tolerance or p.eps / (6 * p.H)) ** 2
+        ),
+    )
+    max_rounds: int | None = declared(
+        _check_limit,
+        "rounds after which the run has failed",
+        default=None,
+        practical=lambda p: math.ceil(p.H * p.rounds) + 1,
+    )
 
     def trajectory_bound(self, levels: int = 1) -> int | None:
         """Trajectories of a run at most; None without a limit on its rounds.
@@ -79,11 +100,6 @@ class OliveParameters:
             return None
         trained = levels * self.n_train * self.max_rounds
         return self.n_est + self.max_rounds * self.n_eval + trained
-
-    def to_json(self) -> dict[str, Any]:
-        """All of them; accuracies as floats, sizes as integers."""
-        accuracies = {"tolerance": float(self.tolerance), "stop": float(self.stop)}
-        return asdict(self) | accuracies
 
 
 def theorem_parameters(
@@ -113,7 +129,7 @@ def theorem_parameters(
         M, a bound on the Bellman rank; the number of states of a level will do.
     log_size
         ln N, N the number of pairs (g, π). Estimated errors are affine in g, so
-        for tabular values ln 2 a state, plus ln K a state for policies.
+        for tabular values ln 2 per state, plus ln K per state for policies.
     norm_bound
         ζ; 2√M by default, right for M hidden states.
 
@@ -189,21 +205,10 @@ def practical_parameters(
             f"epsilon {epsilon} must lie in (0, 1), horizon, n_actions and rank be "
             "positive"
         )
-    chosen = dict(chosen)
-    for name in ("tolerance", "stop"):
-        if name in chosen:
-            chosen[name] = rational(chosen[name], name)
-    tolerance = chosen.setdefault("tolerance", accuracy / (6 * horizon))
     rounds = rounds_of_a_level(epsilon, horizon=horizon, rank=rank)
-    noise = tolerance or accuracy / (6 * horizon)
-    fields: dict[str, Any] = {
-        "stop": accuracy / 2,
-        "n_est": math.ceil(64 / accuracy**2),
-        "n_eval": math.ceil(16 * horizon**2 / accuracy**2),
-        "n_train": math.ceil(4 * n_actions / noise**2),
-        "max_rounds": math.ceil(horizon * rounds) + 1,
-    }
-    return OliveParameters(**fields | chosen)
+    given = {"eps": accuracy, "H": horizon, "K": n_actions, "rounds": rounds}
+    fields = OliveParameters.filled(given, chosen)
+    return OliveParameters(**{k: v for k, v in fields.items() if k not in given})
 
 
 def trajectory_bound(

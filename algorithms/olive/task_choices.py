@@ -44,13 +44,7 @@ CHOICES = {
 }
 """What the theorem leaves open."""
 
-PRACTICAL = {
-    "tolerance": "φ of every constraint",
-    "stop": "stop where the estimated errors add up to this",
-    "n_est": "trajectories for the predicted values",
-    "n_eval": "trajectories for the errors of a round",
-    "n_train": "trajectories for a constraint",
-    "max_rounds": "rounds after which the run has failed",
+PRACTICAL = OliveParameters.settings() | {
     "all_levels": "whether a round adds the constraints of all levels",
 }
 

@@ -1,25 +1,34 @@
-"""The two-sample algorithm: hidden states told apart by means (paper, Algorithm 5).
+"""The two-sample algorithm: hidden states told apart by means (paper, Algorithm 5)."""
 
-==============================  =================================================
-`two_sample`                    dfslearn with identity test, regression, policies
-`TwoSampleTheoremParameters`    the theorem's constants, corrected or as printed
-`TwoSamplePracticalParameters`  free constants
-`TwoSampleMonitors`             the analysis, checked against the truth
-==============================  =================================================
-"""
-
-from olivine.algorithms.two_sample.learner import two_sample
-from olivine.algorithms.two_sample.monitors import TwoSampleMonitors
+from olivine.algorithms.learning.tasks import by_kind, declare
+from olivine.algorithms.two_sample.algorithm import two_sample
 from olivine.algorithms.two_sample.parameters import (
+    TWO_SAMPLE,
     TwoSampleParameters,
     TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,
 )
+from olivine.algorithms.two_sample.review import TwoSampleMonitors
 
 __all__ = [
+    "ALGORITHMS",
     "TwoSampleMonitors",
     "TwoSampleParameters",
     "TwoSamplePracticalParameters",
     "TwoSampleTheoremParameters",
     "two_sample",
 ]
+
+ALGORITHMS = (
+    declare(
+        TWO_SAMPLE,
+        "states told apart by a two-sample test, values by regression (Algorithm 5)",
+        parameters=by_kind(
+            TwoSampleTheoremParameters, TwoSamplePracticalParameters, squared=True
+        ),
+        learn=two_sample,
+        review=TwoSampleMonitors,
+        settings=TwoSampleParameters.settings(),
+        assumptions=("policy-realizability", "clipped-policy-value-completeness"),
+    ),
+)

@@ -1,21 +1,13 @@
 """How far a data set is from the truth: the deviation bounds of event E.
 
 For one data set D̃ of a state s, the largest over g' ∈ G_{h+1}, π ∈ Π_h (and
-g ∈ G_h) of |V_D̃(π; g') - V_s(π; g')| and of |L_D̃(g; π, g') - L_s(g; π, g')|.
-With the differences of the two laws, cell by cell,
+g ∈ G_h) of |V_D̃(π; g') - V_s(π; g')| and of |L_D̃(g; π, g') - L_s(g; π, g')|,
+bracketed by searches in float64 relative to the largest difference of a cell. With
+N, C, R, S, Q the means in the data minus those in truth of K 1{x, a} times 1, 1{x'},
+r, r² and r 1{x'}, as actions are uniform,
 
     V: Σ_x B(x, π(x)),  B(x,a) = R(x,a) + Σ_x' C(x,a,x') g'(x')
-    L: Σ_x [N g(x)² - 2 B g(x) + S + Σ_x' C g'(x')² + 2 Σ_x' Q g'(x')](x, π(x)),
-
-N, C differences of (weighted) frequencies of (x,a) and (x,a,x'), R, S of means of
-r and r², Q of r 1{x'}. Given g', the rest falls apart into observations. V is
-affine in each g'(x'), so 0/1 functions g' suffice; L is affine in each pair
-(g'(x'), g'(x')²), and such pairs lie in the triangle with corners (0,0), (1/2,0),
-(1,1). Hence bounds from both sides: 0/1 functions are attained, corners bound from
-above. Finite classes are enumerated. Where that is too much, a bound from above
-remains, over all functions and policies.
-
-The searches work in float64, relative to the largest difference.
+    L: Σ_x [N g(x)² - 2 B g(x) + S + Σ_x' C g'(x')² + 2 Σ_x' Q g'(x')](x, π(x)).
 """
 
 from __future__ import annotations
@@ -30,14 +22,16 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
-    KernelBall,
     PolicyClass,
     TabularPolicyClass,
     TabularValueClass,
     ValueClass,
 )
-from olivine.algorithms.learning.deviations import largest_value_deviation
-from olivine.algorithms.two_sample.differences import Differences, Floats, relative
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Path
+
+Floats = NDArray[np.float64]
 
 _MOST_ROWS = 1024
 """Functions g' that are tried."""
@@ -63,18 +57,118 @@ class Bracket:
     upper: Fraction
 
 
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """D̃ minus the truth, cell by cell, in units of `unit`: see the module.
+
+    Attributes
+    ----------
+    unit
+        Largest absolute difference; 0 where the data are the law itself.
+    n, r, s
+        N, R, S: float64, shape (X, K).
+    c, q
+        C, Q: float64, shape (X, K, X'), X' = 0 at the last level.
+    """
+
+    unit: Fraction
+    n: Floats
+    r: Floats
+    s: Floats
+    c: Floats
+    q: Floats
+
+
+def differences(
+    data: EmpiricalMeasure, truth: FiniteTruth, path: Path, n_actions: int
+) -> Differences:
+    """Compare a data set of (x, a, r, x') with its law, a uniform.
+
+    Parameters
+    ----------
+    data
+        Drawn after the path; finite observations.
+    truth
+        Of the environment.
+    path
+        Ends at the level of the data.
+    n_actions
+        K.
+    """
+    level = truth.model.level(len(path) + 1)
+    chances = truth.observation_probabilities(path).tolist()
+    last = len(path) + 1 == truth.model.horizon
+    laws = [
+        [] if last else truth.observation_probabilities((*path, a)).tolist()
+        for a in range(n_actions)
+    ]
+    cells = _empirical(data, n_actions)
+    size = len(laws[0])
+    tables = {key: np.zeros((len(chances), n_actions), dtype=object) for key in "nrs"}
+    wide = {
+        key: np.zeros((len(chances), n_actions, size), dtype=object) for key in "cq"
+    }
+    for x, a in itertools.product(range(len(chances)), range(n_actions)):
+        p = chances[x]
+        first, second = _reward_moments(level, truth.model.unit, x, a)
+        for key, right in zip("nrs", (p, p * first, p * second), strict=True):
+            tables[key][x, a] = cells.get((key, x, a), Fraction(0)) - right
+        for y, share in enumerate(laws[a]):
+            for key, right in zip("cq", (p * share, p * share * first), strict=True):
+                wide[key][x, a, y] = cells.get((key, x, a, y), Fraction(0)) - right
+    everything = itertools.chain(*(t.flat for t in (*tables.values(), *wide.values())))
+    unit = max(map(abs, everything), default=Fraction(0))
+    return Differences(
+        unit, *(relative(t, unit) for t in (*tables.values(), *wide.values()))
+    )
+
+
+def _empirical(data: EmpiricalMeasure, n_actions: int) -> dict[Any, Fraction]:
+    """K P_D and its moments by cell: keys ("n", x, a), ..., ("q", x, a, x')."""
+    if data.actions is None:
+        raise ValueError("data: actions are missing")
+    following = data.next_observations
+    ends = [-1] * len(data) if following is None else following.tolist()
+    sums: dict[Any, Fraction | int] = {}
+    rows = zip(
+        data.codes().tolist(),
+        data.actions.tolist(),
+        data.exact_rewards.tolist(),
+        ends,
+        data.weights.tolist(),
+        strict=True,
+    )
+    for x, a, reward, y, weight in rows:
+        gains = {
+            ("n", x, a): weight,
+            ("r", x, a): weight * reward,
+            ("s", x, a): weight * reward**2,
+            ("c", x, a, y): weight,
+            ("q", x, a, y): weight * reward,
+        }
+        for key, value in gains.items():
+            sums[key] = sums.get(key, 0) + value
+    scale = Fraction(n_actions, data.total_weight)
+    return {key: value * scale for key, value in sums.items()}
+
+
+def _reward_moments(level: Any, unit: int, x: int, a: int) -> tuple[Fraction, Fraction]:
+    """E[r | x, a] and E[r² | x, a]."""
+    units, weights = level.reward_units[x, a].tolist(), level.reward_weights[x, a]
+    pairs = list(zip(units, weights.tolist(), strict=True))
+    total = sum(w for _, w in pairs)
+    first = Fraction(sum(w * u for u, w in pairs), total * unit)
+    return first, Fraction(sum(w * u * u for u, w in pairs), total * unit**2)
+
+
+def relative(table: NDArray[Any], unit: Fraction) -> Floats:
+    """Fractions in units of another, as float64; zeros where that is 0."""
+    if unit == 0:
+        return np.zeros(table.shape)
+    return np.asarray((table / unit).astype(np.float64))
+
+
 # ------------------------------------------------------------------- the suprema
-
-
-@largest_value_deviation.register
-def _(value_class: KernelBall, differences: NDArray[Any]) -> Fraction | None:
-    """Radius · √(dᵀKd), in float64 relative to the largest difference."""
-    unit = max((abs(d) for d in differences), default=Fraction(0))
-    d = relative(differences, unit)
-    codes = np.arange(len(d))
-    square = float(d @ value_class.kernel(codes, codes) @ d)
-    found = value_class.radius * max(0.0, square) ** 0.5
-    return Fraction(found + _ROUNDING) * unit
 
 
 def policy_value_deviation(
@@ -195,7 +289,12 @@ def _policy_table(
 def _functions(
     following: ValueClass, size: int, *, corners: bool
 ) -> tuple[Floats | None, bool]:
-    """Functions g' to try, one a row, and whether all of them are in the class.
+    """Functions g' to try, one per row, and whether all of them are in the class.
+
+    Given g', the rest falls apart into observations. V is affine in each g'(x'), so
+    0/1 functions suffice; L is affine in each pair (g'(x'), g'(x')²), which lies in
+    the triangle with corners (0,0), (1/2,0), (1,1): 0/1 functions bound the supremum
+    from below, corners from above.
 
     With ``corners``, rows hold g' and then the square (or, at (1/2, 0), what
     bounds it). None where there are too many; the class is then taken whole.

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import Environment, Path
+from olivine.algorithms.learning.draw_classes import paths_to_states
 
 _MOST_LISTED = 2**12
 
@@ -55,7 +56,7 @@ def observed_mdp(environment: Environment) -> ObservedMdp:
     ValueError
         If hidden dynamics are stochastic.
     """
-    paths = _paths_to_states(environment)
+    paths = paths_to_states(environment)
     for h, states in enumerate(paths, 1):
         if environment.space(h).is_finite:
             found = _finite_level(environment, h, list(states.values()))
@@ -64,19 +65,6 @@ def observed_mdp(environment: Environment) -> ObservedMdp:
         if found.holds is not True:
             return found
     return ObservedMdp(True)
-
-
-def _paths_to_states(environment: Environment) -> list[dict[int, Path]]:
-    """Give one path to each reachable hidden state, level by level."""
-    truth = environment.truth
-    found: list[dict[int, Path]] = [{truth.state(()): ()}]
-    for h in range(1, environment.horizon):
-        ahead: dict[int, Path] = {}
-        for state, path in found[-1].items():
-            for a in range(environment.n_actions):
-                ahead.setdefault(truth.successor(h, state, a), (*path, a))
-        found.append(ahead)
-    return found
 
 
 def _finite_level(

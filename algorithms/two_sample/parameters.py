@@ -1,26 +1,4 @@
-"""Constants of the two-sample algorithm: as printed, as corrected, or free.
-
-The theorem's proof needs three accuracies of a data set: τ for means of value
-functions, τ_V for values of policies, τ_L for squared losses. As printed, τ_V is
-set for sums over M data sets and τ_L for sums over T_max of them; the algorithm
-sums policy values over the learned sets (up to T_max) and losses over the val sets
-(up to M). Version ``"theorem"`` exchanges the two (erratum 15), which gives the
-proof's own last line; ``"paper"`` has the constants as printed.
-
-n_train = 16K(2/τ_L² + 1/τ_V²) ln(12 H T_max |G|²|Π|/δ) is as printed in both. The
-squared losses K 1{π(x)=a}(g(x) - r - g'(x'))² have variance up to 16K, not 4K
-(erratum 16), for r + g' reaches 2; the term with τ_V leaves room for that, since
-1/τ_V² = (18 T_max)²/τ_L² with the corrected constants.
-
-Sizes of tabular classes: squared losses are not linear in g. They are affine in
-each pair (g(x), g(x)²), and such pairs lie in the triangle with corners (0, 0),
-(1/2, 0), (1, 1), at one of which a supremum is attained; there a loss is at most 4
-in absolute value. So 3^|X_h| functions are enough, and
-``log_size(squared=True)``, 2|X_h| ln 2, is more than that.
-
-Our oracles are not perfect, as the paper assumes them to be, but asked for
-accuracies far below those of the data: `oracle_share` of each of them, which the
-error terms here include.
+"""Parameters of the two-sample algorithm: as printed, as corrected, or free.
 
 >>> p = TwoSampleTheoremParameters(0.3, 0.1, M=2, K=2, H=3, log_G=5.5, log_Pi=3)
 >>> p.n_exp, p.T_max, p.n_train > 10**24
@@ -31,137 +9,171 @@ True
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from olivine.algorithms.exact.numbers import ratio_up
 from olivine.algorithms.learning.parameters import (
-    Number,
+    ByChoice,
+    ByTheorem,
+    DfsParameters,
     Problem,
-    Version,
-    check_count,
-    check_unit,
-    ratio_up,
-    rational,
+    count,
+    flag,
+    positive,
 )
-from olivine.algorithms.two_sample.fields import TWO_SAMPLE, TwoSampleParameters
 
-__all__ = [
-    "TWO_SAMPLE",
-    "TwoSampleParameters",
-    "TwoSamplePracticalParameters",
-    "TwoSampleTheoremParameters",
-]
+TWO_SAMPLE = "two-sample"
+
+_ROOT_BITS = 256
 
 
-class TwoSampleTheoremParameters(TwoSampleParameters):
-    """The theorem's own constants.
+@dataclass(frozen=True, kw_only=True)
+class TwoSampleParameters(DfsParameters):
+    """What a run of the two-sample algorithm needs to know."""
 
-    Parameters
-    ----------
-    eps, delta
-        ε and δ in (0, 1); floats stand for their decimal digits (0.1 is 1/10).
-    M, K, H
-        As for `TwoSampleParameters`.
-    log_G, log_Pi
-        ln |G| and ln |Π|, not negative: ``log_size(squared=True)`` and
-        ``log_size()`` of the classes.
-    algorithm
-        Only ``"two-sample"``; there so that the constructor is that of
-        `olivine.algorithms.learning.parameters.TheoremParameters`.
-    version
-        ``"theorem"``: corrected; ``"paper"``: as printed.
+    algorithms = (TWO_SAMPLE,)
 
-    Raises
-    ------
-    ValueError
-        For an argument out of range.
+    algorithm: str = TWO_SAMPLE
+    tau: Fraction = positive(
+        "accuracy of means; the identity test compares with 2τ",
+        practical=Fraction(1, 8),
+    )
+    tau_V: Fraction = positive(  # noqa: N815
+        "accuracy of policy values", practical=lambda p: p.eps / 16
+    )
+    tau_L: Fraction = positive(  # noqa: N815
+        "accuracy of squared losses", practical=lambda p: p.eps / 16
+    )
+    # Of τ for the LP oracle, of τ_V for CSC, of τ_L for LS.
+    oracle_share: Fraction = positive(
+        "what oracles may be off by, as a share of these", default=Fraction(1, 2**10)
+    )
+    n_train: int = count("draws of a data set", practical=lambda p: 200 * p.K, place=1)
+    T_max: int = count(
+        "dfslearn calls of a level",
+        practical=lambda p: p.M * (p.K + 1) * (1 + p.H * p.n_exp),
+        place=3,
+    )
+    repeat_paths: bool = flag(
+        "whether paths explored on demand are explored again",
+        default=True,
+        practical=False,
+    )
+
+    @classmethod
+    def constants(cls, problem: Problem) -> dict[str, Any]:
+        """Compute what the theorem prescribes; log |G| is that for squared losses.
+
+        As printed, τ_V is set for sums over M data sets and τ_L for sums over T_max
+        of them; the algorithm sums policy values over the learned sets (up to T_max)
+        and losses over the val sets (up to M). Corrected, the two are exchanged
+        (erratum 15), which gives the proof's own last line.
+        """
+        p = problem
+        calls = p.M * (p.K + 1) * (1 + p.H * p.n_exp)
+        policies, losses = (p.M, calls) if p.version == "paper" else (calls, p.M)
+        tau_v = p.eps**2 / (2**8 * 3**4 * p.M * policies * p.H**4)
+        tau_l = p.eps**2 / (2**7 * 3**2 * p.H**4 * losses)
+        inside = p.log(12 * p.H * calls, 2 * p.log_values, p.log_policies)
+        return {
+            "tau": p.eps / (2**6 * 3 * p.H**2),
+            "tau_V": tau_v,
+            "tau_L": tau_l,
+            "n_train": ratio_up(16 * p.K * inside, 1 / (2 / tau_l**2 + 1 / tau_v**2)),
+            "n_exp": p.n_exp,
+            "n_eval": p.n_eval,
+            "T_max": calls,
+        }
+
+    @property
+    def visits(self) -> int:
+        """Most dfslearn calls of a level in event E.
+
+        M K by recursion, which descends once below each state; on demand, in each
+        iteration, n_exp paths of the level and K children of n_exp paths. T_max is no
+        less at the theorem's constants.
+        """
+        on_demand = self.iterations * self.n_exp * (self.K + 1)
+        return self.M * self.K + on_demand
+
+    @property
+    def trajectory_bound(self) -> int:
+        """Return the proof's own sum, H T_max n_train + M H n_eval."""
+        return self.H * self.T_max * self.rows + self.iterations * self.n_eval
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """Most calls of each oracle: of csc, ls and lp.
+
+        H policies and H regressions per iteration. The identity test compares
+        with at most M data sets (in event E), each by two programs; a level has
+        at most T_max tests.
+        """
+        steps = self.iterations * self.H
+        return {"csc": steps, "ls": steps, "lp": 2 * self.M * self.T_max * self.H}
+
+    # ------------------------------------------------- what the analysis claims
+
+    @property
+    def policy_step(self) -> Fraction:
+        """2ε_V: largest loss of π̂_h in a learned state against ĝ_{h+1}.
+
+        ε_V = T_max τ_V, and T_max oracle_share τ_V for the oracle.
+        """
+        return self.T_max * self.tau_V * (2 + self.oracle_share)
+
+    @property
+    def level_error(self) -> Fraction:
+        """2ε_V + √(4M ε_V + 2ε_L) + 8τ: error that a level adds, rounded up.
+
+        ε_L = M τ_L. (The proof counts 2ε_V for each of M val states under the
+        root; as val states are learned states, 2ε_V for all of them together
+        would do.)
+        """
+        losses = self.M * self.tau_L * (2 + self.oracle_share)
+        root = _root_up(2 * self.M * self.policy_step + losses)
+        return self.policy_step + root + self.tau * (8 + 2 * self.oracle_share)
+
+    def value_bound(self, level: int) -> Fraction:
+        """Bound |E_s[ĝ_h] - E_s[g*]| in a state that was reached (h = level)."""
+        return (self.H + 1 - level) * self.level_error
+
+    def loss_bound(self, level: int) -> Fraction:
+        """Bound V*(s) - Q*(s, π̂_h) in a learned state (h = level)."""
+        return self.policy_step + 2 * (self.H - level) * self.level_error
+
+    @property
+    def policy_bound(self) -> Fraction:
+        """Bound V* - V^π̂ - p_ul: 2H ε_V + H²(2ε_V + √(4M ε_V + 2ε_L) + 8τ)."""
+        return self.H * self.policy_step + self.H**2 * self.level_error
+
+    @property
+    def estimate_bound(self) -> Fraction:
+        """Bound |V̂* - V*|: that of E_s[ĝ_1] in the start state, and τ."""
+        return self.value_bound(1) + self.tau
+
+
+class TwoSampleTheoremParameters(ByTheorem, TwoSampleParameters):
+    """The constants of the theorem, corrected or as printed.
+
+    log_G and log_Pi are ``log_size(squared=True)`` and ``log_size()`` of the classes.
     """
 
-    def __init__(
-        self,
-        eps: Number,
-        delta: Number,
-        M: int,
-        K: int,
-        H: int,
-        log_G: float,
-        log_Pi: float,
-        algorithm: str = TWO_SAMPLE,
-        version: Version = "theorem",
-    ) -> None:
-        problem = Problem.checked(eps, delta, M, K, H, log_G, log_Pi, version)
-        if algorithm != TWO_SAMPLE:
-            raise ValueError(f"algorithm: {algorithm!r} is not {TWO_SAMPLE!r}")
-        calls = M * (K + 1) * (1 + H * problem.n_exp)
-        policies, losses = (M, calls) if version == "paper" else (calls, M)
-        tau_v = problem.eps**2 / (2**8 * 3**4 * M * policies * H**4)
-        tau_l = problem.eps**2 / (2**7 * 3**2 * H**4 * losses)
-        inside = problem.log(12 * H * calls, 2 * log_G, log_Pi)
-        super().__init__(
-            eps=problem.eps,
-            delta=problem.delta,
-            M=M,
-            K=K,
-            H=H,
-            tau=problem.eps / (2**6 * 3 * H**2),
-            tau_V=tau_v,
-            tau_L=tau_l,
-            n_train=ratio_up(16 * K * inside, 1 / (2 / tau_l**2 + 1 / tau_v**2)),
-            n_exp=problem.n_exp,
-            n_eval=problem.n_eval,
-            T_max=calls,
-            version=version,
-        )
 
-
-class TwoSamplePracticalParameters(TwoSampleParameters):
-    """Free parameters, with defaults that suit small problems.
+class TwoSamplePracticalParameters(ByChoice, TwoSampleParameters):
+    """Free constants.
 
     By default τ is 1/8 (so data sets count as different from 1/4 on), actions are
     taken equally often in a data set, and paths explored on demand are not
     explored again.
-
-    Parameters
-    ----------
-    eps, delta, M, K, H
-        As for `TwoSampleTheoremParameters`.
-    **chosen
-        Any field of `TwoSampleParameters`.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range, or n_eval below n_exp.
     """
 
-    def __init__(
-        self, eps: Number, delta: Number, M: int, K: int, H: int, **chosen: Any
-    ) -> None:
-        accuracy = rational(eps)
-        check_unit("epsilon", accuracy)
-        for name, value in (("M", M), ("K", K), ("H", H)):
-            check_count(name, value)
-        n_exp = chosen.pop("n_exp", 10)
-        check_count("n_exp", n_exp)
-        for name in ("tau", "tau_V", "tau_L", "oracle_share"):
-            if name in chosen:
-                chosen[name] = rational(chosen[name], name)
-        fields: dict[str, Any] = {
-            "tau": Fraction(1, 8),
-            "tau_V": accuracy / 16,
-            "tau_L": accuracy / 16,
-            "n_train": 200 * K,
-            "n_exp": n_exp,
-            "n_eval": max(n_exp, ratio_up(8.0, accuracy**2)),
-            "T_max": M * (K + 1) * (1 + H * n_exp),
-            "repeat_paths": False,
-            "balanced": True,
-        }
-        super().__init__(
-            eps=accuracy,
-            delta=rational(delta),
-            M=M,
-            K=K,
-            H=H,
-            **fields | chosen,
-        )
+
+def _root_up(square: Fraction) -> Fraction:
+    """Square root, rounded up to a multiple of 2^-256 at the most."""
+    shift = 4**_ROOT_BITS
+    scaled = -(-square.numerator * shift // square.denominator)
+    return Fraction(math.isqrt(scaled) + 1, 2**_ROOT_BITS)

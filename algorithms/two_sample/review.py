@@ -1,7 +1,4 @@
-"""One pass through the events of a run: each claim checked against the truth.
-
-The claims are listed in `olivine.algorithms.two_sample.monitors`.
-"""
+"""What the analysis of the two-sample algorithm claims, checked against the truth."""
 
 from __future__ import annotations
 
@@ -12,25 +9,21 @@ from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.deviations import (
-    largest_value_deviation,
-    value_differences,
-)
-from olivine.algorithms.learning.events import Iteration, Path
-from olivine.algorithms.learning.monitors import Tally
+from olivine.algorithms.learning.deviations import value_deviation
+from olivine.algorithms.learning.events import Entered, Path
+from olivine.algorithms.learning.monitors import FEATURES, MetaAlgReview
 from olivine.algorithms.learning.result import LearningResult, Scope
-from olivine.algorithms.learning.unlearned import chance_of_unlearned
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import reveal
 from olivine.algorithms.two_sample.deviations import (
     Bracket,
+    differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from olivine.algorithms.two_sample.differences import differences
+from olivine.algorithms.two_sample.events import Regression, Visit
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
-from olivine.algorithms.two_sample.steps import Fit, Visit
 
 _PREMISES = ("event", "oracles", "complete", "markov")
 _LEMMAS = (
@@ -49,19 +42,51 @@ _ALWAYS = ("nested", "csc-calls", "ls-calls", "trajectories")
 _PROBABLE = ("evaluation", "progress", "epsilon-optimal")
 
 
-class Review:
-    """One pass through the events of a run.
+class TwoSampleMonitors(MetaAlgReview):
+    """Record a run, then check it.
+
+    ==================  =========================================================
+    name                claim
+    ==================  =========================================================
+    event               deviation bounds of event E for every data set: τ, τ_V, τ_L
+    oracles             every oracle call kept its accuracy, by certificate
+    complete            policy-value completeness, up to clipping at 1
+    markov              the process is an MDP over observations
+    test-class          (for another class than G) what its test takes for alike is
+                        alike for G, too, as where it contains G
+    dfslearn-calls      at most T_max per level
+    no-relearning       dfslearn does not recurse in a state of a val set
+    same-state          data sets of one state have a discrepancy of at most 2τ
+    val-sets            |S^val_h| ≤ M, no state twice
+    learned-sets        |S^learned_h| ≤ T_max
+    nested              S^val ⊆ S^learned ⊆ S^check, children of learned states in
+                        S^check, whenever polvalfun is called
+    value-accuracy      |E_s[ĝ_h] - E_s[g*]| within the proposition, s in S^check_h
+    policy-loss         V*(s) - Q*(s, π̂_h) within the proposition, s learned
+    estimate-accuracy   |V̂* - V*| within that of the start state, and τ
+    policy-bound        V* - V^π̂ ≤ p_ul + the proposition's term, each iteration
+    csc/ls/lp-calls     H per iteration; two programs per test and each of M data sets
+    trajectories        within the proof's own sum
+    evaluation          |V̂^π̂ - V^π̂| ≤ ε/8
+    progress            each rejected iteration learns a new state
+    epsilon-optimal     V* - V^π̂ ≤ ε, and the run succeeds
+    ==================  =========================================================
+
+    That clipping does no harm is shown in docs/two-sample.md.
 
     Parameters
     ----------
-    environment, value_class, policy_class, parameters, test_class
-        As for `olivine.algorithms.two_sample.monitors.TwoSampleMonitors`.
-
-    Attributes
-    ----------
-    tallies
-        Checks so far, by name.
+    environment
+        Whose `truth` is asked.
+    value_class, policy_class
+        G and Π.
+    parameters
+        Of the run.
+    test_class
+        Class of the identity test; None: G.
     """
+
+    p: TwoSampleParameters
 
     def __init__(
         self,
@@ -69,38 +94,42 @@ class Review:
         value_class: ValueClass,
         policy_class: PolicyClass,
         parameters: TwoSampleParameters,
-        test_class: ValueClass,
+        test_class: ValueClass | None = None,
     ) -> None:
-        self.environment, self.truth = environment, environment.truth
-        self.values, self.policies, self.tests = value_class, policy_class, test_class
-        self.other = test_class is not value_class
-        self.p = parameters
-        chance: Scope = "fact" if parameters.version == "practical" else "probable"
+        super().__init__(environment, parameters)
+        self.values, self.policies = value_class, policy_class
+        self.tests = value_class if test_class is None else test_class
+        self.other = self.tests is not value_class
+
+    def scopes(self) -> dict[str, Scope]:
+        chance: Scope = "fact" if self.p.version == "practical" else "probable"
         scopes: dict[str, Scope] = dict.fromkeys(_PREMISES, "premise")
         scopes |= dict.fromkeys(_LEMMAS, "event")
         scopes |= dict.fromkeys(_ALWAYS, "always")
         scopes |= dict.fromkeys(_PROBABLE, chance)
         if self.other:
             scopes["test-class"] = "premise"
-        if parameters.T_max < parameters.visits:  # chosen; nothing is claimed of it
+        if self.p.T_max < self.p.visits:  # chosen; nothing is claimed of it
             scopes["dfslearn-calls"] = "fact"
-        self.tallies = {name: Tally(scope) for name, scope in scopes.items()}
-        levels = range(parameters.H)
-        self.calls = [0] * parameters.H
+        return scopes
+
+    def begin(self) -> None:
+        super().begin()
+        levels = range(self.p.H)
+        self.calls = [0] * self.p.H
         self.checked: list[dict[int, Path]] = [{} for _ in levels]
         self.learned: list[dict[int, Path]] = [{} for _ in levels]
         self.val: list[list[int]] = [[] for _ in levels]
         self.val_data: list[list[EmpiricalMeasure]] = [[] for _ in levels]
-        self.rejected: int | None = None
 
     # -------------------------------------------------------------- dfslearn
 
-    def entered(self, path: Path) -> None:
-        """Count, and note the state."""
-        self.calls[len(path)] += 1
-        self.checked[len(path)].setdefault(self.truth.state(path), path)
+    def on_entered(self, call: Entered) -> None:
+        h, path = call.level - 1, call.path
+        self.calls[h] += 1
+        self.checked[h].setdefault(self.truth.state(path), path)
 
-    def visited(self, visit: Visit) -> None:
+    def on_visit(self, visit: Visit) -> None:
         """Check the event, the identity test and the sets it adds to."""
         h, path = visit.level, visit.path
         state, val = self.truth.state(path), self.val[h - 1]
@@ -109,19 +138,19 @@ class Review:
             self._check_test_class(visit)
         again = state in val
         self.tallies["no-relearning"].never(
-            again and visit.recursive and visit.learned, lambda: f"path {list(path)}"
+            again and visit.recursive and visit.learned, f"path {list(path)}"
         )
         for known, distance in zip(val, visit.distances, strict=True):
             if known == state:
                 self.tallies["same-state"].at_most(
-                    distance, 2 * self.p.tau, lambda: f"path {list(path)}"
+                    distance, 2 * self.p.tau, f"path {list(path)}"
                 )
         if visit.new:
-            self.tallies["val-sets"].never(again, lambda: f"path {list(path)} again")
+            self.tallies["val-sets"].never(again, f"path {list(path)} again")
             val.append(state)
             self.val_data[h - 1].append(visit.data)
             self.tallies["val-sets"].at_most(
-                len(val), self.p.M, lambda: f"level {h}, path {list(path)}"
+                len(val), self.p.M, f"level {h}, path {list(path)}"
             )
         if visit.learned:
             self.learned[h - 1].setdefault(state, path)
@@ -139,7 +168,7 @@ class Review:
             if distance <= 2 * p.tau
         )
         self.tallies["test-class"].at_most(
-            least, p.tau * (2 + p.oracle_share), lambda: f"path {list(visit.path)}"
+            least, p.tau * (2 + p.oracle_share), f"path {list(visit.path)}"
         )
 
     def _check_event(self, path: Path, data: EmpiricalMeasure) -> None:
@@ -147,15 +176,14 @@ class Review:
         tally, h, p = self.tallies["event"], len(path) + 1, self.p
         truth = self.truth
         if not (self.environment.space(h).is_finite and isinstance(truth, FiniteTruth)):
-            tally.skip("observations are features: there are no codes to sum over")
+            tally.skip(FEATURES)
             return
-        off = value_differences(data, truth.observation_probabilities(path))
         for tested in (self.tests, self.values) if self.other else (self.tests,):
-            means = largest_value_deviation(tested.at_level(h), off)
+            means = value_deviation(truth, tested, path, data)
             if means is None:
                 tally.skip("no method for the class of the identity test")
             else:
-                tally.at_most(means, p.tau, lambda: f"means, path {list(path)}")
+                tally.at_most(means, p.tau, f"means, path {list(path)}")
         found = differences(data, truth, path, p.K)
         values, policies = self.values.at_level(h), self.policies.at_level(h)
         following = self.values.at_level(h + 1)
@@ -174,15 +202,15 @@ class Review:
         """Compare with a bound: yes, no, or (between the two) unknown."""
         tally = self.tallies["event"]
         if found.lower > bound:
-            tally.at_most(found.lower, bound, lambda: place)
+            tally.at_most(found.lower, bound, place)
         elif found.upper <= bound:
-            tally.at_most(found.upper, bound, lambda: place)
+            tally.at_most(found.upper, bound, place)
         else:
             tally.skip(f"{place}: only bounded from above, by {float(found.upper):.3g}")
 
     # ------------------------------------------------------------- polvalfun
 
-    def fitted(self, fit: Fit) -> None:
+    def on_regression(self, fit: Regression) -> None:
         """Check values and policies against the proposition."""
         self._check_nested()
         p, truth = self.p, self.truth
@@ -193,7 +221,7 @@ class Review:
             return
         values, losses, estimate = (self.tallies[name] for name in names)
         estimate.at_most(
-            abs(fit.estimate - truth.optimal_value), p.estimate_bound, lambda: "V̂*"
+            abs(fit.estimate - truth.optimal_value), p.estimate_bound, "V̂*"
         )
         for h in range(1, p.H + 1):
             function, policy = reveal(fit.values[h - 1]), reveal(fit.policies[h - 1])
@@ -202,7 +230,7 @@ class Review:
                 values.at_most(
                     abs(mean - truth.path_value(path)),
                     p.value_bound(h),
-                    lambda path=path: f"ĝ at path {list(path)}",  # type: ignore[misc]
+                    f"ĝ at path {list(path)}",
                 )
             for path in self.learned[h - 1].values():
                 ahead = [truth.path_value((*path, a)) for a in range(p.K)]
@@ -210,7 +238,7 @@ class Review:
                 losses.at_most(
                     truth.path_value(path) - followed,
                     p.loss_bound(h),
-                    lambda path=path: f"π̂ at path {list(path)}",  # type: ignore[misc]
+                    f"π̂ at path {list(path)}",
                 )
 
     def _check_nested(self) -> None:
@@ -219,7 +247,7 @@ class Review:
         for h, learned in enumerate(self.learned, 1):
             missing = set(self.val[h - 1]) - learned.keys()
             missing |= learned.keys() - self.checked[h - 1].keys()
-            tally.never(bool(missing), lambda h=h: f"level {h}")  # type: ignore[misc]
+            tally.never(bool(missing), f"level {h}")
             if h == self.p.H:
                 continue
             children = {
@@ -229,76 +257,25 @@ class Review:
             }
             tally.never(
                 not children <= self.checked[h].keys(),
-                lambda h=h: f"children of level {h}",  # type: ignore[misc]
+                f"children of level {h}",
             )
 
-    def iterated(self, iteration: Iteration) -> None:
-        """Check the policy, its evaluation and what is learned of it."""
-        self._check_progress()
-        bound, evaluation = self.tallies["policy-bound"], self.tallies["evaluation"]
-        if not self.truth.exact:
-            for tally in (bound, evaluation, self.tallies["epsilon-optimal"]):
-                tally.skip("V^π is not known exactly")
-        else:
-            policies = [reveal(policy) for policy in iteration.policies]
-            value = self.truth.policy_value(policies)
-            learned = [set(states) for states in self.learned]
-            unlearned = chance_of_unlearned(self.truth, self.p.K, learned, policies)
-            place = f"iteration {iteration.number}"
-            bound.at_most(
-                self.truth.optimal_value - value,
-                unlearned + self.p.policy_bound,
-                lambda: place,
-            )
-            evaluation.at_most(
-                abs(iteration.mean_return - value), self.p.eps / 8, lambda: place
-            )
-        if not iteration.accepted:
-            self.rejected = sum(map(len, self.learned))
-
-    def _check_progress(self) -> None:
-        """After a rejected iteration there must be more learned states."""
-        if self.rejected is not None:
-            now, before = sum(map(len, self.learned)), self.rejected
-            self.tallies["progress"].never(now <= before, lambda: f"{now} states")
-        self.rejected = None
+    def policy_loss(self) -> Fraction:
+        """Give the proposition's term."""
+        return self.p.policy_bound
 
     # ------------------------------------------------------------------- end
 
     def ended(self, result: LearningResult) -> None:
-        """Check counts, premises that do not change, and the policy returned."""
-        self._check_progress()
-        tallies, p = self.tallies, self.p
-        tallies["oracles"].never(
-            result.unhonoured > 0, lambda: f"{result.unhonoured} calls fell short"
-        )
+        super().ended(result)
         complete = policy_value_completeness(
             self.environment, self.values, self.policies, clipped=True
         )
+        self.tallies["complete"].holds(complete.holds, complete.reason)
         markov = observed_mdp(self.environment)
-        for name, found in (("complete", complete), ("markov", markov)):
-            if found.holds is None:
-                tallies[name].skip(found.reason)
-            else:
-                tallies[name].never(not found.holds, lambda r=found.reason: r)  # type: ignore[misc]
-        pairs = enumerate(zip(self.calls, result.learned, strict=True), 1)
-        for h, (calls, learned) in pairs:
-            place = f"level {h}"
-            tallies["dfslearn-calls"].at_most(calls, p.T_max, lambda at=place: at)  # type: ignore[misc]
-            tallies["learned-sets"].at_most(learned, p.T_max, lambda at=place: at)  # type: ignore[misc]
-        for kind, most in p.call_bounds.items():
-            tallies[f"{kind}-calls"].at_most(
-                result.calls.get(kind, 0),
-                most,
-                lambda kind=kind: kind,  # type: ignore[misc]
-            )
-        tallies["trajectories"].at_most(
-            result.trajectories, p.trajectory_bound, lambda: "total"
-        )
-        optimal = tallies["epsilon-optimal"]
-        optimal.never(not result.succeeded, lambda: result.reason)
-        if result.policies is not None and self.truth.exact:
-            value = self.truth.policy_value(list(result.policies))
-            optimal.at_most(
-                self.truth.optimal_value - value, p.eps, lambda: "suboptimality"
-            )
+        self.tallies["markov"].holds(markov.holds, markov.reason)
+        most = self.p.T_max
+        pairs = zip(self.calls, result.learned, strict=True)
+        for h, (calls, learned) in enumerate(pairs, 1):
+            self.tallies["dfslearn-calls"].at_most(calls, most, f"level {h}")
+            self.tallies["learned-sets"].at_most(learned, most, f"level {h}")

@@ -17,11 +17,11 @@ from fractions import Fraction
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.events import EventFailedError, Path, Triple
-from olivine.algorithms.learning.parameters import Parameters
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.ledger import guard
 from olivine.algorithms.oracles.lp import ValueProgram
 from olivine.algorithms.oracles.results import LpResult
+from olivine.algorithms.valor.parameters import ValorParameters
 
 
 class ConsensusPrograms:
@@ -38,7 +38,7 @@ class ConsensusPrograms:
     """
 
     def __init__(
-        self, value_class: ValueClass, parameters: Parameters, horizon: int
+        self, value_class: ValueClass, parameters: ValorParameters, horizon: int
     ) -> None:
         self.parameters = parameters
         self._values = guard(value_class)

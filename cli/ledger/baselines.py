@@ -6,21 +6,22 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.baselines.backup import backup
-from olivine.algorithms.baselines.decoding import Decoding
 from olivine.algorithms.baselines.exact import finite_model, occupancies
 from olivine.algorithms.baselines.fqi import fqi
-from olivine.algorithms.baselines.monitors import BaselineMonitors
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
     PSDP,
     BatchParameters,
+    RmaxParameters,
     practical_parameters,
+    rmax_theorem,
     theorem_parameters,
 )
 from olivine.algorithms.baselines.psdp import psdp
+from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
-from olivine.algorithms.baselines.rmax_parameters import RmaxParameters, rmax_theorem
+from olivine.algorithms.baselines.rmax_model import Decoding
 from olivine.algorithms.classes import (
     PolicyClassByLevel,
     TabularPolicy,
@@ -30,9 +31,9 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import PracticalParameters
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.valor.pooled import valor
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.baselines import amplified, unrepresented

@@ -9,12 +9,13 @@ from olivine.algorithms.assumptions import check_assumptions
 from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.global_policy.events import (
     Comparison,
-    Fit,
-    GlobalPolicyObserver,
+    LearnedTest,
+    Rechecked,
+    Refit,
 )
 from olivine.algorithms.learning.events import Path
-from olivine.algorithms.learning.parameters import TheoremParameters
 from olivine.algorithms.valor import valor
+from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.global_policy import (
@@ -64,15 +65,17 @@ def _tested() -> Evidence:
     return runs.held(results(), "gstar-feasible", "tested-policy", "same-state")
 
 
-class _Between(GlobalPolicyObserver):
+class _Between:
     """Watches what a learned path loses whenever a later level's policy changes."""
 
     def __init__(self, made: Instance, path: Path) -> None:
         self._truth, self._path = made.environment.truth, path
         self.largest = Fraction(0)
 
-    def fitted(self, fit: Fit) -> None:
+    def __call__(self, fit: object) -> None:
         """Measure, if the path's level has a policy already."""
+        if not isinstance(fit, Refit):
+            return
         policies = fit.policies
         level = len(self._path) + 1
         if fit.level > level and policies[level - 1] is not None:
@@ -153,26 +156,23 @@ def _listing() -> Evidence:
     )
 
 
-class _Rechecks(GlobalPolicyObserver):
+class _Rechecks:
     """Counts tests and the data they need."""
 
     def __init__(self) -> None:
         self.failed: list[Path] = []
         self.tests = self.sets = self.compared_tests = 0
 
-    def testing(self, path: Path) -> None:
-        """Count."""
-        self.tests += 1
-
-    def compared(self, comparison: Comparison) -> None:
-        """Count D' and, once a test, D."""
-        self.sets += 1 + comparison.first
-        self.compared_tests += comparison.first
-
-    def rechecked(self, path: Path, passed: bool) -> None:
-        """Note failures."""
-        if not passed:
-            self.failed.append(path)
+    def __call__(self, event: object) -> None:
+        """Count tests and data, D once per test, and note failures."""
+        match event:
+            case LearnedTest():
+                self.tests += 1
+            case Comparison():
+                self.sets += 1 + event.first
+                self.compared_tests += event.first
+            case Rechecked(passed=False):
+                self.failed.append(event.path)
 
     @property
     def empty(self) -> int:

@@ -16,14 +16,15 @@ from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.learning.parameters import TheoremParameters
+from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.lsvee.algorithm import lsvee
 from olivine.algorithms.lsvee.deviations import optimal_q
-from olivine.algorithms.lsvee.events import Elimination, LsveeObserver
-from olivine.algorithms.lsvee.lsvee import lsvee
-from olivine.algorithms.lsvee.monitors import LsveeMonitors
-from olivine.algorithms.lsvee.theorem import LsveeTheorem
-from olivine.algorithms.valor.pooled import valor
+from olivine.algorithms.lsvee.events import Elimination
+from olivine.algorithms.lsvee.parameters import LsveeTheorem
+from olivine.algorithms.lsvee.review import LsveeMonitors
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.lsvee import (
@@ -39,7 +40,7 @@ _EPSILON, _DELTA = 0.3, 0.1
 
 
 def _run(
-    env: Environment, functions: FiniteQClass, seed: int, *more: LsveeObserver
+    env: Environment, functions: FiniteQClass, seed: int, *more: Observer
 ) -> LearningResult:
     parameters = LsveeTheorem(
         _EPSILON, _DELTA, env.max_states, env.n_actions, env.horizon, len(functions)
@@ -60,14 +61,6 @@ def _runs() -> tuple[LearningResult, ...]:
         made = misled_at(horizon)
         found.append(_run(made.environment, made.functions, horizon))
     return tuple(found)
-
-
-class _Eliminations(LsveeObserver):
-    def __init__(self) -> None:
-        self.kept: list[Elimination] = []
-
-    def eliminated(self, elimination: Elimination) -> None:
-        self.kept.append(elimination)
 
 
 @claim(
@@ -153,10 +146,10 @@ def _squared_bellman_errors(
     method="exact",
 )
 def _average() -> Evidence:
-    made, watch = noisy_successor(), _Eliminations()
+    made, events = noisy_successor(), list[Any]()
     wrong, right = one_sample_risks(made, (), 10**6, np.random.default_rng(0))
-    _run(made.environment, made.functions, 0, watch)
-    averaged = watch.kept[0]
+    _run(made.environment, made.functions, 0, events.append)
+    averaged = next(e for e in events if isinstance(e, Elimination))
     small = max(averaged.risks.tolist()) <= averaged.sizes.slack
     return Evidence(
         bool(wrong < right and small and averaged.kept.all()),

@@ -10,9 +10,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.algorithms.lsvee.parameters import Sizes
-from olivine.algorithms.lsvee.theorem import LsveeTheorem
+from olivine.algorithms.lsvee.parameters import LsveeTheorem, Sizes
+from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.lsvee import ANALYSIS
 

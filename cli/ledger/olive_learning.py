@@ -17,7 +17,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.environments.tabular import from_mdp
 from olivine.algorithms.exact.data import END
-from olivine.algorithms.learning.draw_classes import Kind
+from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.draw_q_functions import make_q_class
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.result import LearningResult
@@ -47,7 +47,7 @@ def _stochastic(seed: int) -> Environment:
     return from_mdp(random_tabular_mdp(rng, horizon=3, width=2))
 
 
-def _learn(environment: Environment, classes: Kind, seed: int) -> LearningResult:
+def _learn(environment: Environment, classes: ClassKind, seed: int) -> LearningResult:
     rng = np.random.default_rng([seed, 1])
     settings = {"size": 256} if classes == "finite" else {}
     return run(Task(environment, "theorem", classes, _EPSILON, _DELTA, rng, settings))

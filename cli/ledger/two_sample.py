@@ -24,16 +24,16 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Observer, Path
-from olivine.algorithms.learning.parameters import TheoremParameters
+from olivine.algorithms.learning.events import Descending
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.two_sample.learner import two_sample
-from olivine.algorithms.two_sample.monitors import TwoSampleMonitors
+from olivine.algorithms.two_sample.algorithm import two_sample
 from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
+from olivine.algorithms.two_sample.review import TwoSampleMonitors
 from olivine.algorithms.valor import valor
+from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.two_sample import amplified, unlearned
@@ -139,9 +139,10 @@ def _comparison() -> Evidence:
         compared += 1
         sizes = only.log_size(), policies.log_size()
         parameters = TheoremParameters(_EPSILON, _DELTA, 2, 2, 3, *sizes)
-        descents, rng = _Descents(), np.random.default_rng([seed, 3])
-        valor(env, only, policies, parameters, rng, observers=[descents])
-        if descents.count or run.result.learned != tuple(map(len, means)):
+        events, rng = list[Any](), np.random.default_rng([seed, 3])
+        valor(env, only, policies, parameters, rng, observers=[events.append])
+        descended = any(isinstance(event, Descending) for event in events)
+        if descended or run.result.learned != tuple(map(len, means)):
             wrong.append(seed)
     return Evidence(
         compared > 0 and not wrong,
@@ -157,17 +158,6 @@ def _comparison() -> Evidence:
 def _table(env: Environment, level: int) -> NDArray[Any]:
     """Tabulate the only member, g* of a level."""
     return np.asarray(env.truth.values(level)[None])
-
-
-class _Descents(Observer):
-    """Count how often VALOR finds a state that is not known."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def descending(self, path: Path) -> None:
-        """Count."""
-        self.count += 1
 
 
 @claim(

@@ -27,12 +27,12 @@ from olivine.algorithms.learning.deviations import (
 from olivine.algorithms.learning.events import Path
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.two_sample.algorithm import two_sample
 from olivine.algorithms.two_sample.deviations import (
+    differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from olivine.algorithms.two_sample.differences import differences
-from olivine.algorithms.two_sample.learner import two_sample
 from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
@@ -173,7 +173,7 @@ def _outvoted() -> Evidence:
         deviations = _largest_deviations(found.made, data, path)
         worst = list(map(max, worst, deviations))
     inside = all(map(operator.le, worst, (p.tau, p.tau_V, p.tau_L)))
-    chosen = reveal(run.policy_step(2, None))(np.array([1])).tolist()
+    chosen = reveal(run.policy_step(2, ()))(np.array([1])).tolist()
     lost = found.loss if chosen == [1] else Fraction(0)
     printed, right = 2 * p.M * p.tau_V, p.loss_bound(2)
     return Evidence(

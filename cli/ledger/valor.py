@@ -25,20 +25,24 @@ from olivine.algorithms.environments.named import (
     late_discovery,
     wrongly_pruned,
 )
-from olivine.algorithms.learning.draw_classes import Kind, make_classes
-from olivine.algorithms.learning.events import Observer, Triple
-from olivine.algorithms.learning.parameters import (
-    CONSTRAINED,
-    VALOR,
-    Parameters,
-    PracticalParameters,
-    TheoremParameters,
-)
+from olivine.algorithms.learning.draw_classes import ClassKind, make_classes
+from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.valor.constrained import constrained_step, valor_constrained
-from olivine.algorithms.valor.monitors import ValorMonitors
-from olivine.algorithms.valor.pooled import pooled_step, valor
+from olivine.algorithms.valor.algorithm import (
+    constrained_step,
+    pooled_step,
+    valor,
+    valor_constrained,
+)
+from olivine.algorithms.valor.parameters import (
+    CONSTRAINED,
+    VALOR,
+    PracticalParameters,
+    TheoremParameters,
+    ValorParameters,
+)
+from olivine.algorithms.valor.review import ValorMonitors
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.pooling import sacrificed
@@ -51,20 +55,9 @@ _EPSILON, _DELTA = 0.3, 0.1
 @dataclass(frozen=True)
 class _Run:
     made: Instance
-    parameters: Parameters
+    parameters: ValorParameters
     result: LearningResult
     triples: tuple[Triple, ...]
-
-
-class _Triples(Observer):
-    """What was stored."""
-
-    def __init__(self) -> None:
-        self.found: list[Triple] = []
-
-    def stored(self, triple: Triple) -> None:
-        """Keep it."""
-        self.found.append(triple)
 
 
 def _run(name: str, made: Instance, seed: int) -> _Run:
@@ -80,18 +73,19 @@ def _run(name: str, made: Instance, seed: int) -> _Run:
         name,
     )
     arguments = env, made.values, made.policies, parameters
-    stored = _Triples()
+    events: list[Any] = []
     learn = valor if name == VALOR else valor_constrained
     monitors = ValorMonitors(*arguments)
-    result = runs.monitored_run(learn, arguments, monitors, seed, [stored])
-    return _Run(made, parameters, result, tuple(stored.found))
+    result = runs.monitored_run(learn, arguments, monitors, seed, [events.append])
+    triples = tuple(e for e in events if isinstance(e, Triple))
+    return _Run(made, parameters, result, triples)
 
 
 @runs.made_once
 def _runs(name: str) -> tuple[_Run, ...]:
     """Run on random environments, tabular and finite classes, and a pruned one."""
     found = []
-    kinds: tuple[Kind, ...] = ("tabular", "finite")
+    kinds: tuple[ClassKind, ...] = ("tabular", "finite")
     for seed in runs.seeds(6):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
         for kind in kinds:

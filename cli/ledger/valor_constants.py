@@ -11,12 +11,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.learning.parameters import (
+from olivine.algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
-    Parameters,
     PracticalParameters,
     TheoremParameters,
+    ValorParameters,
 )
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.valor import SOURCE
@@ -59,7 +59,7 @@ def _constants() -> Evidence:
     )
 
 
-def _train_deviation(p: Parameters, size: float) -> float:
+def _train_deviation(p: ValorParameters, size: float) -> float:
     """Bernstein's bound for K 1{a = π(x)}(r + V_a) from n_train draws, over ε_stat.
 
     ``size`` is ln |G| and ln |Π|.
@@ -70,13 +70,13 @@ def _train_deviation(p: Parameters, size: float) -> float:
     return math.sqrt(2 * 4 * p.K * rate) + 2 * p.K * rate * float(p.eps_stat) / 3
 
 
-def _test_deviation(p: Parameters, size: float) -> float:
+def _test_deviation(p: ValorParameters, size: float) -> float:
     """Hoeffding's bound for g(x) from n_test draws, over ε_stat."""
     inside = math.log(12 * p.K * p.H * p.T_max / p.delta) + size
     return math.sqrt(float(Fraction(inside) / (2 * p.n_test) / p.eps_stat**2))
 
 
-def _losses(p: Parameters) -> tuple[Fraction, Fraction]:
+def _losses(p: ValorParameters) -> tuple[Fraction, Fraction]:
     """Errors of V at the start and of the policy where all states are learned."""
     stat, sub, feas = p.eps_stat, p.eps_sub, p.eps_feas
     policy = 32 * p.H**2 * (stat + sub + feas)
@@ -85,7 +85,7 @@ def _losses(p: Parameters) -> tuple[Fraction, Fraction]:
     return p.phi(1) - 2 * stat, policy
 
 
-def _failure(p: Parameters, size: float) -> float:
+def _failure(p: ValorParameters, size: float) -> float:
     """Union bound over everything that must not happen."""
     accuracy = float(p.eps) / 8
     # H T_max data sets, their means of g and policy values; K H T_max tests.

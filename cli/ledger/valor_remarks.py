@@ -18,13 +18,10 @@ from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.learning.deviations import largest_value_deviation
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Observer, Triple
-from olivine.algorithms.learning.parameters import (
-    PracticalParameters,
-    TheoremParameters,
-)
+from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.valor.pooled import valor
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import PracticalParameters, TheoremParameters
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.baselines import amplified
 
@@ -180,18 +177,19 @@ def _accurate(m: int, k: int, horizon: int, eps_stat: Fraction) -> PracticalPara
     )
 
 
-class _Errors(Observer):
+class _Errors:
     """The largest |V − V*| of each level."""
 
     def __init__(self, made: Instance) -> None:
         self._truth = made.environment.truth
         self.found: dict[int, Fraction] = {}
 
-    def stored(self, triple: Triple) -> None:
-        """Compare with the truth."""
-        error = abs(triple.value - self._truth.path_value(triple.path))
-        before = self.found.get(triple.level, error)
-        self.found[triple.level] = max(before, error)
+    def __call__(self, event: object) -> None:
+        """Compare a stored value with the truth."""
+        if isinstance(event, Triple):
+            error = abs(event.value - self._truth.path_value(event.path))
+            before = self.found.get(event.level, error)
+            self.found[event.level] = max(before, error)
 
 
 def _learn(

@@ -1,7 +1,7 @@
 """Runs of the baselines, for their tests."""
 
 from olivine.algorithms.baselines import backup, fqi, practical_parameters, psdp
-from olivine.algorithms.baselines.observing import BaselineObserver
+from olivine.algorithms.baselines.events import Batch, LevelFit
 
 
 def run(name, env, values, policies, parameters, rng, observers=()):
@@ -19,12 +19,13 @@ def practical(name, env, **chosen):
     )
 
 
-class Recorder(BaselineObserver):
+class Recorder:
     def __init__(self) -> None:
         self.fits, self.batches = [], []
 
-    def fitted(self, fit) -> None:
-        self.fits.append(fit)
-
-    def played(self, batch) -> None:
-        self.batches.append(batch)
+    def __call__(self, event) -> None:
+        match event:
+            case LevelFit():
+                self.fits.append(event)
+            case Batch():
+                self.batches.append(event)

@@ -18,7 +18,7 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 
 HALF = Fraction(1, 2)
 

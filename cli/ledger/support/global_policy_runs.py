@@ -15,15 +15,14 @@ import numpy as np
 from olivine.algorithms.assumptions import complete_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.named import Instance
-from olivine.algorithms.global_policy.events import GlobalPolicyObserver
-from olivine.algorithms.global_policy.learner import global_policy
-from olivine.algorithms.global_policy.monitors import GlobalPolicyMonitors
+from olivine.algorithms.global_policy.algorithm import MultiOracle, global_policy
 from olivine.algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
     GlobalPolicyTheoremParameters,
 )
-from olivine.algorithms.global_policy.run import MultiOracle
+from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.parameters import Version
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.oracles.multi import multi
@@ -83,7 +82,7 @@ def monitored(
     parameters: GlobalPolicyParameters,
     seed: int,
     *,
-    observers: Sequence[GlobalPolicyObserver] = (),
+    observers: Sequence[Observer] = (),
     multi_oracle: MultiOracle = multi,
 ) -> Run:
     """Run with monitors."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.global_policy.learner import global_policy
+from olivine.algorithms.global_policy.algorithm import global_policy
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
 from olivine.cli.ledger.support.global_policy import two_states
 

@@ -14,8 +14,8 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.events import Triple
-from olivine.algorithms.learning.parameters import PracticalParameters
-from olivine.algorithms.valor.pooled import LocalValues
+from olivine.algorithms.valor.algorithm import LocalValues
+from olivine.algorithms.valor.parameters import PracticalParameters
 
 HALF = Fraction(1, 2)
 

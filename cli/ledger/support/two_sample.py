@@ -19,7 +19,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.two_sample.learner import TwoSampleLearner
+from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
 from olivine.algorithms.two_sample.parameters import TwoSamplePracticalParameters
 
 HALF = Fraction(1, 2)

@@ -16,21 +16,19 @@ from olivine.algorithms.barriers.backup_runs import (
     valor_parameters,
 )
 from olivine.algorithms.baselines.backup import backup
-from olivine.algorithms.baselines.observing import BaselineObserver
 from olivine.algorithms.baselines.parameters import BACKUP, PSDP, practical_parameters
 from scipy.stats import binomtest
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
-class Watch(BaselineObserver):
+class Watch:
     """Keeps what the algorithm fitted, and to which data."""
 
     def __init__(self):
-        super().__init__()
         self.fits = []
 
-    def fitted(self, fit):
+    def __call__(self, fit):
         self.fits.append(fit)
 
 

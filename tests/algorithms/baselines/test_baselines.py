@@ -20,10 +20,9 @@ from olivine.algorithms.baselines import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.backup import state_paths
 from olivine.algorithms.baselines.exact import occupancies, policy_q_values, root_up
-from olivine.algorithms.baselines.exploration import uniform_rollouts
-from olivine.algorithms.baselines.monitors import BaselineMonitors
+from olivine.algorithms.baselines.psdp import uniform_rollouts
+from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.classes import (
     FiniteValueClass,
     TabularPolicy,
@@ -32,7 +31,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import late_discovery
-from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.draw_classes import make_classes, paths_to_states
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Task, get
 from olivine.algorithms.oracles.ledger import Ledger, guard
@@ -243,7 +242,8 @@ def test_a_backup_step_is_what_the_definition_says() -> None:
 
 def test_backup_samples_every_reachable_state_equally() -> None:
     env = late_discovery(4).environment
-    assert state_paths(env) == [[()], [(1,), (0,)], [(1, 1), (1, 0)],
+    paths = [list(level.values()) for level in paths_to_states(env)]
+    assert paths == [[()], [(1,), (0,)], [(1, 1), (1, 0)],
                                 [(1, 1, 1), (1, 1, 0)]]  # fmt: skip
     rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)

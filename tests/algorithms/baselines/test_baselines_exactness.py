@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.baselines import rmax, rmax_practical
-from olivine.algorithms.baselines.decoding import CellPolicy, Decoding
-from olivine.algorithms.baselines.monitors import BaselineMonitors
-from olivine.algorithms.baselines.rmax_model import RmaxModel
+from olivine.algorithms.baselines.review import BaselineMonitors
+from olivine.algorithms.baselines.rmax_model import CellPolicy, Decoding, RmaxModel
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
@@ -122,12 +121,12 @@ def test_rmax_monitors_notice_what_is_not_so() -> None:
 
     states = [env.truth.model.level(h).state_of_code for h in (1, 2, 3)]
     # Nobody knows anything: what is predicted is 1, and unknown pairs are met.
-    monitors.played(dataclasses.replace(batch, model=RmaxModel(states, 2, 1)))
+    monitors(dataclasses.replace(batch, model=RmaxModel(states, 2, 1)))
     assert broken() == {"escape"}
     # Rewards of known pairs are gone: the prediction is 0.
     for rewards in batch.model.rewards:
         rewards[...] = Fraction(0)
-    monitors.played(batch)
+    monitors(batch)
     assert {"model", "optimism"} <= broken()
     assert "simulation" not in broken()
     # They are all 1, and a policy that is worth less than what is predicted.

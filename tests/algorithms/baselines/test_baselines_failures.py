@@ -9,8 +9,8 @@ from olivine.algorithms.baselines import backup, fqi, rmax, rmax_practical
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.named import late_discovery
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.parameters import PracticalParameters
-from olivine.algorithms.valor.pooled import valor
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger.support.baselines import amplified, unrepresented
 
 from tests.support.baselines import practical, run

@@ -6,8 +6,11 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.baselines import rmax_theorem, theorem_parameters
-from olivine.algorithms.baselines.parameters import concentrability, propagation
-from olivine.algorithms.baselines.rmax_parameters import RmaxParameters
+from olivine.algorithms.baselines.parameters import (
+    RmaxParameters,
+    concentrability,
+    propagation,
+)
 
 accuracies = st.fractions(Fraction(1, 1000), Fraction(999, 1000))
 chances = st.fractions(Fraction(1, 10**6), Fraction(999, 1000))

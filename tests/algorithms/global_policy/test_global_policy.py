@@ -25,17 +25,24 @@ from olivine.algorithms.global_policy import (
     GlobalPolicyParameters,
     GlobalPolicyPracticalParameters,
     GlobalPolicyTheoremParameters,
+    algorithm,
     global_policy,
 )
-from olivine.algorithms.global_policy import run as algorithm
-from olivine.algorithms.global_policy.events import GlobalPolicyObserver
-from olivine.algorithms.global_policy.run import GlobalPolicyRun
+from olivine.algorithms.global_policy.algorithm import GlobalPolicyRun
+from olivine.algorithms.global_policy.events import (
+    Comparison,
+    LearnedTest,
+    Rechecked,
+    Refit,
+    Return,
+)
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.events import Descending, Entered
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import TheoremParameters
 from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from olivine.algorithms.valor import valor
+from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger.support.global_policy import (
     incomplete,
     known_values,
@@ -60,7 +67,7 @@ from olivine.cli.ledger.support.global_policy_worst_case import worst_loss
 from scipy.stats import beta
 
 
-class Log(GlobalPolicyObserver):
+class Log:
     """Remember the order of events."""
 
     def __init__(self):
@@ -68,26 +75,22 @@ class Log(GlobalPolicyObserver):
         self.comparisons = []
         self.tests = 0
 
-    def entered(self, path):
-        self.events.append(("enter", path))
-
-    def descending(self, path):
-        self.events.append(("descend", path))
-
-    def testing(self, path):
-        self.tests += 1
-
-    def compared(self, comparison):
-        self.comparisons.append(comparison)
-
-    def rechecked(self, path, passed):
-        self.events.append(("recheck", path, passed))
-
-    def fitted(self, fit):
-        self.events.append(("fit", fit.level, fit.paths))
-
-    def returned(self, step):
-        self.events.append((step.outcome, step.path))
+    def __call__(self, event):
+        match event:
+            case Entered():
+                self.events.append(("enter", event.path))
+            case Descending():
+                self.events.append(("descend", event.path))
+            case LearnedTest():
+                self.tests += 1
+            case Comparison():
+                self.comparisons.append(event)
+            case Rechecked():
+                self.events.append(("recheck", event.path, event.passed))
+            case Refit():
+                self.events.append(("fit", event.level, event.paths))
+            case Return():
+                self.events.append((event.outcome, event.path))
 
 
 def premises(run):
@@ -299,12 +302,12 @@ def test_policies_are_fitted_to_within_two_accuracies_of_the_best() -> None:
         limits.append([item.limit for item in sets])
         return multi(policy_class, sets, epsilon_feas=epsilon_feas)
 
-    class Watch(GlobalPolicyObserver):
-        def fitted(self, fit):
-            fits.append(fit)
+    def watch(event):
+        if isinstance(event, Refit):
+            fits.append(event)
 
     p = constants(made)
-    run = monitored(made, p, 0, observers=[Watch()], multi_oracle=spy)
+    run = monitored(made, p, 0, observers=[watch], multi_oracle=spy)
     assert run.result.succeeded
     assert limits == [[2 * p.tau_pol - v for v in fit.values] for fit in fits]
     assert max(map(len, limits)) > 1
@@ -340,13 +343,12 @@ def test_a_learned_path_can_be_worse_for_a_while() -> None:
     made = stale(parameters)
     truth, q, losses = made.environment.truth, (0,), []
 
-    class Watch(GlobalPolicyObserver):
-        def fitted(self, fit):
-            if fit.policies[1] is not None:
-                value = truth.policy_path_value(q, fit.policies)
-                losses.append(truth.path_value(q) - value)
+    def watch(fit):
+        if isinstance(fit, Refit) and fit.policies[1] is not None:
+            value = truth.policy_path_value(q, fit.policies)
+            losses.append(truth.path_value(q) - value)
 
-    run = monitored(made, parameters, 0, observers=[Watch()])
+    run = monitored(made, parameters, 0, observers=[watch])
     assert max(losses) > parameters.phi(2) >= losses[-1]
     assert premises(run)
     assert run.result.contradictions == []

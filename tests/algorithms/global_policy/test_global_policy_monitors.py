@@ -20,38 +20,14 @@ from olivine.algorithms.global_policy import (
     GlobalPolicyPracticalParameters,
     global_policy,
 )
-from olivine.algorithms.global_policy.events import GlobalPolicyObserver
+from olivine.algorithms.global_policy.events import Comparison, Refit, Return
 from olivine.algorithms.global_policy.review import scopes
+from olivine.algorithms.learning.events import Descending
 from olivine.cli.ledger.support.global_policy import known_values
 from olivine.cli.ledger.support.global_policy_runs import constants
 
 QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
 Q, P, S = (0,), (1,), (2,)
-
-
-class Recorder(GlobalPolicyObserver):
-    """Keeps what an observer is told."""
-
-    def __init__(self):
-        self.events = []
-
-    def entered(self, path):
-        self.events.append(("entered", path))
-
-    def descending(self, path):
-        self.events.append(("descending", path))
-
-    def testing(self, path):
-        self.events.append(("testing", path))
-
-    def compared(self, comparison):
-        self.events.append(("compared", comparison))
-
-    def fitted(self, fit):
-        self.events.append(("fitted", fit))
-
-    def returned(self, step):
-        self.events.append(("returned", step))
 
 
 @functools.cache
@@ -69,16 +45,16 @@ def record():
     )  # fmt: skip
     policies = [TabularPolicyClass(1, 3), TabularPolicyClass(3, 3)]
     made = Instance(env, known_values(env), PolicyClassByLevel(policies))
-    p, recorder = constants(made), Recorder()
+    p, events = constants(made), []
     given_ = made.environment, made.values, made.policies, p
-    result = global_policy(*given_, np.random.default_rng(0), observers=[recorder])
-    return made, p, recorder.events, result
+    result = global_policy(*given_, np.random.default_rng(0), observers=[events.append])
+    return made, p, events, result
 
 
 def replayed(made, p, events, result):
     monitors = GlobalPolicyMonitors(made.environment, made.values, made.policies, p)
-    for kind, what in events:
-        getattr(monitors, kind)(what)
+    for event in events:
+        monitors(event)
     return monitors.reports(result)
 
 
@@ -95,7 +71,7 @@ def same(events):
 
 def number(kind, index):
     """Where the events of a kind are, and the one of an index among them."""
-    return [i for i, (k, _) in enumerate(record()[2]) if k == kind][index]
+    return [i for i, e in enumerate(record()[2]) if isinstance(e, kind)][index]
 
 
 def changed(kind, index, **fields):
@@ -103,8 +79,7 @@ def changed(kind, index, **fields):
     place = number(kind, index)
 
     def change(events):
-        _, what = events[place]
-        new = (kind, replace(what, **fields))
+        new = replace(events[place], **fields)
         return [*events[:place], new, *events[place + 1 :]]
 
     return change
@@ -122,11 +97,13 @@ def root(action):
 def test_the_record_is_clean() -> None:
     made, p, events, result = record()
     assert all(report.holds for report in replayed(made, p, events, result).values())
-    returns = [w for k, w in events if k == "returned"]
+    returns = [e for e in events if isinstance(e, Return)]
     assert [(w.path, w.outcome) for w in returns] == [
         (Q, "learned"), (P, "pruned"), (S, "learned"), ((), "learned"),
     ]  # fmt: skip
-    compared = [(w.path, w.learned, w.same) for k, w in events if k == "compared"]
+    compared = [
+        (e.path, e.learned, e.same) for e in events if isinstance(e, Comparison)
+    ]
     assert compared == [(P, Q, True), (S, Q, False), (P, Q, True)]
 
 
@@ -176,7 +153,7 @@ def test_deviation_bounds_of_tests(name, first, share) -> None:
         )
     else:
         new = QUARTER + tau
-    tampered = changed("compared", 0, **{name: new})(events)
+    tampered = changed(Comparison, 0, **{name: new})(events)
     report = replayed(made, p, tampered, result)["event"]
     assert report.holds is (share < 1)
     assert share < 1 or report.first.startswith(first)
@@ -185,11 +162,11 @@ def test_deviation_bounds_of_tests(name, first, share) -> None:
 @pytest.mark.parametrize("share", [Fraction(9, 10), Fraction(11, 10)])
 def test_deviation_bound_of_training_sets(share) -> None:
     made, p, events, result = record()
-    (first,) = events[number("fitted", 0)][1].data
+    (first,) = events[number(Refit, 0)].data
     assert first.actions is not None
     for off, holds in ((Fraction(0), True), (share * p.tau_pol, share < 1)):
         new = (training(off * 4 / 3),)  # K shift / 4 = off
-        tampered = changed("fitted", 0, data=new)(events)
+        tampered = changed(Refit, 0, data=new)(events)
         report = replayed(made, p, tampered, result)["event"]
         assert report.holds is holds
     assert share < 1 or report.first.startswith("policies on D_q")
@@ -204,10 +181,10 @@ def test_feasibility_of_the_optimal_values() -> None:
     p = record()[1]
     within, beyond = slightly(p.excess(2))
     assert "gstar-feasible" not in failing(
-        changed("compared", 0, learned_mean=QUARTER - within)
+        changed(Comparison, 0, learned_mean=QUARTER - within)
     )
     assert "gstar-feasible" in failing(
-        changed("compared", 0, learned_mean=QUARTER - beyond)
+        changed(Comparison, 0, learned_mean=QUARTER - beyond)
     )
 
 
@@ -230,27 +207,27 @@ def test_where_testlearned_is_true_the_policy_must_be_good() -> None:
     loses = [loss / MOST for loss in slightly(p.tested_loss(2))]
     for share, found in zip(loses, (False, True), strict=True):
         names = failing(
-            changed("compared", 1, same=True, policies=(root(2), mixed(share)))
+            changed(Comparison, 1, same=True, policies=(root(2), mixed(share)))
         )
         assert ("tested-policy" in names) is found
     # The lemma says nothing where q loses more than φ_h.
     bad = policy(1, 0)
     assert "tested-policy" not in failing(
-        changed("compared", 1, same=True, policies=(root(2), bad))
+        changed(Comparison, 1, same=True, policies=(root(2), bad))
     )
 
 
 def test_the_same_state_must_pass() -> None:
-    assert failing(changed("compared", 0, same=False)) == ["same-state"]
+    assert failing(changed(Comparison, 0, same=False)) == ["same-state"]
 
 
 def test_a_fit_must_be_feasible_and_good() -> None:
     p = record()[1]
-    assert failing(changed("fitted", 1, feasible=False)) == ["feasible"]
+    assert failing(changed(Refit, 1, feasible=False)) == ["feasible"]
     for share, found in zip(
         [loss / MOST for loss in slightly(p.fit_loss)], ([], ["fit"]), strict=True
     ):
-        assert failing(changed("fitted", 1, policies=(None, mixed(share)))) == found
+        assert failing(changed(Refit, 1, policies=(None, mixed(share)))) == found
 
 
 @pytest.mark.parametrize("name", ["learned-quality", "pruned-quality"])
@@ -263,21 +240,21 @@ def test_policies_must_be_good_on_each_return(name) -> None:
         sets = {"learned": (Q, S), "pruned": (P,)}
     for loss, found in zip(slightly(bound), ([], [name]), strict=True):
         policies = (root(2), mixed(loss / MOST))
-        assert failing(changed("returned", 2, policies=policies, **sets)) == found
+        assert failing(changed(Return, 2, policies=policies, **sets)) == found
 
 
 def test_a_learned_state_must_not_be_learned_again() -> None:
-    last = number("returned", -1)
-    again = ("descending", P)
+    last = number(Return, -1)
+    again = Descending(P)
     assert failing(lambda e: [*e[:last], again, *e[last:]]) == ["no-relearning"]
 
 
 def test_pruned_paths_are_counted() -> None:
     made, p, events, result = record()
     few = GlobalPolicyParameters(**vars(p) | {"M": 1, "K": 2, "slack": Fraction(1)})
-    (step,) = [w for k, w in events if k == "returned" and w.path == S]
+    (step,) = [e for e in events if isinstance(e, Return) and e.path == S]
     for paths, holds in (((P, S), True), ((Q, P, S), False)):
-        returned = [("returned", replace(step, pruned=paths))]
+        returned = [replace(step, pruned=paths)]
         assert replayed(made, few, returned, result)["pruned-paths"].holds is holds
 
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.learning.events import EventFailedError, Observer
+from olivine.algorithms.learning.events import EventFailedError
 from olivine.algorithms.learning.metaalg import metaalg
-from olivine.algorithms.learning.unlearned import chance_of_unlearned
+from olivine.algorithms.learning.monitors import chance_of_unlearned
 
 HALF = Fraction(1, 2)
 EPS = Fraction(1, 5)
@@ -33,18 +33,10 @@ def second(observations):
     return np.ones(len(observations), dtype=np.int64)
 
 
-class Log(Observer):
-    def __init__(self):
-        self.iterations = []
-
-    def iterated(self, iteration):
-        self.iterations.append(iteration)
-
-
 def run(estimates, *, policies=(first,) * 3, repeat=True, explore=None, **chosen):
     """Optimise gives the estimates one after the other, and the policies."""
     given = iter(estimates)
-    called, log, env = [], Log(), chain()
+    called, iterations, env = [], [], chain()
     sizes = {"eps": EPS, "n_exp": 2, "n_eval": 5, "iterations": 2} | chosen
     outcome = metaalg(
         env,
@@ -52,9 +44,9 @@ def run(estimates, *, policies=(first,) * 3, repeat=True, explore=None, **chosen
         np.random.default_rng(0),
         explore=called.append if explore is None else explore,
         optimise=lambda: (policies, next(given)),
-        observers=[log],
+        observers=[iterations.append],
     )
-    return outcome, called, log.iterations, env
+    return outcome, called, iterations, env
 
 
 def test_an_estimate_of_half_epsilon_more_than_the_return_is_accepted() -> None:

@@ -26,15 +26,22 @@ from olivine.algorithms.learning.deviations import (
     value_differences,
 )
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import ConsensusTest, Iteration, Triple
+from olivine.algorithms.learning.events import (
+    ConsensusTest,
+    Descending,
+    Entered,
+    Iteration,
+    Sampled,
+    Triple,
+)
 from olivine.algorithms.learning.monitors import Tally, with_monitors
-from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.algorithms.learning.result import (
     LearningResult,
     MonitorReport,
     contradictions,
 )
-from olivine.algorithms.valor.monitors import ValorMonitors
+from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
+from olivine.algorithms.valor.review import ValorMonitors
 
 seeds = st.integers(0, 2**32)
 
@@ -137,7 +144,7 @@ def result(**changes) -> LearningResult:
 
 
 class Forged:
-    """A small environment, exact data, and a run that somebody made up."""
+    """A small environment, exact data, and an invented run."""
 
     def __init__(self, algorithm=VALOR) -> None:
         self.env = make("tabular", 4, states=2, actions=2, horizon=2)
@@ -174,10 +181,10 @@ def test_a_right_run_has_no_violation() -> None:
     forged = Forged()
     optimal = tuple(forged.env.truth.optimal_policies())
     for path in ((), (0,), (1,)):
-        forged.monitors.entered(path)
-        forged.monitors.stored(forged.triple(path))
+        forged.monitors(Entered(path))
+        forged.monitors(forged.triple(path))
     value = forged.env.truth.optimal_value
-    forged.monitors.iterated(Iteration(1, optimal, value, value, True))
+    forged.monitors(Iteration(1, optimal, value, value, True))
     assert set(forged.verdicts(policies=optimal).values()) == {True}
 
 
@@ -191,21 +198,21 @@ def test_each_monitor_sees_its_violation() -> None:
     }
     for name, change in cases.items():
         forged = Forged()
-        forged.monitors.stored(forged.triple((), **change))
+        forged.monitors(forged.triple((), **change))
         broken = forged.broken()
         assert name in broken
         assert broken <= {name, "gstar-feasible"}
     forged = Forged()  # a test that no call lived to store counts too
-    forged.monitors.tested((0,), forged.env.sample((0,), 10, forged.rng))
-    forged.monitors.tested((1,), forged.env.observe((0,), 10**20, forged.rng))
+    forged.monitors(Sampled((0,), forged.env.sample((0,), 10, forged.rng)))
+    forged.monitors(Sampled((1,), forged.env.observe((0,), 10**20, forged.rng)))
     assert forged.broken() == {"event"}
     forged = Forged()
     for _ in range(forged.p.T_max + 1):
-        forged.monitors.entered((0,))
+        forged.monitors(Entered((0,)))
     assert forged.broken() == {"dfslearn-calls"}
     forged = Forged()
-    forged.monitors.stored(forged.triple((1,)))
-    forged.monitors.descending((1,))
+    forged.monitors(forged.triple((1,)))
+    forged.monitors(Descending((1,)))
     assert forged.broken() == {"no-relearning"}
     totals = {
         "csc-calls": {"calls": {"csc": 10**9}},
@@ -233,16 +240,16 @@ def test_the_policy_bound_counts_unlearned_states(algorithm) -> None:
     ):
         forged = Forged(algorithm)
         for path in learned:
-            forged.monitors.stored(forged.triple(path))
+            forged.monitors(forged.triple(path))
         value = truth.policy_value(policies)
         step = Iteration(1, policies, truth.optimal_value, value, False)
-        forged.monitors.iterated(step)
+        forged.monitors(step)
         verdicts = forged.verdicts()
         assert verdicts["policy-bound"] is fine
         assert verdicts["evaluation"] is True
         assert verdicts["progress"] is False  # rejected, and nothing learned since
     step = Iteration(1, policies, truth.optimal_value, value + 1, True)
-    forged.monitors.iterated(step)
+    forged.monitors(step)
     assert "evaluation" in forged.broken()
     assert env.trajectories >= 0
 

@@ -6,14 +6,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.learning.parameters import (
+from olivine.algorithms.exact.numbers import ratio_up, rational
+from olivine.algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
     PracticalParameters,
     TheoremParameters,
-    ratio_up,
-    rational,
-    register_formula,
 )
 
 epsilons = st.floats(0.001, 0.999)
@@ -193,8 +191,3 @@ def test_practical_parameters_are_free() -> None:
 def test_numbers_stand_for_their_digits() -> None:
     assert rational(0.1) == Fraction(1, 10)
     assert ratio_up(1.0, Fraction(1, 3)) in (3, 4)
-
-
-def test_a_formula_is_registered_once() -> None:
-    with pytest.raises(ValueError, match="formula already"):
-        register_formula(VALOR, lambda problem: {})

@@ -14,7 +14,9 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
+from olivine.algorithms.learning.events import Descending, Iteration
 from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.lsvee import (
     LsveeMonitors,
     LsveeParameters,
@@ -23,7 +25,7 @@ from olivine.algorithms.lsvee import (
     lsvee,
 )
 from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
-from olivine.algorithms.lsvee.events import LsveeObserver
+from olivine.algorithms.lsvee.events import Consensus, Elimination
 from olivine.algorithms.lsvee.parameters import root_down
 from olivine.cli.ledger.support.lsvee import (
     misled_at,
@@ -54,20 +56,20 @@ def monitored(env, functions, parameters, rng, *observers):
     return with_monitors(result, monitors.reports(result))
 
 
-class Recorder(LsveeObserver):
+class Recorder:
     """Keeps everything."""
 
     def __init__(self):
         self.tests, self.eliminations, self.iterations = [], [], []
 
-    def compared(self, comparison):
-        self.tests.append(comparison)
-
-    def eliminated(self, elimination):
-        self.eliminations.append(elimination)
-
-    def iterated(self, iteration):
-        self.iterations.append(iteration)
+    def __call__(self, event):
+        match event:
+            case Consensus():
+                self.tests.append(event)
+            case Elimination():
+                self.eliminations.append(event)
+            case Iteration():
+                self.iterations.append(event)
 
 
 # ------------------------------------------------------------------ averages
@@ -487,10 +489,13 @@ def test_monitors_notice_a_class_that_loses_q_star():
     true = recorder.eliminations[0]
     monitors = LsveeMonitors(made.environment, made.functions, p)
     lost = dataclasses.replace(true, kept=true.members != made.optimal)
-    monitors.eliminated(lost)
-    assert monitors._tallies["qstar-kept"].report().holds is False
-    monitors.descending(true.path)
-    assert monitors._tallies["no-relearning"].report().holds is False
+    monitors(lost)
+    monitors(Descending(true.path))
+    reports = monitors.reports(
+        LearningResult("lsvee", "", "success", None, None, 0, {})
+    )
+    assert reports["qstar-kept"].holds is False
+    assert reports["no-relearning"].holds is False
 
 
 def test_monitors_notice_sloppy_constants():

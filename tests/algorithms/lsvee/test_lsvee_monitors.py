@@ -8,21 +8,23 @@ import pytest
 from olivine.algorithms.classes import FiniteQClass, TabularPolicy
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.events import Iteration
+from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.lsvee import LsveeMonitors, LsveeTheorem, lsvee
-from olivine.algorithms.lsvee.events import LsveeObserver
+from olivine.algorithms.lsvee.events import Consensus, Elimination, Start
 
 EPS = Fraction(3, 10)
 
 
-class Kept(LsveeObserver):
+class Kept:
     def __init__(self):
         self.tests, self.eliminations = [], []
 
-    def compared(self, comparison):
-        self.tests.append(comparison)
-
-    def eliminated(self, elimination):
-        self.eliminations.append(elimination)
+    def __call__(self, event):
+        match event:
+            case Consensus():
+                self.tests.append(event)
+            case Elimination():
+                self.eliminations.append(event)
 
 
 def idle(horizon, claims):
@@ -48,7 +50,8 @@ def watched(env, functions, p):
 
 
 def holds(monitors, name):
-    return monitors._tallies[name].report().holds
+    nothing = LearningResult("lsvee", "", "success", None, None, 0, {})
+    return monitors.reports(nothing)[name].holds
 
 
 near = pytest.mark.parametrize(("factor", "good"), [(0.99, True), (1.01, False)])
@@ -67,7 +70,7 @@ def test_elimination(factor, good) -> None:
         seen, monitors = watched(env, functions, p)
         (done,) = seen.eliminations
         kept = np.array([True, True])
-        monitors.eliminated(dataclasses.replace(done, kept=kept))
+        monitors(dataclasses.replace(done, kept=kept))
         assert holds(monitors, name) is good
 
 
@@ -85,12 +88,12 @@ def test_excess_risks(factor, good) -> None:
         risks = np.array(
             [Fraction(0), error + sign * Fraction(factor * bound)], dtype=object
         )
-        monitors.eliminated(dataclasses.replace(done, risks=risks))
+        monitors(dataclasses.replace(done, risks=risks))
         assert holds(monitors, "risk-deviations") is good
         monitors = LsveeMonitors(env, functions, p)
         right = sign * Fraction(factor) * Fraction(5, 3) * rate  # e = 0
         risks = np.array([right, error], dtype=object)
-        monitors.eliminated(dataclasses.replace(done, risks=risks))
+        monitors(dataclasses.replace(done, risks=risks))
         assert holds(monitors, "risk-deviations") is good
 
 
@@ -101,11 +104,11 @@ def test_consensus(factor, good) -> None:
     env, functions, p = idle(2, [Fraction(factor) * (tolerance + phi(2))])
     seen, monitors = watched(env, functions, p)
     first = dataclasses.replace(seen.tests[0], agreed=True)
-    monitors.compared(first)
+    monitors(first)
     assert holds(monitors, "consensus") is good
     off = Fraction(factor) * phi(2) / 2
     values = np.array([v + off for v in first.values], dtype=object)
-    monitors.compared(dataclasses.replace(first, values=values))
+    monitors(dataclasses.replace(first, values=values))
     assert holds(monitors, "test-deviations") is good
 
 
@@ -121,7 +124,7 @@ def test_futures(factor, good) -> None:
     for futures in (spread, away):
         monitors = LsveeMonitors(env, functions, p)
         column = np.array(futures, dtype=object)[:, None]
-        monitors.eliminated(dataclasses.replace(root, futures=column))
+        monitors(dataclasses.replace(root, futures=column))
         assert holds(monitors, "futures") is good
 
 
@@ -131,14 +134,14 @@ def test_policies(factor, good) -> None:
     env, functions, p = idle(1, [Fraction(factor) * 3 * phi(1)])
     seen, monitors = watched(env, functions, p)
     (done,) = seen.eliminations
-    monitors.eliminated(dataclasses.replace(done, kept=np.array([False, True])))
-    assert monitors._first == 1
+    monitors(dataclasses.replace(done, kept=np.array([False, True])))
     policy = [TabularPolicy(np.array([0]))]
     late = Fraction(factor) * EPS / 8
-    monitors.iterated(Iteration(1, policy, Fraction(0), late, True))
+    monitors(Iteration(1, policy, Fraction(0), late, True))
     assert holds(monitors, "policy-bound") is good
+    assert monitors._first == 1
     assert holds(monitors, "evaluation") is good
-    monitors.started(0, late)
+    monitors(Start(0, late))
     assert holds(monitors, "start-estimate") is good
 
 
@@ -149,13 +152,12 @@ def test_progress() -> None:
     policy = [TabularPolicy(np.array([0]))] * 2
     rejected = Iteration(1, policy, Fraction(1), Fraction(0), False)
     root = next(e for e in seen.eliminations if e.path == ())
-    monitors.eliminated(root)
-    monitors.iterated(rejected)
-    monitors.eliminated(next(e for e in seen.eliminations if e.path == (0,)))
-    monitors.iterated(rejected)
+    monitors(root)
+    monitors(rejected)
+    monitors(next(e for e in seen.eliminations if e.path == (0,)))
     assert holds(monitors, "progress") is True
-    monitors.eliminated(root)  # again
-    monitors.iterated(rejected)
+    monitors(rejected)
+    monitors(root)  # again
     assert holds(monitors, "progress") is False
 
 

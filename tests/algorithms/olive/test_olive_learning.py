@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.olive.learning import OliveLearningResult
 from olivine.algorithms.olive.parameters import trajectory_bound
@@ -135,24 +134,17 @@ def test_a_seed_repeats_the_run() -> None:
 
 
 def test_the_rounds_are_told() -> None:
-    class Watch(Observer):
-        def __init__(self):
-            self.seen = []
-
-        def iterated(self, iteration):
-            self.seen.append(iteration)
-
-    watch = Watch()
+    seen = []
     result = run(
         make("random-finite", 0),
         params="practical",
         classes="tabular",
-        observers=(watch,),
+        observers=(seen.append,),
     )
     rounds = result.to_json()["rounds"]
-    assert [i.number for i in watch.seen] == [r["round"] for r in rounds]
-    assert [i.accepted for i in watch.seen] == [r["level"] is None for r in rounds]
-    assert [float(i.estimate) for i in watch.seen] == [r["optimum"] for r in rounds]
+    assert [i.number for i in seen] == [r["round"] for r in rounds]
+    assert [i.accepted for i in seen] == [r["level"] is None for r in rounds]
+    assert [float(i.estimate) for i in seen] == [r["optimum"] for r in rounds]
     chosen = Counter(r["level"] for r in rounds)
     assert result.learned == tuple(chosen[h] for h in (1, 2, 3))
     assert all(len(r["errors"]) == 3 for r in rounds)

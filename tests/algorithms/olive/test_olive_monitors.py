@@ -15,7 +15,6 @@ from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_m
 from olivine.algorithms.learning.result import contradictions
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.olive import FinitePairs, LayeredEnvironment, olive_sampled
-from olivine.algorithms.olive.monitors import Setting, olive_reports, optimal_pair
 from olivine.algorithms.olive.parameters import (
     OliveParameters,
     practical_parameters,
@@ -24,6 +23,7 @@ from olivine.algorithms.olive.parameters import (
     trajectory_bound,
 )
 from olivine.algorithms.olive.program import average_bellman_errors
+from olivine.algorithms.olive.review import Setting, olive_reports, optimal_pair
 from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
 
 EPSILON = 0.3

@@ -22,21 +22,22 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import TheoremParameters
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
 from olivine.algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,
-    learner,
+    algorithm,
     two_sample,
 )
-from olivine.algorithms.two_sample.learner import TwoSampleLearner
+from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
+from olivine.algorithms.two_sample.events import Regression, Visit
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
-from olivine.algorithms.two_sample.steps import TwoSampleObserver
 from olivine.algorithms.valor import valor
+from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger.support.two_sample import amplified, outvoted, unlearned
 from olivine.cli.ledger.two_sample_constants import printed_depth
 from scipy.stats import beta
@@ -78,20 +79,20 @@ def at_theorem(kind, seed, **options):
     return env, parameters, monitored(env, values, policies, parameters, rng)
 
 
-class Log(TwoSampleObserver):
+class Log:
     """Remember what happened."""
 
     def __init__(self) -> None:
         self.visits, self.fits, self.iterations = [], [], []
 
-    def visited(self, visit):
-        self.visits.append(visit)
-
-    def fitted(self, fit):
-        self.fits.append(fit)
-
-    def iterated(self, iteration):
-        self.iterations.append((iteration, len(self.visits)))
+    def __call__(self, event):
+        match event:
+            case Visit():
+                self.visits.append(event)
+            case Regression():
+                self.fits.append(event)
+            case Iteration():
+                self.iterations.append((event, len(self.visits)))
 
 
 # ----------------------------------------------------------------- the analysis
@@ -335,7 +336,7 @@ def test_algorithm_touches_classes_through_oracles_only() -> None:
 def test_each_oracle_is_asked_for_its_share_of_the_accuracy(kind, monkeypatch) -> None:
     asked, costs = {}, set()
     for name in ("csc", "least_squares", "mean_discrepancy"):
-        own = getattr(learner, name)
+        own = getattr(algorithm, name)
 
         def spy(*args, _own=own, _name=name, **options):
             asked.setdefault(_name, set()).add(options["epsilon_sub"])
@@ -343,7 +344,7 @@ def test_each_oracle_is_asked_for_its_share_of_the_accuracy(kind, monkeypatch) -
                 costs.add(args[2].dtype)
             return _own(*args, **options)
 
-        monkeypatch.setattr(learner, name, spy)
+        monkeypatch.setattr(algorithm, name, spy)
     env = make("random-finite", 1)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     p = theorem(env, values, policies)
@@ -598,7 +599,7 @@ def test_what_is_known_to_be_no_mdp_is_refused(monkeypatch) -> None:
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3)
     verdict = SimpleNamespace(holds=False, reason="aliased")
     monkeypatch.setattr(
-        "olivine.algorithms.two_sample.learner.observed_mdp", lambda e: verdict
+        "olivine.algorithms.two_sample.algorithm.observed_mdp", lambda e: verdict
     )
     with pytest.raises(ValueError, match="no MDP over observations: aliased"):
         two_sample(env, values, policies, p, np.random.default_rng(0))

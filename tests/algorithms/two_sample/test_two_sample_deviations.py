@@ -22,10 +22,11 @@ from olivine.algorithms.learning.deviations import (
     value_differences,
 )
 from olivine.algorithms.two_sample.deviations import (
+    Differences,
+    differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from olivine.algorithms.two_sample.differences import Differences, differences
 
 seeds = st.integers(0, 2**32)
 

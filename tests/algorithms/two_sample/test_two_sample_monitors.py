@@ -21,6 +21,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import Entered, Iteration, Triple
 from olivine.algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSampleParameters,
@@ -28,30 +29,11 @@ from olivine.algorithms.two_sample import (
     TwoSampleTheoremParameters,
     two_sample,
 )
-from olivine.algorithms.two_sample.steps import TwoSampleObserver
+from olivine.algorithms.two_sample.events import Regression, Visit
 from olivine.cli.ledger.support.two_sample import unlearned
 
 HALF = Fraction(1, 2)
 LOW, HIGH = (0,), (1,)
-
-
-class Recorder(TwoSampleObserver):
-    """Keeps what an observer is told."""
-
-    def __init__(self):
-        self.events = []
-
-    def entered(self, path):
-        self.events.append(("entered", path))
-
-    def visited(self, visit):
-        self.events.append(("visited", visit))
-
-    def fitted(self, fit):
-        self.events.append(("fitted", fit))
-
-    def iterated(self, iteration):
-        self.events.append(("iterated", iteration))
 
 
 def parameters_of(made):
@@ -79,41 +61,41 @@ def record():
 
 
 def recorded(made):
-    p, recorder = parameters_of(made), Recorder()
+    p, events = parameters_of(made), []
     given_ = made.environment, made.values, made.policies, p
-    result = two_sample(*given_, np.random.default_rng(0), observers=[recorder])
-    return made, p, recorder.events, result
+    result = two_sample(*given_, np.random.default_rng(0), observers=[events.append])
+    return made, p, events, result
 
 
 def replayed(made, p, events, result):
     monitors = TwoSampleMonitors(made.environment, made.values, made.policies, p)
-    for kind, what in events:
-        getattr(monitors, kind)(what)
+    for event in events:
+        monitors(event)
     return monitors.reports(result)
 
 
 def test_the_record_is_clean() -> None:
     made, p, events, result = record()
     assert all(report.holds for report in replayed(made, p, events, result).values())
-    assert [kind for kind, _ in events] == [*["entered", "visited"] * 3,
-                                            "fitted", "iterated"]  # fmt: skip
+    kinds = [type(event) for event in events if not isinstance(event, Triple)]
+    assert kinds == [*[Entered, Visit] * 3, Regression, Iteration]
 
 
 def visit(path, **changed):
     """Change what was noted about the visit at a path."""
 
-    def change(kind, what):
-        right = kind == "visited" and what.path == path
-        return (kind, replace(what, **changed) if right else what)
+    def change(event):
+        right = isinstance(event, Visit) and event.path == path
+        return replace(event, **changed) if right else event
 
-    return lambda events: [change(*event) for event in events]
+    return lambda events: [change(event) for event in events]
 
 
-def step(name, **changed):
+def step(kind, **changed):
     """Change the regression or the iteration."""
     return lambda events: [
-        (kind, replace(what, **changed) if kind == name else what)
-        for kind, what in events
+        replace(event, **changed) if isinstance(event, kind) else event
+        for event in events
     ]
 
 
@@ -121,20 +103,11 @@ def another(path, **changed):
     """Visit a path once more, before polvalfun."""
 
     def change(events):
-        (first,) = [w for k, w in events if k == "visited" and w.path == path]
-        again = [("entered", path), ("visited", replace(first, **changed))]
+        (first,) = [e for e in events if isinstance(e, Visit) and e.path == path]
+        again = [Entered(path), replace(first, **changed)]
         return [*events[:-2], *again, *events[-2:]]
 
     return change
-
-
-def without(*dropped):
-    return lambda events: [
-        (kind, what)
-        for kind, what in events
-        if (kind, what if kind == "entered" else what.path) not in dropped
-        or kind in ("fitted", "iterated")
-    ]
 
 
 def constant(action):
@@ -153,14 +126,14 @@ TAMPERED = {
         HIGH, new=False, learned=False, distances=(1.0, 2.01 * 0.3 / (192 * 4))
     ),
     "val-sets": another(HIGH, new=True, learned=False, distances=(1.0, 0.0)),
-    "nested": lambda events: [
-        e for e in events if getattr(e[1], "path", e[1]) != HIGH or e[0] == "fitted"
-    ],
-    "value-accuracy": step("fitted", policies=POLICIES, values=(VALUES[0], value(0.9))),
-    "policy-loss": step("fitted", values=VALUES, policies=(constant(0), POLICIES[1])),
-    "estimate-accuracy": step("fitted", estimate=Fraction(19, 20)),
-    "policy-bound": step("iterated", policies=(constant(0), POLICIES[1])),
-    "evaluation": step("iterated", mean_return=1 - Fraction(4, 100)),
+    "nested": lambda events: [e for e in events if getattr(e, "path", None) != HIGH],
+    "value-accuracy": step(
+        Regression, policies=POLICIES, values=(VALUES[0], value(0.9))
+    ),
+    "policy-loss": step(Regression, values=VALUES, policies=(constant(0), POLICIES[1])),
+    "estimate-accuracy": step(Regression, estimate=Fraction(19, 20)),
+    "policy-bound": step(Iteration, policies=(constant(0), POLICIES[1])),
+    "evaluation": step(Iteration, mean_return=1 - Fraction(4, 100)),
 }
 
 
@@ -173,7 +146,7 @@ def test_a_tampered_record_is_noticed(name) -> None:
 def test_a_fit_as_it_should_be_passes() -> None:
     """The policies and values that tampered fits start from are right."""
     made, p, events, result = record()
-    right = step("fitted", policies=POLICIES, values=VALUES, estimate=Fraction(1))
+    right = step(Regression, policies=POLICIES, values=VALUES, estimate=Fraction(1))
     assert all(r.holds for r in replayed(made, p, right(events), result).values())
 
 
@@ -181,7 +154,7 @@ def test_a_fit_as_it_should_be_passes() -> None:
 def test_nested_looks_at_both_inclusions(missing) -> None:
     made, p, events, result = record()
     if missing == "child":  # never reached
-        kept = [e for e in events if getattr(e[1], "path", e[1]) != HIGH]
+        kept = [e for e in events if getattr(e, "path", None) != HIGH]
         place = "children of level 1"
     else:  # has a val set, but is not learned
         kept = visit(HIGH, learned=False)(events)
@@ -206,7 +179,7 @@ def test_more_val_sets_than_states_are_noticed() -> None:
 
 def test_an_iteration_that_is_rejected_must_teach() -> None:
     made, p, events, result = record()
-    rejected = step("iterated", accepted=False)(events)
+    rejected = step(Iteration, accepted=False)(events)
     assert replayed(made, p, rejected, result)["progress"].holds is False
     made, p, events, result = recorded(unlearned())
     assert replayed(made, p, events, result)["progress"].holds is True
@@ -237,8 +210,8 @@ def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
     blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
     given_ = made.environment, made.values, made.policies, p
     monitors = TwoSampleMonitors(*given_, test_class=blind)
-    for kind, what in visit(LOW, data=law(shift=parts(p.tau) * 6 // 10))(events):
-        getattr(monitors, kind)(what)
+    for event in visit(LOW, data=law(shift=parts(p.tau) * 6 // 10))(events):
+        monitors(event)
     event = monitors.reports(record()[3])["event"]
     assert event.holds is False
     assert event.first.startswith("means")
@@ -254,8 +227,8 @@ def test_g_must_find_alike_what_the_test_found_alike(distances, holds) -> None:
     given_ = made.environment, made.values, made.policies, p
     monitors = TwoSampleMonitors(*given_, test_class=blind)
     again = {"recursive": True, "new": False, "learned": False}
-    for kind, what in another(HIGH, distances=distances, **again)(events):
-        getattr(monitors, kind)(what)
+    for event in another(HIGH, distances=distances, **again)(events):
+        monitors(event)
     assert monitors.reports(result)["test-class"].holds is holds
 
 

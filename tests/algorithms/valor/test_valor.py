@@ -23,21 +23,32 @@ from olivine.algorithms.environments.named import (
     wrongly_pruned,
 )
 from olivine.algorithms.learning.draw_classes import make_classes, state_groups
-from olivine.algorithms.learning.events import EventFailedError, Observer
+from olivine.algorithms.learning.events import (
+    Descending,
+    Entered,
+    EventFailedError,
+    Iteration,
+    Triple,
+)
 from olivine.algorithms.learning.metaalg import metaalg
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.parameters import (
-    CONSTRAINED,
-    VALOR,
-    Parameters,
-    PracticalParameters,
-    TheoremParameters,
-)
 from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
 from olivine.algorithms.oracles.multi import multi
-from olivine.algorithms.valor.constrained import constrained_step, valor_constrained
-from olivine.algorithms.valor.monitors import ValorMonitors
-from olivine.algorithms.valor.pooled import LocalValues, pooled_step, valor
+from olivine.algorithms.valor.algorithm import (
+    LocalValues,
+    constrained_step,
+    pooled_step,
+    valor,
+    valor_constrained,
+)
+from olivine.algorithms.valor.parameters import (
+    CONSTRAINED,
+    VALOR,
+    PracticalParameters,
+    TheoremParameters,
+    ValorParameters,
+)
+from olivine.algorithms.valor.review import ValorMonitors
 from olivine.cli.ledger.support.pooling import sacrificed
 from scipy.stats import beta
 
@@ -131,24 +142,23 @@ def test_every_state_is_learned_once_and_everything_is_counted(name) -> None:
     assert abs(result.estimate - env.truth.optimal_value) <= p.phi(1)
 
 
-class Log(Observer):
+class Log:
     """Remember the order of events."""
 
     def __init__(self) -> None:
         self.events = []
 
-    def entered(self, path):
-        self.events.append(("enter", path))
-
-    def descending(self, path):
-        self.events.append(("descend", path))
-
-    def stored(self, triple):
-        self.events.append(("store", triple.path))
-        self.triple = triple
-
-    def iterated(self, iteration):
-        self.events.append(("iterate", iteration.number))
+    def __call__(self, event):
+        match event:
+            case Entered():
+                self.events.append(("enter", event.path))
+            case Descending():
+                self.events.append(("descend", event.path))
+            case Triple():
+                self.events.append(("store", event.path))
+                self.triple = event
+            case Iteration():
+                self.events.append(("iterate", event.number))
 
 
 def test_depth_first() -> None:
@@ -420,12 +430,12 @@ def test_the_constrained_step_asks_for_what_the_listing_says(monkeypatch) -> Non
         asked.append((policy_class, sets, epsilon_feas))
         return multi(policy_class, sets, epsilon_feas=epsilon_feas)
 
-    monkeypatch.setattr("olivine.algorithms.valor.constrained.multi", spy)
+    monkeypatch.setattr("olivine.algorithms.valor.algorithm.multi", spy)
     env = make("tabular", 2, states=2, actions=2, horizon=3)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     parameters = theorem(env, values, policies, CONSTRAINED)
     chosen = {"eps_stat": Fraction(1, 100), "eps_sub": Fraction(1, 2000)}
-    p = Parameters(**vars(parameters) | chosen | {"eps_feas": Fraction(1, 5000)})
+    p = ValorParameters(**vars(parameters) | chosen | {"eps_feas": Fraction(1, 5000)})
     run = LocalValues(env, values, policies, p, np.random.default_rng(0))
     run.dfslearn(())
     assert [len(triples) for triples in run.datasets] == [1, 2, 2]
@@ -470,25 +480,17 @@ def test_more_calls_than_t_max_end_the_run() -> None:
     assert scopes["dfslearn-calls"].scope == scopes["feasible"].scope == "event"
 
 
-class Consensus(Observer):
-    """The tests that ended by consensus."""
-
-    def __init__(self) -> None:
-        self.tests = []
-
-    def stored(self, triple) -> None:
-        self.tests += [t for t in triple.tests if t.outcome == "consensus"]
-
-
 def test_a_consensus_is_half_way_between_the_extremes() -> None:
     """Line 7: V_a = (V_opt + V_pes)/2."""
     env = make("random-finite", 0, states=2, actions=2, horizon=3)
-    rng, seen = np.random.default_rng(0), Consensus()
+    rng, events = np.random.default_rng(0), []
     values, policies = make_classes(env, "tabular", rng)
     parameters = theorem(env, values, policies, "valor")
-    valor(env, values, policies, parameters, rng, observers=[seen])
-    assert any(t.optimistic > t.pessimistic for t in seen.tests)
-    for t in seen.tests:
+    valor(env, values, policies, parameters, rng, observers=[events.append])
+    triples = [event for event in events if isinstance(event, Triple)]
+    tests = [t for s in triples for t in s.tests if t.outcome == "consensus"]
+    assert any(t.optimistic > t.pessimistic for t in tests)
+    for t in tests:
         assert t.value == (t.optimistic + t.pessimistic) / 2
 
 

@@ -8,34 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Observer
-from olivine.algorithms.learning.parameters import PracticalParameters
+from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.linear_defaults import dimension, linear_defaults
-from olivine.algorithms.valor.local_values import LocalValues
-
-
-class Stored(Observer):
-    """Keeps the triples."""
-
-    def __init__(self):
-        self.triples = []
-
-    def stored(self, triple):
-        """Keep it."""
-        self.triples.append(triple)
+from olivine.algorithms.valor.algorithm import LocalValues
+from olivine.algorithms.valor.parameters import (
+    PracticalParameters,
+    dimension,
+    linear_defaults,
+)
 
 
 def learn(environment, rng, kind="linear", **chosen):
     """Run VALOR with practical parameters at ε = 0.3: (result, triples)."""
     values, policies = make_classes(environment, kind, rng)
-    stored = Stored()
+    events = []
     parameters = PracticalParameters(
         0.3, 0.1, environment.max_states, environment.n_actions,
         environment.horizon, **chosen,
     )  # fmt: skip
-    result = valor(environment, values, policies, parameters, rng, observers=[stored])
-    return result, stored.triples
+    result = valor(
+        environment, values, policies, parameters, rng, observers=[events.append]
+    )
+    return result, [e for e in events if isinstance(e, Triple)]
 
 
 # ----------------------------------------------------------------- fresh trajectories

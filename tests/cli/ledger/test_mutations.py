@@ -6,9 +6,9 @@ from functools import cached_property
 
 import pytest
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.algorithms.learning.parameters import CONSTRAINED, VALOR, formulas
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
+from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
 from olivine.cli.ledger import (
     global_policy_constants,
     load,
@@ -66,14 +66,16 @@ def test_without_pair_constraints(name, monkeypatch):
     ],
 )
 def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
-    formula = formulas.formula_of(algorithm)
+    formula = ValorParameters.constants
 
     def mutated(problem):
         found = formula(problem)
+        if problem.algorithm != algorithm:
+            return found
         value = found[name] * factor
         return found | {name: value if name == "eps_stat" else -int(-value // 1)}
 
-    monkeypatch.setitem(formulas._FORMULAS, algorithm, mutated)
+    monkeypatch.setattr(ValorParameters, "constants", mutated)
     assert refuted("valor-constants")
 
 

@@ -33,8 +33,8 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.monitors import Tally
-from olivine.algorithms.learning.parameters import rational
+from olivine.algorithms.exact.numbers import rational
+from olivine.algorithms.learning.monitors import UNKNOWN, Tally
 from olivine.algorithms.learning.result import MonitorReport, Scope
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
@@ -44,7 +44,7 @@ from olivine.algorithms.olive.parameters import OliveParameters, rounds_of_a_lev
 from olivine.algorithms.olive.sampled_program import SampledConstraint
 from olivine.algorithms.olive.true_errors import TrueErrors
 
-Run = OliveResult[SampledConstraint]
+SampledRun = OliveResult[SampledConstraint]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Setting:
 
 
 def olive_reports(
-    setting: Setting, result: Run, truth: TrueErrors | str
+    setting: Setting, result: SampledRun, truth: TrueErrors | str
 ) -> dict[str, MonitorReport]:
     """Check a run.
 
@@ -99,7 +99,7 @@ def olive_reports(
         review.skip_estimates(truth)
     else:
         missing = setting.best is None
-        review.tallies["realizable"].never(missing, lambda: "(V*, π*) is missing")
+        review.tallies["realizable"].never(missing, "(V*, π*) is missing")
         if setting.best is not None:
             review.estimates(truth, setting.best)
             review.rounds(truth, setting.best)
@@ -107,7 +107,7 @@ def olive_reports(
 
 
 class _Review:
-    def __init__(self, setting: Setting, result: Run) -> None:
+    def __init__(self, setting: Setting, result: SampledRun) -> None:
         self.setting, self.result = setting, result
         self.environment: Environment = setting.layered.environment
         self.epsilon = rational(setting.epsilon)
@@ -143,18 +143,18 @@ class _Review:
         if bound is None:
             tallies["trajectories"].skip("the rounds have no limit")
         else:
-            tallies["trajectories"].at_most(result.trajectories, bound, lambda: "total")
+            tallies["trajectories"].at_most(result.trajectories, bound, "total")
         chosen = Counter(r.level for r in result.rounds if r.level is not None)
         most = rounds_of_a_level(
             self.setting.epsilon, horizon=self.horizon, rank=self.setting.rank
         )
         for level, count in sorted(chosen.items()):
-            tallies["rounds"].at_most(count, most, lambda h=level: f"level {h}")  # type: ignore[misc]
+            tallies["rounds"].at_most(count, most, f"level {level}")
         if result.status == "undecided":
             tallies["finishes"].skip(f"the optimiser gave up: {result.reason}")
         else:
             ended = result.status == "finished"
-            tallies["finishes"].never(not ended, lambda: result.status)
+            tallies["finishes"].never(not ended, result.status)
         self._loss()
 
     def _loss(self) -> None:
@@ -163,20 +163,20 @@ class _Review:
         if self.result.status == "undecided":
             optimal.skip(f"the optimiser gave up: {self.result.reason}")
             return
-        optimal.never(policy is None, lambda: self.result.status)
+        optimal.never(policy is None, self.result.status)
         if policy is None:
             return
         truth = self.environment.truth
         if not truth.exact:
             for tally in (optimal, bound):
-                tally.skip("V^π is not known exactly")
+                tally.skip(UNKNOWN)
             return
         lost = truth.optimal_value - truth.policy_value(
             self.setting.layered.policies(policy)
         )
-        optimal.at_most(lost, self.epsilon, lambda: "suboptimality")
+        optimal.at_most(lost, self.epsilon, "suboptimality")
         most = self.setting.parameters.stop + 3 * self.epsilon / 8
-        bound.at_most(lost, most, lambda: "suboptimality")
+        bound.at_most(lost, most, "suboptimality")
 
     def skip_estimates(self, reason: str) -> None:
         """Note why estimates cannot be judged."""
@@ -193,7 +193,7 @@ class _Review:
             tallies["initial"].at_most(
                 abs(program.objective(pair) - truth.value(pair)),
                 self.epsilon / 8,
-                lambda: "a predicted value",
+                "a predicted value",
             )
         for played in self.result.rounds:
             for constraint in played.added:
@@ -218,7 +218,7 @@ class _Review:
             self.tallies["deviations"].at_most(
                 abs(error - truth.error(pair, played.pair, level)),
                 self.setting.parameters.tolerance,
-                lambda: f"round {played.number}, level {level}",
+                f"round {played.number}, level {level}",
             )
 
     def rounds(self, truth: TrueErrors, best: Pair) -> None:
@@ -232,22 +232,22 @@ class _Review:
                 self.tallies["maximiser"].at_most(
                     promised,
                     played.optimum,
-                    lambda: here,  # noqa: B023  # called at once
+                    here,
                 )
             self.tallies["optimism"].at_most(
                 self.environment.truth.optimal_value - played.optimum,
                 self.epsilon / 8,
-                lambda: here,  # noqa: B023
+                here,
             )
             for constraint in played.added:
                 error = abs(constraint.error(best))
                 kept = kept and error <= tolerance
-                self.tallies["optimum-kept"].at_most(error, tolerance, lambda: here)  # noqa: B023
+                self.tallies["optimum-kept"].at_most(error, tolerance, here)
                 if constraint.level == played.level:
                     left = abs(constraint.error(played.pair)) <= tolerance
-                    self.tallies["progress"].never(left, lambda: here)  # noqa: B023
+                    self.tallies["progress"].never(left, here)
         lost = kept and self.result.status == "no pair left"
-        self.tallies["maximiser"].never(lost, lambda: "(V*, π*) was left")
+        self.tallies["maximiser"].never(lost, "(V*, π*) was left")
 
     def _evaluation(
         self, truth: TrueErrors, played: OliveRound[SampledConstraint], here: str
@@ -257,7 +257,7 @@ class _Review:
             self.tallies["evaluation"].at_most(
                 abs(estimated - exact),
                 self.epsilon / (8 * self.horizon),
-                lambda h=level: f"{here}, level {h}",  # type: ignore[misc]
+                f"{here}, level {level}",
             )
 
 

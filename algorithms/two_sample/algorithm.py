@@ -6,22 +6,7 @@ value functions, a maximum mean discrepancy. No values are stored. From the last
 level back, a policy is found by cost-sensitive classification on the data sets of
 all learned states, and its value function by least squares on one data set for
 each state that looked new. MetaAlg deploys the policy and explores on demand.
-
-What the paper leaves open, and what is done here:
-
-- dfslearn as printed has no end: past level H there is no data set to compare
-  with, so the minimum is infinite. It returns at level H+1 (erratum 16).
-- More than T_max calls of dfslearn at a level: outside of event E; failure.
-- The process must be an MDP over observations. Where that is known to be false
-  the run is refused; see `observed_mdp`.
-- The class of the identity test is G, as printed, or any other (`test_class`):
-  for the analysis it has to contain G. A kernel ball is tested in closed form.
-- Ties: the oracles', the lowest action or member. A discrepancy of 2τ is no more
-  than 2τ: near there the test compares in rationals.
-- Perfect oracles: ours are asked for a small share of the data's own accuracy
-  (`TwoSampleParameters.oracle_share`). CSC works in rationals where that is below
-  1e-12. Targets of the regression, r + ĝ(x'), are float64: they move losses by
-  less than 1e-15·K.
+What the paper leaves open, and what is done here, is in docs/two-sample.md.
 
 >>> from olivine.algorithms.learning.draw_classes import make_classes
 >>> from olivine.algorithms.environments import make
@@ -43,24 +28,27 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import END, object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.events import Observer, Path, Triple
-from olivine.algorithms.learning.exploration import enter, training_set
-from olivine.algorithms.learning.metaalg import check_fit, learn
+from olivine.algorithms.learning.datasets import (
+    decisions,
+    enter,
+    next_values,
+    policy_costs,
+    training_set,
+)
+from olivine.algorithms.learning.events import Observer, Path, Triple, notify
+from olivine.algorithms.learning.metaalg import learn
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.oracles.csc import csc, importance_costs
+from olivine.algorithms.learning.run import check_fit
+from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.ledger import evaluate, guard
+from olivine.algorithms.two_sample.events import Regression, Visit
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
-from olivine.algorithms.two_sample.steps import Fit, TwoSampleObserver, Visit
-
-_FLOAT_COSTS = Fraction(1, 10**12)
 
 _CLOSE = Fraction(1, 10**9)
 """Discrepancies in float64 are good to much less."""
@@ -69,20 +57,7 @@ _CLOSE = Fraction(1, 10**9)
 class TwoSampleLearner:
     """The state of a run: data sets D^val_h and D^learned_h of each level.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    value_class, policy_class
-        G and Π, by level or stationary; only oracles look inside.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
-    test_class
-        Class of the identity test; None: G.
+    Its arguments are those of `two_sample`.
     """
 
     def __init__(
@@ -142,9 +117,11 @@ class TwoSampleLearner:
             self.val[h].append(data)
         if visit.learned:  # add D̃ to D^learned_h
             self.learned[h].append(data)
-        self._tell(visit)
+        notify(self.observers, visit)
         if not visit.learned:
             return  # if d_MMD ≤ 2τ and is_recursive_call
+        # No value is stored; others know data sets as triples.
+        notify(self.observers, Triple(path, data, Fraction(0), ()))
         for a in range(self.parameters.K):  # for a in A
             self.dfslearn((*path, a), recursive=True)
 
@@ -172,34 +149,26 @@ class TwoSampleLearner:
         )
         return abs(one - other)
 
-    def _tell(self, visit: Visit) -> None:
-        for observer in self.observers:
-            if isinstance(observer, TwoSampleObserver):
-                observer.visited(visit)
-            if visit.learned:  # others know data sets as triples; no value is stored
-                observer.stored(Triple(visit.path, visit.data, Fraction(0), ()))
-
     # -------------------------------------------------------------- polvalfun
 
     def polvalfun(self) -> tuple[list[Any], Fraction]:
         """Find π̂_{1:H} and V̂*, from the last level back."""
         policies: list[Any] = []
         values: list[Any] = []
-        following: Any = None  # ĝ_{H+1} = 0
+        following: tuple[Any, ...] = ()  # ĝ_{H+1} = 0
         for h in range(self.horizon, 0, -1):  # for h = H:1
             policy = self.policy_step(h, following)
-            following = self.value_step(h, policy, following)
+            following = (self.value_step(h, policy, following),)
             policies.insert(0, policy)
-            values.insert(0, following)
+            values.insert(0, following[0])
         # V̂* = E_D[ĝ_1(x_1)], D the only data set of D^val_1
         start = self.val[0][0]
         estimate = start.expectation_exact(evaluate(values[0], start.observations))
-        for observer in self.observers:
-            if isinstance(observer, TwoSampleObserver):
-                observer.fitted(Fit(tuple(policies), tuple(values), estimate))
+        found = Regression(tuple(policies), tuple(values), estimate)
+        notify(self.observers, found)
         return policies, estimate
 
-    def policy_step(self, h: int, following: Any) -> Any:
+    def policy_step(self, h: int, following: Sequence[Any]) -> Any:
         """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1}).
 
         Parameters
@@ -207,21 +176,15 @@ class TwoSampleLearner:
         h
             Level, 1-based, with a learned set.
         following
-            ĝ_{h+1}; None: 0.
+            (ĝ_{h+1},); () for 0.
         """
         p, data = self.parameters, _pooled(self.learned[h - 1])
         accuracy = p.oracle_share * p.tau_V
-        ahead = _ahead(data, following)
-        if accuracy < _FLOAT_COSTS:
-            exact = object_array([Fraction(v) for v in ahead.tolist()])
-            gains: NDArray[Any] = data.exact_rewards + exact
-        else:
-            gains = _rewards(data) + ahead
-        costs = importance_costs(_actions(data), gains, p.K)
+        costs = policy_costs(data, next_values(data, following), accuracy, p.K)
         policies = self._policies.at_level(h)
         return csc(policies, data, costs, epsilon_sub=float(accuracy)).policy
 
-    def value_step(self, h: int, policy: Any, following: Any) -> Any:
+    def value_step(self, h: int, policy: Any, following: Sequence[Any]) -> Any:
         """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1}).
 
         Parameters
@@ -229,14 +192,15 @@ class TwoSampleLearner:
         h
             Level, 1-based, with a val set.
         policy, following
-            π̂_h, and ĝ_{h+1}; None: 0.
+            π̂_h, and (ĝ_{h+1},); () for 0.
         """
         p, data = self.parameters, _pooled(self.val[h - 1])
-        taken = evaluate(policy, data.observations) == _actions(data)
+        actions, rewards = decisions(data)
+        taken = evaluate(policy, data.observations) == actions
         return least_squares(
             self._values.at_level(h),
             data,
-            _rewards(data) + _ahead(data, following),
+            rewards + next_values(data, following),
             epsilon_sub=float(p.oracle_share * p.tau_L),
             importance=np.where(taken, float(p.K), 0.0),
         ).function
@@ -246,32 +210,6 @@ def _pooled(data: Sequence[EmpiricalMeasure]) -> EmpiricalMeasure:
     """Pool data sets with equal shares: their average, 1/|D_h| times the sum."""
     pooled = pool(data)
     return pooled.merged() if pooled.is_finite else pooled
-
-
-def _ahead(data: EmpiricalMeasure, following: Any) -> NDArray[np.float64]:
-    """ĝ_{h+1}(x_{h+1}) for each row; 0 past the last level."""
-    found = np.zeros(len(data))
-    column = data.next_observations
-    if following is None or column is None:
-        return found
-    kept = column != END if column.ndim == 1 else np.ones(len(column), dtype=np.bool_)
-    found[kept] = evaluate(following, column[kept])
-    return found
-
-
-def _actions(data: EmpiricalMeasure) -> NDArray[np.int64]:
-    if data.actions is None:
-        raise ValueError("data: actions are missing")
-    return data.actions
-
-
-def _rewards(data: EmpiricalMeasure) -> NDArray[np.float64]:
-    rewards = data.rewards
-    if rewards is None:
-        raise ValueError("data: rewards are missing")
-    if not 0 <= rewards.min() <= rewards.max() <= 1:
-        raise ValueError("rewards: outside [0, 1]")
-    return rewards
 
 
 def two_sample(
@@ -292,7 +230,7 @@ def two_sample(
         With deterministic hidden dynamics, an MDP over observations.
     value_class, policy_class
         G and Π, by level or stationary; the guarantee asks for policy-value
-        completeness, up to clipping (see `monitors`). The run sees them through a
+        completeness, up to clipping (docs/two-sample.md). The run sees them through a
         guard, so that only oracles and evaluation get at them.
     parameters
         `TwoSampleTheoremParameters` or `TwoSamplePracticalParameters`.
@@ -311,11 +249,13 @@ def two_sample(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`metaalg.check_fit`),
+        If environment, parameters and classes do not fit (`check_fit`),
         the environment is known not to be an MDP over observations, or a reward
         leaves [0, 1].
     """
-    check_fit(environment, parameters, value_class, policy_class, TWO_SAMPLE)
+    check_fit(
+        environment, parameters, TWO_SAMPLE, values=value_class, policies=policy_class
+    )
     markov = observed_mdp(environment)
     if markov.holds is False:
         raise ValueError(f"{TWO_SAMPLE}: no MDP over observations: {markov.reason}")

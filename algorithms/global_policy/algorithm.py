@@ -3,36 +3,23 @@
 Like VALOR it learns hidden states depth first, but keeps neither data nor values:
 only a policy π̂ for all states, the learned paths, which it was fitted to, and the
 pruned paths, at which it was found to be good already. A path p is pruned if for
-some learned path q of its level
+some learned path q of its level V_opt, the largest value at p of a value function that
+is no larger at q than π̂'s return there allows, is about π̂'s return at q, and π̂'s
+return at p is no less: then V*(p) ≤ V_opt is about what π̂ gets at p. What the paper
+leaves open or gets wrong, and what is done here, is in docs/global-policy.md.
 
-- V_opt, the largest value at p of a value function that is no larger at q than π̂'s
-  return there allows, is about π̂'s return at q, and
-- π̂'s return at p is no less,
-
-because then V*(p) ≤ V_opt is about what π̂ gets at p. Each time a level gets a new
-learned path its policy is fitted again to all of them, and pruned paths are tested
-again.
-
-What the paper leaves open or gets wrong, and what is done here:
-
-- The level of path p is |p|+1 (printed |p|-1). Past the last level there is nothing
-  to learn: TestLearned is false where nothing is learned, so the recursion would not
-  end; dfslearn returns at level H+1.
-- π̂_{h:H} is used before it is set (D is collected before the loop over learned
-  paths, also where there is none). Without learned paths TestLearned is false at
-  once, without data. Then π̂ is never used unset: a learned path of level h has
-  children, so every deeper level has a policy. The placeholder raises if called.
-- pruned(h) changes while it is run through: learning q again runs through it too.
-  A pass goes through the paths that were pruned when it began, less those that are
-  not any more. Nothing is ever added by a pass: paths are learned in it, not pruned.
-- Mean returns of D and D' estimate V of π̂_{h:H} (printed π̂_{h+1:H}).
-- Infeasible programs cannot happen in the event of the deviation bounds. The run ends
-  with status "failure", or goes on if parameters say so: two paths whose program has
-  no solution are not taken for the same state; without a policy that meets the
-  constraints, the one that is best on the average over the data sets is taken.
-- More than T_max calls of dfslearn, or of TestLearned: failure likewise.
-- The oracle for fitting returns a mixture of policies; returns are linear in it, and
-  completeness is asked for mixtures as for others.
+>>> from olivine.algorithms.learning.draw_classes import make_classes
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> rng = np.random.default_rng(0)
+>>> G, Pi = make_classes(env, "tabular", rng)
+>>> parameters = GlobalPolicyTheoremParameters(
+...     0.3, 0.1, 2, 2, 2, G.log_size(), Pi.log_size())
+>>> result = global_policy(env, G, Pi, parameters, rng)
+>>> loss = env.truth.optimal_value - env.truth.policy_value(result.policies)
+>>> result.status, loss <= parameters.eps
+('success', True)
 """
 
 from __future__ import annotations
@@ -48,20 +35,32 @@ from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.global_policy.events import (
     Comparison,
-    Fit,
+    LearnedTest,
     Policies,
+    Rechecked,
+    Refit,
     Return,
-    watchers,
 )
-from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.algorithms.learning.events import EventFailedError, Observer, Path
+from olivine.algorithms.global_policy.parameters import (
+    GLOBAL_POLICY,
+    GlobalPolicyParameters,
+)
+from olivine.algorithms.learning.datasets import EXACT_COSTS, exact_cost
+from olivine.algorithms.learning.events import (
+    Descending,
+    Entered,
+    EventFailedError,
+    Observer,
+    Path,
+    notify,
+)
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import Frame, check_fit
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
 from olivine.algorithms.oracles.lp import ValueProgram
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiResult, multi
-
-_FLOAT_COSTS = Fraction(1, 10**12)
 
 
 class MultiOracle(Protocol):
@@ -81,20 +80,7 @@ class MultiOracle(Protocol):
 class GlobalPolicyRun:
     """The state of a run: learned and pruned paths, and the policy.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    value_class, policy_class
-        G and Π, by level or stationary; only oracles look inside.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
-    multi_oracle
-        Fits policies.
+    Its arguments are those of `global_policy`.
     """
 
     def __init__(
@@ -119,7 +105,7 @@ class GlobalPolicyRun:
         self.tests = 0
         self._values: ValueClass = guard(value_class)
         self._policy_class: PolicyClass = guard(policy_class)
-        self._observers, self._watchers = tuple(observers), watchers(observers)
+        self._observers = tuple(observers)
         self._multi = multi_oracle
 
     # ---------------------------------------------------------------- dfslearn
@@ -148,8 +134,7 @@ class GlobalPolicyRun:
             self.pruned[h - 1].append(path)  # add p to pruned(h)
             self._returned(path, again=again)
             return
-        for observer in self._observers:
-            observer.descending(path)
+        notify(self._observers, Descending(path))
         for a in range(self.parameters.K):  # for a in A
             self.dfslearn((*path, a))
         self.learned[h - 1].append(path)  # add p to learned(h)
@@ -162,15 +147,13 @@ class GlobalPolicyRun:
 
     def _enter(self, path: Path) -> None:
         self.calls += 1
-        for observer in self._observers:
-            observer.entered(path)
+        notify(self._observers, Entered(path))
         if self.calls > self.parameters.T_max:
             self._failed("dfslearn was called more than T_max times")
 
     def _recheck(self, path: Path) -> bool:
         passed = self.test_learned(path)
-        for watcher in self._watchers:
-            watcher.rechecked(path, passed)
+        notify(self._observers, Rechecked(path, passed))
         return passed
 
     def _returned(self, path: Path, *, again: bool) -> None:
@@ -180,8 +163,7 @@ class GlobalPolicyRun:
         learned, pruned = tuple(self.learned[h - 1]), tuple(self.pruned[h - 1])
         outcome = "learned" if path in learned else "pruned"
         step = Return(path, outcome, learned, pruned, self.played())  # type: ignore[arg-type]
-        for watcher in self._watchers:
-            watcher.returned(step)
+        notify(self._observers, step)
 
     def _failed(self, what: str) -> NoReturn:
         raise EventFailedError(f"{what}, impossible in the event of the bounds")
@@ -195,8 +177,7 @@ class GlobalPolicyRun:
     def test_learned(self, path: Path) -> bool:
         """Whether π̂ is good at the end of a path, by comparison with learned ones."""
         self.tests += 1
-        for watcher in self._watchers:
-            watcher.testing(path)
+        notify(self._observers, LearnedTest(path))
         if self.tests > self.parameters.T_max:
             self._failed("TestLearned was called more than T_max times")
         h = len(path) + 1
@@ -206,8 +187,7 @@ class GlobalPolicyRun:
         for number, q in enumerate(self.learned[h - 1]):  # for q in learned(h)
             learned = self._roll_out(q)  # D'_q, the same with q
             comparison = self._compare(path, q, data, learned, first=number == 0)
-            for watcher in self._watchers:
-                watcher.compared(comparison)
+            notify(self._observers, comparison)
             if comparison.optimum is None and not self.parameters.fall_back:
                 self._failed(
                     f"no value function of level {h} agrees with a learned path"
@@ -285,8 +265,7 @@ class GlobalPolicyRun:
             cost = self._costs(data)
             # V̂(q) = max over Π_h of E_D[K 1{a_h = π(x_h)} r̄], by CSC.
             found = csc(policy_class, data, cost, epsilon_sub=float(p.eps_sub))
-            exact = found.exact_cost
-            values.append(-(Fraction(found.cost) if exact is None else exact))
+            values.append(-exact_cost(found))
             datasets.append(data)
             costs.append(cost)
         sets = [
@@ -317,7 +296,7 @@ class GlobalPolicyRun:
         returns, actions = data.rewards, data.actions
         if returns is None or actions is None:
             raise ValueError("data: actions or returns are missing")
-        exact = self.parameters.eps_sub < _FLOAT_COSTS
+        exact = self.parameters.eps_sub < EXACT_COSTS
         gains = data.exact_rewards if exact else returns
         return importance_costs(actions, gains, self.parameters.K)
 
@@ -333,9 +312,77 @@ class GlobalPolicyRun:
         policies[level - 1] = reveal(policy)
         paths = tuple(self.learned[level - 1])
         sets, found = tuple(datasets), tuple(values)
-        fit = Fit(level, paths, sets, found, tuple(policies), feasible)
-        for watcher in self._watchers:
-            watcher.fitted(fit)
+        refit = Refit(level, paths, sets, found, tuple(policies), feasible)
+        notify(self._observers, refit)
+
+
+def global_policy(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: GlobalPolicyParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+    multi_oracle: MultiOracle = multi,
+) -> LearningResult:
+    """Run the global policy algorithm.
+
+    Parameters
+    ----------
+    environment
+        With deterministic hidden dynamics.
+    value_class, policy_class
+        G, with g* in it, and Π, policy complete: for every level and policy of
+        later levels it holds one that is best at every observation. By level or
+        stationary; the run sees them through a guard, so that only oracles and
+        evaluation get at them.
+    parameters
+        `GlobalPolicyTheoremParameters` or `GlobalPolicyPracticalParameters`.
+    rng
+        The only source of randomness.
+    observers
+        Monitors and progress bars.
+    multi_oracle
+        What fits policies: any policy that it may return is as good for the
+        theorem.
+
+    Returns
+    -------
+    LearningResult
+        Its estimate is V̂ of the root. Status "failure" after something that cannot
+        happen in the event of the deviation bounds.
+
+    Raises
+    ------
+    ValueError
+        If environment, parameters and classes do not fit (`check_fit`), or a
+        return leaves [0, 1].
+    """
+    check_fit(
+        environment,
+        parameters,
+        GLOBAL_POLICY,
+        values=value_class,
+        policies=policy_class,
+    )
+    given = environment, value_class, policy_class, parameters, rng
+    run = GlobalPolicyRun(*given, observers, multi_oracle)
+    failure = None
+    with Frame(GLOBAL_POLICY, environment, parameters, rng) as frame:
+        try:
+            run.dfslearn(())
+        except EventFailedError as event:
+            failure = str(event)
+    played = run.played()
+    return frame.result(
+        None if None in played else played,
+        run.estimate,
+        failure,
+        iterations=1,
+        learned=tuple(map(len, run.learned)),
+        event_failed=failure is not None,
+    )
 
 
 def _mean_return(data: EmpiricalMeasure) -> Fraction:

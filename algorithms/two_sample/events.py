@@ -1,8 +1,4 @@
-"""What happens in a run of the two-sample algorithm, for those who watch it.
-
-Observers of any kind are told of dfslearn's calls and of data sets; a
-`TwoSampleObserver` is also told of each identity test and of each regression.
-"""
+"""What happens in a run of the two-sample algorithm beside calls and iterations."""
 
 from __future__ import annotations
 
@@ -12,17 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Observer, Path
+from olivine.algorithms.learning.events import AtPath
 
 
 @dataclass(frozen=True, eq=False)
-class Visit:
-    """One call of dfslearn, after its identity test.
+class Visit(AtPath):
+    """A call of dfslearn, after its identity test.
 
     Attributes
     ----------
-    path
-        p, which ends at level h = len(p) + 1.
     data
         D̃: (x_h, a_h, r_h, x_{h+1}) with a_h uniform.
     distances
@@ -36,21 +30,15 @@ class Visit:
         Whether D̃ was added to D^learned_h, and dfslearn goes on to the children.
     """
 
-    path: Path
     data: EmpiricalMeasure
     distances: tuple[float | Fraction, ...]
     recursive: bool
     new: bool
     learned: bool
 
-    @property
-    def level(self) -> int:
-        """Return h, 1-based."""
-        return len(self.path) + 1
-
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Regression:
     """What polvalfun returned, and the value functions it went through.
 
     Attributes
@@ -64,13 +52,3 @@ class Fit:
     policies: Sequence[Any]
     values: Sequence[Any]
     estimate: Fraction
-
-
-class TwoSampleObserver(Observer):
-    """Watches a run; every method does nothing unless overridden."""
-
-    def visited(self, visit: Visit) -> None:
-        """Note that dfslearn has sampled and tested D̃."""
-
-    def fitted(self, fit: Fit) -> None:
-        """Note that polvalfun has found policies and values."""

@@ -1,20 +1,19 @@
-"""What a run of a baseline tells those who watch it."""
+"""What happens in a run of a baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Observer
 
 if TYPE_CHECKING:
     from olivine.algorithms.baselines.rmax_model import RmaxModel
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class LevelFit:
     """What a backward pass found at a level.
 
     Attributes
@@ -51,7 +50,7 @@ class Batch:
         The model that was planned with, as it stands: it is changed after the
         batch unless the run ends.
     policies
-        What was played, one a level.
+        What was played, one per level.
     unknown
         Visits to pairs that were not known.
     n
@@ -63,18 +62,3 @@ class Batch:
     policies: Sequence[Any]
     unknown: int
     n: int
-
-
-class BaselineObserver(Observer):
-    """Watches a baseline; every method does nothing unless overridden."""
-
-    def fitted(self, fit: Fit) -> None:
-        """Note what was found at a level."""
-
-    def played(self, batch: Batch) -> None:
-        """Note a batch of R-max."""
-
-
-def listeners(observers: Iterable[Observer]) -> tuple[BaselineObserver, ...]:
-    """Those who understand baselines; VALOR's observers are told nothing here."""
-    return tuple(o for o in observers if isinstance(o, BaselineObserver))

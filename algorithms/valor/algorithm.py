@@ -1,23 +1,21 @@
-"""The state of a run of VALOR: what dfslearn learns, and policies from it.
+"""VALOR: values stored locally for RL (paper, Algorithms 1 to 4).
 
-dfslearn (paper, Algorithm 3) walks down the tree of paths. Before it descends to a
-child it asks whether the value functions that agree with what has been learned
-already agree on the child's value (`consensus`). polvalfun (Algorithm 2) then
-finds a policy for each level by a step that differs between VALOR and its
-constrained form.
+dfslearn (Algorithm 3) walks down the tree of paths. Before it descends to a child it
+asks whether the value functions that agree with what has been learned already agree
+on the child's value (`consensus`). polvalfun then finds a policy for each level by
+a step that differs between VALOR (Algorithm 2) and its constrained form (Algorithm 4).
+What the paper leaves open, and what is done here, is in docs/valor.md.
 
-What the paper leaves open, and what is done here:
-
-- Past the last level G is {0}: V_a = 0 whatever the data, so none is sampled
-  and no oracle asked. The paper's counts stay upper bounds.
-- More than T_max calls of dfslearn at a level: outside of event E; failure.
-- A level without data sets: the sum over none is 0, every policy is a
-  maximiser, and CSC with zero costs gives one (on one observation, sampled).
-- Ties: the oracles', the lowest action or member.
-- Values are rationals: those that an oracle computed exactly, else what its
-  float stands for. Comparisons are exact.
-- Costs are float64 as long as ε_sub ≥ 1e-12 (their rounding is below 1e-15·K),
-  else rationals; LP oracles go over to rationals by themselves.
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.learning.draw_classes import make_classes
+>>> from olivine.algorithms.valor.parameters import TheoremParameters
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> rng = np.random.default_rng(0)
+>>> G, Pi = make_classes(env, "tabular", rng)
+>>> parameters = TheoremParameters(0.3, 0.1, 2, 2, 2, G.log_size(), Pi.log_size())
+>>> result = valor(env, G, Pi, parameters, rng)
+>>> result.status, env.truth.policy_value(result.policies) == env.truth.optimal_value
+('success', True)
 """
 
 from __future__ import annotations
@@ -31,36 +29,41 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import group_sums
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import ConsensusTest, Observer, Path, Triple
-from olivine.algorithms.learning.exploration import enter, training_set
-from olivine.algorithms.learning.parameters import Parameters
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
+from olivine.algorithms.learning.datasets import (
+    EXACT_COSTS,
+    decisions,
+    enter,
+    exact_cost,
+    training_set,
+)
+from olivine.algorithms.learning.events import (
+    ConsensusTest,
+    Descending,
+    EventFailedError,
+    Observer,
+    Path,
+    Sampled,
+    Triple,
+    notify,
+)
+from olivine.algorithms.learning.metaalg import learn
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import check_fit
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import guard, reveal
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.multi import ClassificationSet, multi
 from olivine.algorithms.valor.consensus import ConsensusPrograms
+from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
 
 PolicyStep = Callable[["LocalValues", int], Any]
 """Line 4 of polvalfun: π̂_h from the data sets of level h."""
-
-_FLOAT_COSTS = Fraction(1, 10**12)
 
 
 class LocalValues:
     """The state of a run: data sets D_1, ..., D_H, and programs over G_h.
 
-    Parameters
-    ----------
-    environment
-        Where data come from.
-    value_class, policy_class
-        G and Π, by level or stationary; only oracles look inside.
-    parameters
-        All constants.
-    rng
-        The only source of randomness.
-    observers
-        Told of every step.
+    Its arguments are those of `valor`.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class LocalValues:
         environment: Environment,
         value_class: ValueClass,
         policy_class: PolicyClass,
-        parameters: Parameters,
+        parameters: ValorParameters,
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -122,7 +125,7 @@ class LocalValues:
         )
         fresh = self.parameters.n_fresh
         if fresh is None:
-            value = -_cost(found)
+            value = -exact_cost(found)
         else:
             value = self._measure(path, found.policy, futures, fresh)
         if self.parameters.clip:
@@ -137,7 +140,7 @@ class LocalValues:
         played = self.environment.sample(
             path, fresh, self.rng, action=reveal(policy), successors=False
         )
-        actions, rewards = _decisions(played)
+        actions, rewards = decisions(played)
         weights = group_sums(
             played.weights, actions, self.parameters.K, played.total_weight
         )
@@ -156,8 +159,7 @@ class LocalValues:
             return ConsensusTest(child, None, zero, zero, zero, "end")
         # Line 4: D', n_test trajectories with actions p∘a.
         data = self.environment.observe(child, self.parameters.n_test, self.rng)
-        for observer in self.observers:
-            observer.tested(child, data)
+        notify(self.observers, Sampled(child, data))
         # Line 5: V_opt and V_pes, by two LPs.
         extremes, relaxed = self.programs.extremes(child, data)
         optimistic, pessimistic = extremes
@@ -165,8 +167,7 @@ class LocalValues:
         if abs(optimistic - pessimistic) <= self.programs.limit(level):
             value = (optimistic + pessimistic) / 2  # line 7
             return ConsensusTest(child, data, *extremes, value, "consensus", relaxed)
-        for observer in self.observers:
-            observer.descending(child)
+        notify(self.observers, Descending(child))
         value = self.dfslearn(child)  # line 9: V_a = dfslearn(p∘a)
         return ConsensusTest(child, data, *extremes, value, "descent", relaxed)
 
@@ -176,16 +177,15 @@ class LocalValues:
         self.datasets[h - 1].append(triple)
         if h > 1:  # nothing is ever tested at level 1
             self.programs.add(triple)
-        for observer in self.observers:
-            observer.stored(triple)
+        notify(self.observers, triple)
 
     def costs(
         self, data: EmpiricalMeasure, futures: Sequence[Fraction]
     ) -> NDArray[Any]:
         """Costs on D whose average is -V_D(π; {V_a}): -K 1{a}(r + V_a)."""
-        actions, returns = _decisions(data)
+        actions, returns = decisions(data)
         table = np.array(futures, dtype=object)
-        if self.parameters.eps_sub < _FLOAT_COSTS:
+        if self.parameters.eps_sub < EXACT_COSTS:
             gains = data.exact_rewards + table[actions]
         else:
             gains = returns + table.astype(np.float64)[actions]
@@ -213,17 +213,133 @@ class LocalValues:
         ).policy
 
 
-def _decisions(
-    data: EmpiricalMeasure,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Actions and rewards, checked."""
-    if data.actions is None or data.rewards is None:
-        raise ValueError("data: actions or rewards are missing")
-    if not 0 <= data.rewards.min() <= data.rewards.max() <= 1:
-        raise ValueError("rewards: outside [0, 1]")
-    return data.actions, data.rewards
+def pooled_step(run: LocalValues, level: int) -> Any:
+    """Line 4 of Algorithm 2: argmax over Π_h of Σ over D_h of V_D(π; {V_a}).
+
+    One CSC call on all data sets of the level, equally weighted. The oracle's
+    ε_sub is on their average, so the sum is off by at most |D_h| ε_sub, which the
+    proposition on the policy has room for (it counts 4 ε_sub a data set and uses
+    2 for the values).
+    """
+    triples = run.datasets[level - 1]
+    costs = np.concatenate([run.costs(t.data, t.futures) for t in triples])
+    found = csc(
+        run.policy_class.at_level(level),
+        pool([t.data for t in triples]),
+        costs,
+        epsilon_sub=float(run.parameters.eps_sub),
+    )
+    return found.policy
 
 
-def _cost(found: CscResult) -> Fraction:
-    """Average cost, a rational: exact, or what the float stands for."""
-    return Fraction(found.cost) if found.exact_cost is None else found.exact_cost
+def constrained_step(run: LocalValues, level: int) -> Any:
+    """Line 4 of Algorithm 4: a policy within ε_feas of every constraint.
+
+    E_D[K 1{π(x_h) = a_h}(r_h + V_{a_h})] ≥ V - 2φ_h + 4ε_stat + ε_sub.
+
+    Raises
+    ------
+    EventFailedError
+        If there is none, and parameters do not fall back.
+    """
+    p = run.parameters
+    slack = 2 * p.phi(level) - 4 * p.eps_stat - p.eps_sub
+    sets = [
+        ClassificationSet(t.data, run.costs(t.data, t.futures), slack - t.value)
+        for t in run.datasets[level - 1]
+    ]
+    found = multi(
+        run.policy_class.at_level(level), sets, epsilon_feas=float(p.eps_feas)
+    )
+    if found.feasible:
+        return found.policy
+    if p.fall_back:
+        return pooled_step(run, level)
+    raise EventFailedError(
+        f"constrained policy step at level {level}: {found.status.value} "
+        f"{found.reason}".rstrip()
+        + ", impossible in event E"
+    )
+
+
+def valor(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: ValorParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run VALOR: MetaAlg with dfslearn and the pooled policy step.
+
+    Parameters
+    ----------
+    environment
+        With deterministic hidden dynamics.
+    value_class, policy_class
+        G and Π, by level or stationary, with g* and π* in them; the run sees
+        them through a guard, so that only oracles and evaluation get at them.
+    parameters
+        `TheoremParameters` or `PracticalParameters`.
+    rng
+        The only source of randomness.
+    observers
+        Monitors and progress bars.
+
+    Returns
+    -------
+    LearningResult
+        With status "failure", and the reason, where MetaAlg fails.
+
+    Raises
+    ------
+    ValueError
+        If environment, parameters and classes do not fit (`check_fit`), or a
+        reward leaves [0, 1].
+    """
+    given = environment, value_class, policy_class, parameters, rng
+    return _learn(VALOR, *given, pooled_step, observers)
+
+
+def valor_constrained(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: ValorParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run VALOR with the constrained policy step; everything as for `valor`."""
+    given = environment, value_class, policy_class, parameters, rng
+    return _learn(CONSTRAINED, *given, constrained_step, observers)
+
+
+def _learn(
+    algorithm: str,
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: ValorParameters,
+    rng: np.random.Generator,
+    step: PolicyStep,
+    observers: Sequence[Observer],
+) -> LearningResult:
+    """Run MetaAlg with dfslearn and a policy step."""
+    check_fit(
+        environment, parameters, algorithm, values=value_class, policies=policy_class
+    )
+    run = LocalValues(
+        environment, value_class, policy_class, parameters, rng, observers
+    )
+    return learn(
+        algorithm,
+        environment,
+        parameters,
+        rng,
+        explore=run.dfslearn,
+        optimise=lambda: run.polvalfun(step),
+        learned=lambda: map(len, run.datasets),
+        observers=observers,
+    )

@@ -1,0 +1,344 @@
+"""What the analyses of the baselines claim of a run, checked against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.baselines.events import Batch, LevelFit
+from olivine.algorithms.baselines.exact import (
+    ZERO,
+    backed_up,
+    clipped,
+    finite_model,
+    means,
+    occupancies,
+    policy_q_values,
+    root_up,
+    shares,
+    table,
+)
+from olivine.algorithms.baselines.parameters import (
+    BACKUP,
+    FQI,
+    PSDP,
+    RMAX,
+    BatchParameters,
+    RmaxParameters,
+    concentrability,
+    propagation,
+)
+from olivine.algorithms.baselines.rmax_model import RmaxModel
+from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review, Tally
+from olivine.algorithms.learning.result import LearningResult, Scope
+
+_LEMMAS: dict[str, dict[str, Scope]] = {
+    PSDP: {"concentrability": "always", "classification": "probable"},
+    FQI: {"propagation": "always", "regression": "probable"},
+    BACKUP: {
+        "propagation": "always",
+        "classification": "probable",
+        "regression": "probable",
+    },
+    RMAX: {
+        "model": "premise",
+        "optimism": "event",
+        "simulation": "event",
+        "escape": "probable",
+    },
+}
+
+
+class BaselineMonitors(Review):
+    """Record a run, then check it.
+
+    ===============  ============================================================
+    name             claim
+    ===============  ============================================================
+    oracles          every oracle call kept its accuracy, by certificate
+    csc/ls-calls     as many as stated
+    trajectories     as many as stated, at most
+    reported         the estimate is near V^π̂ (2ε for fitted Q iteration, else ε)
+    epsilon-optimal  V* - V^π̂ ≤ ε, and the run succeeds
+    concentrability  psdp: V* - V^π̂ ≤ Σ_h K^(h-1) gap_h
+    propagation      fqi: V* - V^π̂ ≤ 2 Σ_h h √(K^(h-1) σ_h), σ_h the squared errors
+                     of the regressions of a level, added up;
+                     backup: V* - V^π̂ ≤ Σ_h p_h + 2 Σ_h (h-1) v_h
+    classification   gap_h (psdp), p_h (backup): what π̂_h loses; as accurate as meant
+    regression       the squared error (fqi), v_h (backup) of ĝ_h; likewise
+    model            rmax: rewards and next cells of known pairs, dev/2 each
+    optimism         rmax: the optimistic value is at least V* - H dev
+    simulation       rmax: it is at most V^π̂ + H dev + the chance to meet an
+                     unknown pair
+    escape           rmax: that chance is at most ε/2
+    ===============  ============================================================
+
+    Errors are taken between fits and *true* backups, clipped to [0, 1], so
+    concentrability and propagation are inequalities of any run, whatever the classes.
+    They need finite observations and are unknown elsewhere.
+
+    Parameters
+    ----------
+    environment
+        Whose `truth` is asked.
+    parameters
+        Of the run.
+    complete
+        Whether the classes are known to be complete, as tabular ones are. Without,
+        or with parameters of one's own, what should be probable is only noted.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        parameters: BatchParameters | RmaxParameters,
+        *,
+        complete: bool,
+    ) -> None:
+        super().__init__(environment, parameters)
+        self._algorithm = getattr(parameters, "algorithm", RMAX)
+        self._meant = complete and parameters.version == "theorem"
+
+    def scopes(self) -> dict[str, Scope]:
+        found: dict[str, Scope] = {
+            "oracles": "premise",
+            "csc-calls": "always",
+            "ls-calls": "always",
+            "trajectories": "always",
+            "reported": "probable",
+            "epsilon-optimal": "probable",
+        }
+        found |= _LEMMAS[self._algorithm]
+        if self._meant:
+            return found
+        return {
+            k: "fact" if scope == "probable" else scope for k, scope in found.items()
+        }
+
+    def begin(self) -> None:
+        self._fits: dict[int, LevelFit] = {}
+        self._batch: Batch | None = None
+
+    def on_levelfit(self, fit: LevelFit) -> None:
+        self._fits[fit.level] = fit
+
+    def on_batch(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def ended(self, result: LearningResult) -> None:
+        """Check everything: claims are about whole runs."""
+        super().ended(result)
+        truth, reported = self.truth, self.tallies["reported"]
+        if not truth.exact or result.policies is None or result.estimate is None:
+            reported.skip(UNKNOWN)
+        else:
+            value = truth.policy_value(list(result.policies))
+            near = (2 if self._algorithm == FQI else 1) * self.p.eps
+            reported.at_most(abs(result.estimate - value), near, "estimate")
+        model = finite_model(self.environment)
+        if model is None:
+            for name in _LEMMAS[self._algorithm]:
+                self.tallies[name].skip(FEATURES)
+        elif self._batch is not None:
+            _check_rmax(
+                self.tallies, self.environment, model, self.p, self._batch, result
+            )
+        elif result.policies is not None and self._fits:
+            lost = truth.optimal_value - truth.policy_value(list(result.policies))
+            fits = [self._fits[h] for h in range(1, model.horizon + 1)]
+            check = {PSDP: _check_psdp, FQI: _check_fqi, BACKUP: _check_backup}
+            check[self._algorithm](self.tallies, model, self.p, fits, lost)
+
+
+def _check_psdp(
+    tallies: dict[str, Tally],
+    model: FiniteModel,
+    p: BatchParameters,
+    fits: Sequence[LevelFit],
+    lost: Fraction,
+) -> None:
+    policies = [fit.policy for fit in fits]
+    q_values = policy_q_values(model, policies)
+    reached = occupancies(model, ["uniform"] * model.horizon)
+    bound, meant = ZERO, p.eps / concentrability(p.K, p.H)
+    for h, (q, chances) in enumerate(zip(q_values, reached, strict=True), 1):
+        level = model.levels[h - 1]
+        gap = _dot(chances, means(level, _losses(q, policies[h - 1], model, h)))
+        tallies["classification"].at_most(gap, meant, f"level {h}")
+        bound += p.K ** (h - 1) * gap
+    tallies["concentrability"].at_most(lost, bound, "suboptimality")
+
+
+def _check_fqi(
+    tallies: dict[str, Tally],
+    model: FiniteModel,
+    p: BatchParameters,
+    fits: Sequence[LevelFit],
+    lost: Fraction,
+) -> None:
+    reached = occupancies(model, ["uniform"] * model.horizon)
+    meant = (p.eps / propagation(p.K, p.H)) ** 2
+    bound, ahead = ZERO, None
+    for h in range(model.horizon, 0, -1):
+        level = model.levels[h - 1]
+        target = clipped(backed_up(model, h, ahead))
+        fitted = np.stack([table(g, level) for g in fits[h - 1].functions], axis=1)
+        errors = (fitted - target) ** 2
+        squares = [_dot(reached[h - 1], means(level, e)) for e in errors.T]
+        for a, square in enumerate(squares):
+            tallies["regression"].at_most(
+                square,
+                meant,
+                f"level {h}, action {a}",
+            )
+        bound += 2 * h * root_up(p.K ** (h - 1) * sum(squares, ZERO))
+        ahead = fitted.max(axis=1).tolist()
+    tallies["propagation"].at_most(lost, bound, "suboptimality")
+
+
+def _check_backup(
+    tallies: dict[str, Tally],
+    model: FiniteModel,
+    p: BatchParameters,
+    fits: Sequence[LevelFit],
+    lost: Fraction,
+) -> None:
+    reached = occupancies(model, ["uniform"] * model.horizon)
+    bound, ahead = ZERO, None
+    for h in range(model.horizon, 0, -1):
+        level, policy = model.levels[h - 1], fits[h - 1].policy
+        q = backed_up(model, h, ahead)
+        chances = shares(policy, level, model.n_actions)
+        target = clipped((chances * q).sum(axis=1))
+        fitted = table(fits[h - 1].functions[0], level)
+        here = [s for s, chance in enumerate(reached[h - 1]) if chance]
+        losses = means(level, _losses(q, policy, model, h))
+        errors = means(level, abs(fitted - target))
+        worst, error = (max(values[s] for s in here) for values in (losses, errors))
+        place = f"level {h}"
+        for name, value, meant in (
+            ("classification", worst, p.eps / (2 * p.H)),
+            ("regression", error, p.eps / (2 * p.H**2)),
+        ):
+            tallies[name].at_most(value, meant, place)
+        bound += worst + 2 * (h - 1) * error
+        ahead = fitted.tolist()
+    tallies["propagation"].at_most(lost, bound, "suboptimality")
+
+
+def _losses(q: NDArray[Any], policy: Any, model: FiniteModel, level: int) -> Any:
+    """max_a Q(x, a) - Q(x, π(x)) at every code."""
+    chances = shares(policy, model.levels[level - 1], model.n_actions)
+    return q.max(axis=1) - (chances * q).sum(axis=1)
+
+
+def _dot(chances: Sequence[Fraction], values: Sequence[Fraction]) -> Fraction:
+    return sum((c * v for c, v in zip(chances, values, strict=True) if c), ZERO)
+
+
+def _check_rmax(
+    tallies: dict[str, Tally],
+    environment: Environment,
+    model: FiniteModel,
+    parameters: RmaxParameters,
+    batch: Batch,
+    result: LearningResult,
+) -> None:
+    """Check the last batch: what was planned with, and what that is worth.
+
+    Parameters
+    ----------
+    tallies
+        Of the claims about R-max.
+    environment, model
+        Its truth, and the hidden model behind it.
+    parameters
+        dev = ε/(4H).
+    batch
+        The last one of a run that succeeded; of one that failed nothing is checked.
+    result
+        Of the run.
+    """
+    if not result.succeeded or result.policies is None:
+        return
+    deviation = parameters.eps / (4 * parameters.H)
+    _check_model(tallies["model"], model, batch.model, deviation / 2)
+    values, _ = batch.model.plan()
+    total = int(model.start.sum())
+    start = [Fraction(int(w), total) for w in model.start]
+    first = means(model.levels[0], values[0].tolist())
+    optimistic = sum((p * v for p, v in zip(start, first, strict=True)), ZERO)
+    truth, margin = environment.truth, parameters.H * deviation
+    tallies["optimism"].at_most(
+        truth.optimal_value - optimistic, margin, "optimistic value"
+    )
+    escape = _escape(model, batch)
+    value = truth.policy_value(list(result.policies))
+    tallies["simulation"].at_most(
+        optimistic - value, margin + escape, "optimistic value"
+    )
+    tallies["escape"].at_most(escape, parameters.eps / 2, "last policy")
+
+
+def _check_model(
+    tally: Tally, model: FiniteModel, learned: RmaxModel, bound: Fraction
+) -> None:
+    """Rewards and next cells of known pairs, against the truth."""
+    for h in range(1, model.horizon + 1):
+        level = model.levels[h - 1]
+        known = np.argwhere(learned.known(h)).tolist()
+        for x, a in known:
+            true = Fraction(level.mean_rewards[x, a]) / model.unit
+            error = abs(learned.mean_reward(h, x, a) - true)
+            tally.at_most(error, bound, f"r({x}, {a}) of {h}")
+        if h == model.horizon:
+            continue
+        for s, a in sorted({(int(level.state_of_code[x]), a) for x, a in known}):
+            guessed = learned.next_shares(h, s, a)
+            pairs = zip(guessed, _next_shares(model, h, s, a), strict=True)
+            distance = sum((abs(p - q) for p, q in pairs), ZERO) / 2
+            tally.at_most(distance, bound, f"P({s}, {a}) of {h}")
+
+
+def _next_shares(
+    model: FiniteModel, level: int, state: int, action: int
+) -> list[Fraction]:
+    """P(x' | s, a) at every code of the next level."""
+    row = model.levels[level - 1].transitions[state, action].tolist()
+    following = model.levels[level]
+    shares = [ZERO] * following.n_codes
+    for target in np.flatnonzero(row).tolist():
+        emitted = following.emissions[target]
+        total = int(following.emission_totals[target]) * sum(row)
+        for x in np.flatnonzero(emitted).tolist():
+            shares[x] += Fraction(row[target] * int(emitted[x]), total)
+    return shares
+
+
+def _escape(model: FiniteModel, batch: Batch) -> Fraction:
+    """Chance that the batch's policy meets an unknown pair in an episode."""
+    ahead: list[Fraction] = []
+    for h in range(model.horizon, 0, -1):
+        level = model.levels[h - 1]
+        known = batch.model.known(h)
+        actions = batch.policies[h - 1].actions
+        chances = []
+        for x in range(level.n_codes):
+            a = int(actions[x])
+            if not known[x, a]:
+                chances.append(Fraction(1))
+            elif not ahead:
+                chances.append(ZERO)
+            else:
+                row = level.transitions[level.state_of_code[x], a].tolist()
+                met = zip(row, ahead, strict=True)
+                chances.append(sum((w * v for w, v in met), ZERO) / sum(row))
+        ahead = means(level, chances)
+    total = int(model.start.sum())
+    pairs = zip(model.start.tolist(), ahead, strict=True)
+    return sum((Fraction(w, total) * v for w, v in pairs), ZERO)

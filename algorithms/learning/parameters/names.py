@@ -1,4 +1,0 @@
-"""Names of the algorithms whose constants are built in."""
-
-VALOR = "valor"
-CONSTRAINED = "valor-constrained"

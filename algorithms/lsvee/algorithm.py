@@ -1,0 +1,227 @@
+"""LSVEE: least squares value elimination by exploration (values by enumeration).
+
+Krishnamurthy, Agarwal and Langford 2016, "PAC Reinforcement Learning with Rich
+Observations", recalled; F is the set of functions that survive::
+
+    DFS-learn(p, F, δ)
+      for a in A
+        D' ← n_test observations at the end of p∘a
+        V̂^f(p∘a) ← average over D' of f(x, π_f(x)), for f in F      (enumerates)
+        unless all V̂^f(p∘a) agree up to the tolerance                (consensus)
+          F ← DFS-learn(p∘a, F, δ)
+      D ← n_train tuples (x, a, r) after p, a uniform                (TD-elim)
+      R̂(f) ← average over D of (f(x,a) - r - V̂^f(p∘a))², for f in F  (enumerates)
+      F ← {f in F: R̂(f) ≤ min R̂ + slack}
+
+The outer loop is `learning.metaalg`, with V̂* the value at the root of any f in F, here
+the lowest number, and π_f as policy. No oracle is called; `enumerated` counts functions
+evaluated. What was not recalled with certainty, and why, is in docs/lsvee.md.
+
+>>> from olivine.algorithms.learning.draw_q_functions import make_q_class
+>>> from olivine.algorithms.environments import make
+>>> from olivine.algorithms.lsvee.parameters import LsveeTheorem
+>>> env = make("random-finite", 0)
+>>> functions = make_q_class(env, np.random.default_rng(1), size=16)
+>>> parameters = LsveeTheorem(0.3, 0.1, M=2, K=2, H=3, N=16)
+>>> result = lsvee(env, functions, parameters, np.random.default_rng(2))
+>>> result.status, env.truth.policy_value(result.policies) == env.truth.optimal_value
+('success', True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.events import (
+    Descending,
+    Entered,
+    EventFailedError,
+    Observer,
+    Path,
+    Sampled,
+    notify,
+)
+from olivine.algorithms.learning.metaalg import learn
+from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import check_fit
+from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
+from olivine.algorithms.lsvee.events import Consensus, Elimination, Start
+from olivine.algorithms.lsvee.parameters import LSVEE, LsveeParameters, Sizes
+
+
+class Survivors:
+    """The state of a run: the functions that have not been eliminated.
+
+    Its arguments are those of `lsvee`; the class must be exact.
+
+    Attributes
+    ----------
+    members
+        Numbers of the survivors, ascending.
+    learned
+        Eliminations done at each level.
+    enumerated
+        Functions evaluated so far, counted once for each data set.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        functions: FiniteQClass,
+        parameters: LsveeParameters,
+        rng: np.random.Generator,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.environment, self.functions = environment, functions
+        self.parameters, self.rng = parameters, rng
+        self.observers = tuple(observers)
+        self.members: NDArray[np.int64] = np.arange(len(functions))
+        self.learned = [0] * environment.horizon
+        self.enumerated = 0
+        self._left = 0
+        self._estimate: Fraction | None = None
+
+    def explore(self, path: Path) -> None:
+        """Call DFS-learn, with the confidence that is due."""
+        p = self.parameters
+        self.learn(path, p.on_demand if path else p.first)
+
+    def choose(self) -> tuple[Sequence[Any], Fraction]:
+        """Greedy policy of the first survivor, and V̂*, estimated once."""
+        member = int(self.members[0])
+        if self._estimate is None:
+            data = self.environment.observe((), self.parameters.n_eval, self.rng)
+            values = state_value_averages(self.functions, 1, data, self.members[:1])
+            self.enumerated += 1
+            self._estimate = values[0]
+            notify(self.observers, Start(member, values[0]))
+        return self.functions.greedy(member), self._estimate
+
+    def learn(self, path: Path, sizes: Sizes) -> None:
+        """Call DFS-learn from outside.
+
+        Raises
+        ------
+        EventFailedError
+            If it would learn more states than it can in the good event.
+        """
+        self._left = self.parameters.max_eliminations
+        self._dfs_learn(path, sizes)
+
+    def _dfs_learn(self, path: Path, sizes: Sizes) -> None:
+        notify(self.observers, Entered(path))
+        if self._left == 0:
+            raise EventFailedError(
+                "one call of DFS-learn went on to more than max_eliminations = "
+                f"{self.parameters.max_eliminations} states, impossible in the good "
+                "event"
+            )
+        self._left -= 1
+        shape = (len(self.functions), self.parameters.K)
+        futures = np.full(shape, Fraction(0), dtype=object)
+        if len(path) + 1 < self.environment.horizon:
+            for a in range(self.parameters.K):
+                test = self._consensus((*path, a), sizes)
+                futures[test.members, a] = test.values
+                if not test.agreed:
+                    notify(self.observers, Descending(test.path))
+                    self._dfs_learn(test.path, sizes)
+        self._td_eliminate(path, futures, sizes)
+
+    def _consensus(self, path: Path, sizes: Sizes) -> Consensus:
+        data = self.environment.observe(path, sizes.n_test, self.rng)
+        notify(self.observers, Sampled(path, data))
+        level, members = len(path) + 1, self.members
+        values = state_value_averages(self.functions, level, data, members)
+        self.enumerated += len(members)
+        spread = max(values.tolist()) - min(values.tolist())
+        agreed = spread <= self.parameters.tolerance(level - 1)
+        test = Consensus(path, data, members, values, agreed, sizes)
+        notify(self.observers, test)
+        return test
+
+    def _td_eliminate(self, path: Path, futures: NDArray[Any], sizes: Sizes) -> None:
+        level, members = len(path) + 1, self.members
+        data = self.environment.sample(path, sizes.n_train, self.rng, successors=False)
+        cells = Cells.of(self.functions, level, data)
+        found = risks(self.functions, level, cells, futures[members], members)
+        self.enumerated += len(members)
+        limit = min(found.tolist()) + sizes.slack
+        kept = np.array([risk <= limit for risk in found.tolist()])
+        self.members = members[kept]
+        self.learned[level - 1] += 1
+        done = Elimination(path, cells, members, futures[members], found, kept, sizes)
+        notify(self.observers, done)
+
+
+def lsvee(
+    environment: Environment,
+    functions: FiniteQClass,
+    parameters: LsveeParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run LSVEE.
+
+    Parameters
+    ----------
+    environment
+        With deterministic hidden dynamics.
+    functions
+        F, with Q* in it.
+    parameters
+        `LsveeTheorem` or `LsveePractical`.
+    rng
+        The only source of randomness.
+    observers
+        Monitors and progress bars.
+
+    Returns
+    -------
+    LearningResult
+        `learned` has the eliminations of each level, repeated ones included;
+        `estimate` is V̂*. Status "failure", with the reason, where no policy
+        passed.
+
+    Raises
+    ------
+    ValueError
+        If environment, parameters and class do not fit.
+    """
+    _check_class(environment, functions, parameters)
+    exact = functions.as_exact()
+    run = Survivors(environment, exact, parameters, rng, observers)
+    result = learn(
+        LSVEE,
+        environment,
+        parameters,
+        rng,
+        explore=run.explore,
+        optimise=run.choose,
+        learned=lambda: run.learned,
+        observers=observers,
+    )
+    return replace(result, enumerated=run.enumerated)
+
+
+def _check_class(
+    environment: Environment, functions: FiniteQClass, parameters: LsveeParameters
+) -> None:
+    """Refuse what does not fit together, with a ValueError."""
+    check_fit(environment, parameters, LSVEE)
+    if len(functions) != parameters.N:
+        raise ValueError(f"N: {parameters.N}, but there are {len(functions)} functions")
+    sizes = environment.horizon, environment.n_actions
+    if (functions.horizon, functions.n_actions) != sizes:
+        raise ValueError(
+            f"functions: {functions.horizon} levels with {functions.n_actions} "
+            f"actions, but H = {sizes[0]} and K = {sizes[1]}"
+        )

@@ -1,0 +1,225 @@
+"""What the analysis of LSVEE claims of a run, checked against the truth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from olivine.algorithms.classes.q_functions import FiniteQClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.draw_q_functions import optimal_member
+from olivine.algorithms.learning.events import Descending, Path
+from olivine.algorithms.learning.monitors import MetaAlgReview
+from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.lsvee.deviations import (
+    bellman_errors,
+    code_chances,
+    optimal_risk,
+    true_values,
+)
+from olivine.algorithms.lsvee.events import Consensus, Elimination, Start
+from olivine.algorithms.lsvee.parameters import LsveeParameters, root_down
+
+_PREMISES = ("realizable", "test-deviations", "risk-deviations")
+_LEMMAS = (
+    "qstar-kept",
+    "consensus",
+    "futures",
+    "td-errors",
+    "value-accuracy",
+    "no-relearning",
+    "terminates",
+    "policy-bound",
+    "trajectories",
+)
+_LIKELY = ("start-estimate", "evaluation", "progress", "epsilon-optimal")
+_UNLISTED = "observations are features that cannot be listed"
+
+
+class LsveeMonitors(MetaAlgReview):
+    """Record a run, then check it.
+
+    The analysis is the one that docs/lsvee.md spells out for the recalled constants;
+    √K φ = ε/(320 H²), and tol(h) is the tolerance of tests below level h.
+
+    ==================  =========================================================
+    name                claim
+    ==================  =========================================================
+    realizable          Q* ∈ F
+    test-deviations     |V̂^f(p) - V^f(p)| ≤ φ/2 for every function of every test
+    risk-deviations     Bernstein's bound on the excess risks of every elimination
+    qstar-kept          Q* is never eliminated
+    consensus           where a test agrees, true values differ by ≤ tol(h) + φ
+    futures             what an elimination is given differs by ≤ tol(h), and from
+                        V*(p∘a) by ≤ tol(h) + φ/2
+    td-errors           survivors have root mean square Bellman errors ≤ 5φ/2
+    value-accuracy      at a learned state of level h, true values of survivors
+                        differ from each other, and V*(p), by ≤ tol(h) + 5√Kφ
+    no-relearning       no descent into a learned state
+    terminates          no call of DFS-learn learns more than it can
+    policy-bound        V^f - V^π_f ≤ p_ul + H(5√Kφ/2 + φ/2), p_ul the chance to meet
+                        a state not learned
+    trajectories        within the bound
+    start-estimate      |V̂* - V^f| ≤ ε/8 for the function that gave it
+    evaluation          |V̂ - V^π| ≤ ε/8
+    progress            each rejected policy leads to a new state
+    epsilon-optimal     V* - V^π ≤ ε, and the run succeeds
+    ==================  =========================================================
+
+    Parameters
+    ----------
+    environment
+        Whose `truth` is asked.
+    functions
+        F.
+    parameters
+        Of the run.
+    """
+
+    p: LsveeParameters
+
+    def __init__(
+        self,
+        environment: Environment,
+        functions: FiniteQClass,
+        parameters: LsveeParameters,
+    ) -> None:
+        super().__init__(environment, parameters)
+        self._functions = functions.as_exact()
+        self._best = optimal_member(self._functions, environment)
+        # √K φ, and a rational just above φ
+        self._step = parameters.eps / (320 * parameters.H**2)
+        self._phi = parameters.phi * (1 + Fraction(1, 2**60))
+
+    def scopes(self) -> dict[str, Scope]:
+        """When each claim must hold: with free parameters the lemmas claim nothing."""
+        free = self.p.version == "practical"
+        scopes: dict[str, Scope] = dict.fromkeys(_PREMISES, "premise")
+        scopes |= dict.fromkeys(_LEMMAS, "fact" if free else "event")
+        scopes |= dict.fromkeys(_LIKELY, "fact" if free else "probable")
+        return scopes
+
+    def begin(self) -> None:
+        super().begin()
+        self._first = 0
+
+    # ------------------------------------------------------------- DFS-learn
+
+    def on_descending(self, call: Descending) -> None:
+        again = self.truth.state(call.path) in self.learned[call.level - 1]
+        self.tallies["no-relearning"].never(again, f"path {list(call.path)}")
+
+    def on_consensus(self, comparison: Consensus) -> None:
+        """Check the deviations of a test, and what its agreement means."""
+        path = comparison.path
+        true = self._true_values(path, comparison.members)
+        if true is None:
+            for name in ("test-deviations", "consensus"):
+                self.tallies[name].skip(_UNLISTED)
+            return
+        pairs = zip(comparison.values.tolist(), true, strict=True)
+        self.tallies["test-deviations"].at_most(
+            max(abs(v - t) for v, t in pairs),
+            comparison.sizes.accuracy,
+            f"test at path {list(path)}",
+        )
+        if comparison.agreed:
+            self.tallies["consensus"].at_most(
+                max(true) - min(true),
+                self.p.tolerance(len(path)) + self._phi,
+                f"test at path {list(path)}",
+            )
+
+    def on_elimination(self, elimination: Elimination) -> None:
+        """Check what an elimination was given, and what it left."""
+        path = elimination.path
+        self.learned[len(path)].add(self.truth.state(path))
+        survivors = elimination.survivors.tolist()
+        self._first = survivors[0]
+        if self._best in elimination.members.tolist():
+            self.tallies["qstar-kept"].never(
+                self._best not in survivors, f"path {list(path)}"
+            )
+        self._check_futures(elimination)
+        chances = code_chances(self.environment, self._functions, path)
+        if chances is None:
+            for name in ("risk-deviations", "td-errors", "value-accuracy"):
+                self.tallies[name].skip(_UNLISTED)
+            return
+        self._check_errors(elimination, chances)
+        level = len(path) + 1
+        true = true_values(self._functions, level, chances, survivors)
+        true.append(self.truth.path_value(path))
+        self.tallies["value-accuracy"].at_most(
+            max(true) - min(true),
+            self.p.tolerance(level) + 5 * self._step,
+            f"path {list(path)}",
+        )
+
+    def _check_futures(self, elimination: Elimination) -> None:
+        path, tally = elimination.path, self.tallies["futures"]
+        tolerance = self.p.tolerance(len(path) + 1)
+        for a in range(self.p.K):
+            values = elimination.futures[:, a].tolist()
+            true = self.truth.path_value((*path, a))
+            tally.at_most(max(values) - min(values), tolerance, f"path {list(path)}")
+            tally.at_most(
+                max(abs(v - true) for v in values),
+                tolerance + self._phi / 2,
+                f"V* after path {list(path)}",
+            )
+
+    def _check_errors(self, elimination: Elimination, chances: Any) -> None:
+        path, rate = elimination.path, elimination.sizes.rate
+        errors = bellman_errors(self.environment, self._functions, elimination, chances)
+        reference = optimal_risk(self.environment, path, elimination.cells)
+        for error, risk, kept in zip(
+            errors, elimination.risks.tolist(), elimination.kept.tolist(), strict=True
+        ):
+            self.tallies["risk-deviations"].at_most(
+                abs(risk - reference - error),
+                root_down(18 * error * rate) + Fraction(5, 3) * rate,
+                f"path {list(path)}",
+            )
+            if kept:
+                self.tallies["td-errors"].at_most(
+                    error,
+                    Fraction(25, 4) * self.p.phi_squared,
+                    f"path {list(path)}",
+                )
+
+    # ------------------------------------------------------------ outer loop
+
+    def on_start(self, start: Start) -> None:
+        """Check V̂*."""
+        true = self._true_values((), [start.member])
+        if true is None:
+            self.tallies["start-estimate"].skip(_UNLISTED)
+            return
+        self.tallies["start-estimate"].at_most(
+            abs(start.estimate - true[0]), self.p.eps / 8, "V̂*"
+        )
+
+    def promised(self) -> Fraction | None:
+        """V^f of the first survivor."""
+        true = self._true_values((), [self._first])
+        return None if true is None else true[0]
+
+    def policy_loss(self) -> Fraction:
+        """H(5√Kφ/2 + φ/2)."""
+        return self.p.H * (Fraction(5, 2) * self._step + self._phi / 2)
+
+    def ended(self, result: LearningResult) -> None:
+        super().ended(result)
+        realizable = self.tallies["realizable"]
+        if self.environment.space(1).is_finite or self.truth.exact:
+            realizable.never(self._best is None, "Q* is not in F")
+        else:
+            realizable.skip(_UNLISTED)
+        self.tallies["terminates"].never(result.event_failed, result.reason)
+
+    def _true_values(self, path: Path, members: Any) -> list[Fraction] | None:
+        chances = code_chances(self.environment, self._functions, path)
+        if chances is None:
+            return None
+        return true_values(self._functions, len(path) + 1, chances, members)

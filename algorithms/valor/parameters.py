@@ -1,0 +1,222 @@
+"""Parameters of VALOR and of its constrained form (paper, Table 1 and appendix).
+
+>>> import math
+>>> p = TheoremParameters(0.2, 0.1, M=3, K=3, H=4, log_G=math.log(120), log_Pi=5)
+>>> p.n_exp, p.T_max
+(247, 2967)
+>>> p.phi(4) == 6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.numbers import Number, check_unit, ratio_up, rational
+from olivine.algorithms.learning.parameters import (
+    ByChoice,
+    ByTheorem,
+    DfsParameters,
+    Problem,
+    count,
+    flag,
+    margin,
+    positive,
+)
+
+VALOR = "valor"
+CONSTRAINED = "valor-constrained"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValorParameters(DfsParameters):
+    """What a run of VALOR needs to know."""
+
+    algorithms = (VALOR, CONSTRAINED)
+
+    eps_stat: Fraction = positive(
+        "statistical accuracy", practical=lambda p: p.eps / 16
+    )
+    eps_sub: Fraction = positive(
+        "optimality asked of the oracles",
+        practical=lambda p: min(p.eps / 16, Fraction(1, 10**4)),
+    )
+    eps_feas: Fraction = positive(
+        "feasibility asked of the oracles", practical=Fraction(1, 10**6)
+    )
+    # None: the formula, which is coarser the farther a level is from the end.
+    slack: Fraction | None = margin(
+        "φ of every level", default=None, practical=lambda p: p.eps / 2, shown="phi_1"
+    )
+    n_test: int = count("draws of a consensus test", practical=100)
+    T_max: int = count(
+        "dfslearn calls of a level",
+        practical=lambda p: p.M * p.H * p.n_exp + p.M,
+        place=3,
+    )
+    # Ṽ on the data set itself, as in the paper, is a maximum: too high by a share of
+    # about √(dK/n_train) where policies have d parameters per action, and the excess
+    # adds up over levels. A theorem's n_train makes it negligible.
+    n_fresh: int | None = count(
+        "fresh trajectories to measure a learned value on", default=None, place=1
+    )
+    clip: bool = flag(
+        "whether learned values are clipped to [0, 1]", default=False, practical=True
+    )
+    # Where a program is infeasible, which cannot happen in event E: fail, or double φ
+    # of the level until it is feasible, or take the pooled policy step.
+    fall_back: bool = flag(
+        "whether to go on where a program is infeasible", default=False, practical=True
+    )
+
+    @classmethod
+    def constants(cls, problem: Problem) -> dict[str, Any]:
+        """ε_stat = ε/(2⁶·7·H²·T_max) or (constrained) ε/(2¹⁰H²), T_max = MH n_exp + M.
+
+        Only linear functionals of g are estimated, so for tabular classes ln 2 per
+        observation is enough for ln |G|.
+        """
+        p = problem
+        calls = p.M * p.H * p.n_exp + p.M
+        share = 2**10 if p.algorithm == CONSTRAINED else 2**6 * 7 * calls
+        accuracy = p.eps / (share * p.H**2)
+        tests = p.log(12 * p.K * p.H * calls, p.log_values)
+        trains = p.log(12 * p.H * calls, p.log_values, p.log_policies)
+        return dict.fromkeys(("eps_stat", "eps_sub", "eps_feas"), accuracy) | {
+            "n_test": ratio_up(tests, 2 * accuracy**2),
+            "n_train": ratio_up(16 * p.K * trains, accuracy**2),
+            "n_exp": p.n_exp,
+            "n_eval": p.n_eval,
+            "T_max": calls,
+        }
+
+    def agree(self) -> None:
+        """Refuse also a slack that no doubling makes larger."""
+        super().agree()
+        if self.slack == 0 and self.fall_back:
+            raise ValueError(
+                "slack: 0 stays 0 however often it is doubled, which is what fall_back "
+                "does where a program is infeasible; take a positive one, or "
+                "fall_back=False"
+            )
+
+    def phi(self, level: int) -> Fraction:
+        """φ_h = (H-h+1)(6ε_stat + 2ε_sub + ε_feas), for h = 1..H+1.
+
+        Raises
+        ------
+        ValueError
+            For another level.
+        """
+        if not 1 <= level <= self.H + 1:
+            raise ValueError(f"level: {level} is not in 1..{self.H + 1}")
+        if self.slack is not None:
+            return self.slack if level <= self.H else Fraction(0)
+        step = 6 * self.eps_stat + 2 * self.eps_sub + self.eps_feas
+        return (self.H - level + 1) * step
+
+    @property
+    def phi_1(self) -> Fraction:
+        """φ of the first level."""
+        return self.phi(1)
+
+    def consensus(self, level: int, scale: int = 1) -> Fraction:
+        """Largest V_opt - V_pes that is a consensus, φ being scaled so far."""
+        slack = 2 * scale * self.phi(level)
+        return slack + 4 * self.eps_stat + 2 * self.eps_feas
+
+    @property
+    def trajectory_bound(self) -> int:
+        """Return the proof's own sum, H T n_train + K H T n_test + M H n_eval.
+
+        Fresh trajectories, which the proof does not know, come on top.
+        """
+        calls = self.H * self.T_max
+        learning = calls * (self.rows + (self.n_fresh or 0) + self.K * self.n_test)
+        return learning + self.iterations * self.n_eval
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """Most calls of each oracle: of csc, lp and multi.
+
+        Two programs per consensus test, H policies per policy step, up to M H
+        steps. Version ``"paper"`` counts as printed (erratum 10): T_max H K
+        programs and M H policies.
+        """
+        tests, calls = self.T_max * self.H * self.K, self.T_max * self.H
+        if self.version == "paper":
+            lp, steps = tests, self.iterations
+        else:
+            lp, steps = 2 * tests, self.iterations * self.H
+        if self.algorithm == CONSTRAINED:
+            pooled = steps if self.fall_back else 0
+            return {"csc": calls + pooled, "lp": lp, "multi": steps}
+        return {"csc": calls + steps, "lp": lp, "multi": 0}
+
+
+class TheoremParameters(ByTheorem, ValorParameters):
+    """The constants of VALOR's theorem, or of its constrained form's."""
+
+
+class PracticalParameters(ByChoice, ValorParameters):
+    """Free constants of VALOR.
+
+    By default φ is one constant, ε/2 (levels far from the end need not be
+    coarser), actions are taken equally often in a data set, values are clipped,
+    paths with data are not explored again, and infeasible programs are dealt with
+    instead of ending the run.
+    """
+
+
+def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
+    """Fields of `PracticalParameters` for linear classes, beyond its own defaults.
+
+    Derived in docs/valor.md: 8H/ε² fresh trajectories leave Ṽ a standard error of at
+    most ε/√(32H) per level; 80 rows per parameter are enough for a policy, and
+    n_train = 2 n_test = 4.5 d²/ε² for a consensus at a learned state, where
+    ε_stat = ε/6.
+
+    Parameters
+    ----------
+    environment
+        With features: d is the largest number of them at a level.
+    eps
+        ε, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        For ε outside (0, 1), or an environment without features.
+    """
+    accuracy = rational(eps)
+    check_unit("epsilon", accuracy)
+    d, k = dimension(environment), environment.n_actions
+    n_train = max(80 * d * k, ratio_up(4.5 * d**2, accuracy**2))
+    return {
+        "eps_stat": accuracy / 6,
+        "n_train": n_train,
+        "n_test": -(-n_train // 2),
+        "n_fresh": ratio_up(8.0 * environment.horizon, accuracy**2),
+    }
+
+
+def dimension(environment: Environment) -> int:
+    """Largest number of features at a level.
+
+    Raises
+    ------
+    ValueError
+        If the environment has none.
+    """
+    sizes = []
+    for h in range(1, environment.horizon + 1):
+        size = environment.space(h).dimension
+        if size is None:
+            if environment.features is None:
+                raise ValueError(f"{environment.name!r} has no features")
+            size = environment.features[h - 1].shape[1]
+        sizes.append(size)
+    return max(sizes)

@@ -1,0 +1,208 @@
+"""What follows from one declaration: checks, JSON, settings; from one entry: a run."""
+
+import ast
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import olivine.algorithms
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from olivine.algorithms.environments import make
+from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.events import Entered, notify
+from olivine.algorithms.learning.monitors import Review
+from olivine.algorithms.learning.parameters import (
+    ByChoice,
+    ByTheorem,
+    Parameters,
+    Problem,
+    count,
+    flag,
+    margin,
+    positive,
+)
+from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.learning.tasks import by_kind, declare
+from olivine.reduction.family.environment import threesat
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toy(Parameters):
+    """Parameters of an algorithm that plays at random."""
+
+    algorithms = ("toy",)
+
+    n: int = count("episodes", practical=lambda p: 10 * p.K, place=1)
+    share: Fraction = positive("a share", practical=lambda p: p.eps / 2)
+    slack: Fraction | None = margin("a slack", default=None, shown="whole")
+    loud: bool = flag("whether it is loud", default=True, practical=False)
+
+    @classmethod
+    def constants(cls, problem: Problem) -> dict[str, object]:
+        return {"n": problem.n_exp, "share": problem.eps / problem.H}
+
+    @property
+    def whole(self) -> Fraction:
+        return Fraction(1) if self.slack is None else self.slack
+
+    @property
+    def trajectory_bound(self) -> int:
+        return self.n
+
+
+class ToyTheorem(ByTheorem, Toy):
+    pass
+
+
+class ToyChoice(ByChoice, Toy):
+    pass
+
+
+SIZES = (0.3, 0.1, 2, 3, 2)
+
+
+def test_practical_defaults_follow_what_was_chosen_before() -> None:
+    p = ToyChoice(*SIZES)
+    assert (p.n, p.share, p.slack, p.loud) == (30, Fraction(3, 20), None, False)
+    p = ToyChoice(*SIZES, n=7, share=0.1, slack="1/3", loud=True)
+    assert (p.n, p.share, p.slack, p.loud) == (7, Fraction(1, 10), Fraction(1, 3), True)
+    with pytest.raises(TypeError, match="unknown"):
+        ToyChoice(*SIZES, unknown=1)
+
+
+def test_json_is_in_the_order_of_places_and_shows_what_it_is_told_to() -> None:
+    found = ToyChoice(*SIZES, slack=0.25).to_json()
+    sizes = {"epsilon": 0.3, "delta": 0.1, "M": 2, "K": 3, "H": 2}
+    right = {"version": "practical"} | sizes | {"share": 0.15, "whole": 0.25, "n": 30}
+    assert list(found.items()) == list(right.items())
+
+
+def test_settings_are_what_has_a_meaning() -> None:
+    assert Toy.settings() == {
+        "M": "bound on the hidden states of a level",
+        "n": "episodes",
+        "share": "a share",
+        "slack": "a slack",
+        "loud": "whether it is loud",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": 0}, "n: 0 is no positive integer"),
+        ({"n": True}, "n: True is no positive integer"),
+        ({"n": None}, "n: None is no positive integer"),
+        ({"share": 0}, "share: 0 is not positive"),
+        ({"share": "many"}, "share: 'many' is no finite number"),
+        ({"share": None}, "share: None is no finite number"),
+        ({"slack": -1}, "slack: -1 is negative"),
+        ({"loud": 1}, "loud: 1 is neither true nor false"),
+        ({"algorithm": "valor"}, "algorithm: 'valor' has no constants here"),
+    ],
+)
+def test_declarations_check(change, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        ToyChoice(*SIZES, **change)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
+def test_a_copy_of_the_fields_is_the_same_parameters(m, k, h) -> None:
+    """What a theorem gave can be changed field by field."""
+    p = ToyTheorem(0.3, 0.1, m, k, h, 1.0, 1.0)
+    assert Toy(**vars(p)).to_json() == p.to_json()
+    assert Toy(**vars(p) | {"n": 1}).n == 1
+
+
+class ToyReview(Review):
+    """Counts what it was told."""
+
+    def scopes(self):
+        return {"calls": "always", "trajectories": "always", "epsilon-optimal": "fact"}
+
+    def begin(self):
+        self.calls = 0
+
+    def on_entered(self, call):
+        self.calls += 1
+        self.tallies["calls"].at_most(self.calls, 1, f"path {call.path}")
+
+
+def play(environment, parameters, rng, *, observers=()):
+    """Play the first action everywhere, n times."""
+    with Frame("toy", environment, parameters, rng) as frame:
+        notify(observers, Entered(()))
+        policies = [lambda x: np.zeros(len(x), dtype=np.int64)] * environment.horizon
+        deployed = environment.run(policies, parameters.n, rng)
+    return frame.result(policies, deployed.mean_return, iterations=1)
+
+
+def test_an_algorithm_is_one_declaration() -> None:
+    entry = declare(
+        "toy",
+        "plays the first action",
+        parameters=lambda task, drawn: by_kind(ToyTheorem, ToyChoice)(
+            task, (None,) * 2
+        ),
+        learn=play,
+        review=ToyReview,
+        classes=lambda task: (),
+        settings=Toy.settings(),
+    )
+    env, seen = make("random-finite", 0), []
+    for kind, episodes in (("practical", 5), ("theorem", ToyTheorem(
+        0.3, 0.1, 2, 2, 3, 0.0, 0.0
+    ).n)):  # fmt: skip
+        before = env.trajectories
+        task = registry.Task(
+            env, kind, "tabular", 0.3, 0.1, np.random.default_rng(0),
+            {"n": 5} if kind == "practical" else {}, (seen.append,),
+        )  # fmt: skip
+        result = entry.run(task)
+        assert result.trajectories == env.trajectories - before == episodes
+        assert result.parameters["version"] == kind
+        assert result.monitors["calls"].holds
+        assert result.monitors["trajectories"].margin == 0
+        assert set(result.monitors) == set(ToyReview(env, None).scopes())
+    assert [type(event) for event in seen] == [Entered] * 2
+    rng = np.random.default_rng(0)
+    fixed = registry.Task(env, "theorem", "tabular", 0.3, 0.1, rng, {"n": 5})
+    with pytest.raises(ValueError, match="n: set by the theorem"):
+        entry.run(fixed)
+    stochastic = threesat(rng)
+    task = registry.Task(stochastic, "practical", "tabular", 0.3, 0.1, rng)
+    with pytest.raises(ValueError, match="stochastic hidden dynamics"):
+        entry.run(task)
+
+
+def test_a_review_can_report_more_than_once() -> None:
+    """Reports start anew, so that a record may be longer the second time."""
+    env = make("random-finite", 0)
+    parameters, rng = ToyChoice(0.3, 0.1, 2, 2, 3), np.random.default_rng(0)
+    review = ToyReview(env, parameters)
+    result = play(env, parameters, rng, observers=[review])
+    assert review.reports(result)["calls"].holds
+    assert review.reports(result)["calls"].checks == 1
+    review(Entered((1,)))
+    assert review.reports(result)["calls"].first == "path (1,): 2 > 1"
+
+
+def test_no_algorithm_imports_another() -> None:
+    """What they share is in `learning`."""
+    packages = {name.split(".")[2] for name in registry.MODULES}
+    root, wrong = Path(olivine.algorithms.__file__).parent, []
+    for package in packages:
+        files = sorted((root / package).glob("*.py"))
+        assert files
+        for file in files:
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    parts = node.module.split(".")
+                    if parts[:2] == ["olivine", "algorithms"] and len(parts) > 2:
+                        other = parts[2]
+                        if other in packages - {package}:
+                            wrong.append(f"{file.name}: {node.module}")
+    assert wrong == []
