@@ -14,9 +14,9 @@ from olivine.cli.common import (
     print_json,
     report_error,
     say,
-    stdout_console,
     verb,
 )
+from olivine.cli.console import print_table, tell
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     Json,
@@ -187,42 +187,32 @@ def _round(done: Round) -> dict[str, Any]:
 
 
 def _show(run: Run, file: str, member: MemberName) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    family, console = run.family, stdout_console()
-    console.print(
-        Text(
-            f"{file}: {family.variant}, penalty {family.penalty}, 3-SAT form with "
-            f"{family.n_variables} variables and {family.n_clauses} clauses, member "
-            f"{member.value}"
-        )
+    family = run.family
+    tell(
+        f"{file}: {family.variant}, penalty {family.penalty}, 3-SAT form with "
+        f"{family.n_variables} variables and {family.n_clauses} clauses, member "
+        f"{member.value}"
     )
-    table = Table(box=None, header_style="bold")
-    for heading, justify in (
-        ("round", "right"),
-        ("action", "left"),
-        ("level", "right"),
-        ("errors", "left"),
-        ("constraint", "left"),
-        ("optimum", "right"),
-        ("checks", "left"),
-    ):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for done in run.rounds:
-        failed = [name for name, passed in vars(done.checks).items() if not passed]
-        table.add_row(
-            str(done.number),
-            Text(done.action),
-            str(done.level),
-            ", ".join(map(str, done.errors)),
-            done.constraint,
-            str(done.optimum),
-            Text("failed: " + ", ".join(failed)) if failed else "ok",
-        )
-    console.print(table)
+    print_table(
+        ("round", "action", "level", "errors", "constraint", "optimum", "checks"),
+        map(_row, run.rounds),
+        right=("round", "level", "optimum"),
+    )
     same = "as stated" if run.program_as_stated else "NOT as stated"
-    console.print(
+    tell(
         f"{len(run.rounds)} rounds, final program {same}; the errors of a round add up "
         f"to {run.least_total_error} at least"
     )
+
+
+def _row(done: Round) -> list[str]:
+    failed = [name for name, passed in vars(done.checks).items() if not passed]
+    return [
+        str(done.number),
+        done.action,
+        str(done.level),
+        ", ".join(map(str, done.errors)),
+        done.constraint,
+        str(done.optimum),
+        f"failed: {', '.join(failed)}" if failed else "ok",
+    ]
