@@ -104,7 +104,8 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
         suboptimality at most ε), ``failures`` (status "failure"), ``timeouts``
         (stopped by the limit), ``contradictions``, ``trajectories`` (median, an
         integer), ``calls``, ``enumerated`` (functions evaluated) and ``seconds``
-        (means), ``suboptimality`` (mean, over runs with a policy) and ``worst``, ``refused``
+        (means), ``suboptimality`` (mean, over runs with a policy) and ``worst``,
+        ``refused``
         (why the algorithm does not take the task, or null),
         ``left`` (why no run was begun for some seeds, or null). Medians and means
         are those of the runs that ended.
