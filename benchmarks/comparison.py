@@ -24,10 +24,11 @@ Every algorithm on every environment with its default options, {seeds} seeds,
 ε = {epsilon:g}: the seed fixes environment, classes and samples. Constants are the
 theorem's where observations are finite (data sets of any size are then one draw of
 counts) and practical ones elsewhere; practical trajectories compare budgets
-chosen by hand, not theorems. Columns: runs that end with "success" and V* − V^π ≤ ε;
-the median of the trajectories; mean oracle calls, or functions evaluated where an
-algorithm enumerates; mean and worst suboptimality (on `lock-gaussian` estimated from
-20,000 episodes); mean seconds of a run, its monitors not included.
+chosen by hand, not theorems. Columns: runs that end with "success" and V* − V^π ≤ ε, of
+all seeds; and, over the runs that ended, the median of the trajectories; mean oracle
+calls, or functions evaluated where an algorithm enumerates; mean and worst
+suboptimality (on `lock-gaussian` estimated from 20,000 episodes); mean seconds of a
+run, its monitors not included.
 
 ![Trajectories of each algorithm on each environment](comparison.svg)
 

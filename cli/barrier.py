@@ -207,7 +207,7 @@ def _status(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with stderr_console().status(text):
+    with stderr_console().status(text, spinner="line"):
         yield
 
 

@@ -7,7 +7,9 @@ are done or the cell's time is up; what is not done is counted, never guessed.
 
 from __future__ import annotations
 
+import os
 import statistics
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +20,9 @@ from olivine.cli.learn_run import LearningRun, prepare, register_environments
 
 CALLS = ("csc", "lp", "ls", "multi")
 EARLY = 3
-"""Runs that end at the time limit before any is done, after which a cell is left."""
+"""Runs stopped by their limit before any is done, after which a cell is left."""
+PATIENCE = 10
+"""Wall seconds for each second of CPU time: what waits for ever ends, too."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class Plan:
     first
         The first seed.
     run_limit, cell_limit
-        Wall seconds of one run, and those after which a cell begins no other.
+        Seconds of CPU time of one run, and those after which a cell begins no
+        other; at most `PATIENCE` times as much wall time.
     """
 
     environments: tuple[str, ...] = ()
@@ -95,32 +100,42 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
     -------
     record
         ``algorithm``, ``env``, ``params``, ``classes``, ``epsilon``, ``seeds``
-        (wanted), ``runs`` (done), ``successes`` (status "success" and
-        suboptimality at most ε), ``failures`` (status "failure"), ``timeouts``,
-        ``contradictions``, ``trajectories`` (median, an integer), ``calls``,
-        ``enumerated`` (functions evaluated) and ``seconds`` (means),
-        ``suboptimality`` (mean, over runs with a policy) and ``worst``, ``refused``
+        (wanted), ``runs`` (that ended), ``successes`` (status "success" and
+        suboptimality at most ε), ``failures`` (status "failure"), ``timeouts``
+        (stopped by the limit), ``contradictions``, ``trajectories`` (median, an
+        integer), ``calls``, ``enumerated`` (functions evaluated) and ``seconds``
+        (means), ``suboptimality`` (mean, over runs with a policy) and ``worst``,
+        ``refused``
         (why the algorithm does not take the task, or null),
-        ``left`` (why seeds are missing, or null).
+        ``left`` (why no run was begun for some seeds, or null). Medians and means
+        are those of the runs that ended.
     status
         A contradiction, undecided where runs are missing, or done.
     """
-    import time
-
     from olivine.solvers.child import run_in_child
 
-    start = time.monotonic()
+    wall, cpu = time.monotonic(), _children_seconds()
     records: list[dict[str, Any]] = []
     timeouts, refused, left = 0, None, None
     for seed in range(plan.first, plan.first + plan.seeds):
-        if time.monotonic() - start >= plan.cell_limit:
-            left = f"the {plan.cell_limit:g} s of a pair are over"
+        spent = _children_seconds() - cpu
+        waited = (time.monotonic() - wall) / PATIENCE
+        if max(spent, waited) >= plan.cell_limit:
+            left = f"the {plan.cell_limit:g} s of CPU time of a pair are over"
             break
-        child = run_in_child(_record_or_refusal, cell, seed, time_limit=plan.run_limit)
+        child = run_in_child(
+            _record_or_refusal,
+            cell,
+            seed,
+            time_limit=PATIENCE * plan.run_limit,
+            cpu_limit=plan.run_limit,
+        )
         if child.status == "timeout":
             timeouts += 1
             if timeouts >= EARLY and not records:
-                left = f"{EARLY} runs did not end within {plan.run_limit:g} s"
+                left = (
+                    f"{EARLY} runs did not end within {plan.run_limit:g} s of CPU time"
+                )
                 break
             continue
         if child.status != "done" or child.value is None:
@@ -140,6 +155,12 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
         return record, ExitStatus.CONTRADICTION
     undecided = refused is None and len(records) < plan.seeds
     return record, ExitStatus.UNDECIDED if undecided else ExitStatus.DONE
+
+
+def _children_seconds() -> float:
+    """CPU time of all children of this process that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _record_or_refusal(cell: LearningRun, seed: int) -> dict[str, Any] | str:
@@ -184,6 +205,21 @@ def _summary(
         "worst": float(max(gaps)) if gaps else None,
         "seconds": _mean([record["seconds"] for record in records]),
     }
+
+
+def score(record: Mapping[str, Any]) -> str:
+    """Say how many runs of a cell end ε-optimal, of all seeds that were wanted.
+
+    >>> score({"successes": 1, "seeds": 5, "runs": 1, "timeouts": 3})
+    '1 of 5, 3 stopped, 1 not begun'
+    """
+    stopped = record["timeouts"]
+    counts = {
+        "stopped": stopped,
+        "not begun": record["seeds"] - record["runs"] - stopped,
+    }
+    missing = [f"{count} {what}" for what, count in counts.items() if count]
+    return ", ".join([f"{record['successes']} of {record['seeds']}", *missing])
 
 
 def _succeeded(record: Mapping[str, Any], epsilon: float) -> bool:

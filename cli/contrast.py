@@ -20,9 +20,9 @@ from olivine.cli.common import (
     print_json,
     say,
     stderr_console,
-    stdout_console,
     verb,
 )
+from olivine.cli.console import print_table, tell
 from olivine.cli.folder import staged
 from olivine.cli.options import Json, Seed, TimeLimit, VariantName, VariantOption
 
@@ -211,25 +211,23 @@ def _show(
     plan: Plan, measurements: Sequence[Measurement], fitted: Fits, output: Path
 ) -> None:
     from olivine.reduction.contrast.contrast import SERIES, WORK_UNIT
-    from rich.table import Table
-    from rich.text import Text
 
-    console = stdout_console()
-    table = Table(title="median time / work (> cut off by the time limit)")
-    table.add_column("n", justify="right")
-    for series in SERIES:
-        unit = WORK_UNIT[series].replace("simplex ", "")
-        table.add_column(f"{series}\n{unit}", justify="right", no_wrap=True)
-    for n, cells in rows(plan, measurements):
-        table.add_row(n, *cells)
-    console.print(table)
-    laws = Table(title="growth")
-    for name in ("series", "time", "work"):
-        laws.add_column(name)
-    for row in growth(fitted, measurements):
-        laws.add_row(*row)
-    console.print(laws)
-    console.print(Text(f"{output}: {', '.join(sorted(OURS))}"))
+    units = {series: WORK_UNIT[series].replace("simplex ", "") for series in SERIES}
+    header = ("n", *(f"{series}\n{unit}" for series, unit in units.items()))
+    print_table(
+        header,
+        [(n, *cells) for n, cells in rows(plan, measurements)],
+        title="median time / work (> cut off by the time limit)",
+        right=header,
+        boxed=True,
+    )
+    print_table(
+        ("series", "time", "work"),
+        growth(fitted, measurements),
+        title="growth",
+        boxed=True,
+    )
+    tell(f"{output}: {', '.join(sorted(OURS))}")
 
 
 def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> str:

@@ -15,9 +15,9 @@ from olivine.cli.common import (
     print_json,
     report_error,
     say,
-    stdout_console,
     verb,
 )
+from olivine.cli.console import tell
 from olivine.cli.folder import staged
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
@@ -140,17 +140,12 @@ def generate(
 
 
 def _show(record: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    console = stdout_console()
     sizes = record["three_sat"]
-    console.print(
-        Text(
-            f"{record['directory']}: {record['variant']}, penalty {record['penalty']}, "
-            f"3-SAT form with {sizes['variables']} variables and {sizes['clauses']} "
-            "clauses"
-        )
+    tell(
+        f"{record['directory']}: {record['variant']}, penalty {record['penalty']}, "
+        f"3-SAT form with {sizes['variables']} variables and {sizes['clauses']} "
+        "clauses"
     )
     for name, size in record["files"].items():
         check = record["read_back"].get(name, "")
-        console.print(Text(f"  {name:14} {size:>12,} bytes  {check}".rstrip()))
+        tell(f"  {name:14} {size:>12,} bytes  {check}".rstrip())

@@ -16,11 +16,12 @@ from olivine.cli.common import (
     stdout_console,
     verb,
 )
+from olivine.cli.console import print_table, tell
 from olivine.cli.options import Json, Seed, parse_seconds
 
 SEEDS = 50
 RUN_LIMIT = 10.0
-"""Seconds that a run of ``learn all`` may take."""
+"""Seconds of CPU time that a run of ``learn all`` may take."""
 
 
 @verb
@@ -96,7 +97,7 @@ def learn(
             "--time-limit",
             parser=parse_seconds,
             metavar="SECONDS",
-            help="For all: seconds of a run (10).",
+            help="For all: seconds of CPU time of a run (10).",
             show_default=False,
         ),
     ] = None,
@@ -144,7 +145,9 @@ def learn(
 
     ALGORITHM all runs every algorithm on every environment, 50 seeds each. It
     tells how many runs end ε-optimal, trajectories, oracle calls and seconds. A run
-    may take 10 seconds (--time-limit), and the runs of a pair thirty times that.
+    may take 10 seconds of CPU time (--time-limit), and the runs of a pair thirty
+    times that. Runs that are stopped or not begun count among the 50, and are
+    told.
 
     Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
 
@@ -239,63 +242,82 @@ def _list(json_lines: bool) -> None:
     from rich.text import Text
 
     console = stdout_console()
-    console.print(Text("Algorithms, with their settings (--set)"))
+    tell("Algorithms, with their settings (--set)")
     for entry in entries:
-        console.print(Text(f"  {entry.name:18} {entry.summary}"))
+        tell(f"  {entry.name:18} {entry.summary}")
         console.print(Padding(Text(", ".join(entry.settings)), (0, 0, 0, 21)))
-    console.print(Text("What a setting means: --list --json"))
-    console.print(Text("Environments, with their options (--set)"))
+    tell("What a setting means: --list --json")
+    tell("Environments, with their options (--set)")
     for name in names:
         options = environments.options(name).items()
         listed = ", ".join(f"{key}={value}" for key, value in options)
-        console.print(Text(f"  {name:18} {listed}"))
+        tell(f"  {name:18} {listed}")
 
 
 def _show(record: Mapping[str, Any]) -> None:
     from fractions import Fraction
 
-    from rich.table import Table
-    from rich.text import Text
-
     def number(value: Any) -> str:
         return "unknown" if value is None else f"{float(Fraction(value)):.6g}"
 
-    console = stdout_console()
-    console.print(
-        Text(
-            f"{record['algorithm']} on {record['env']}: {record['status']}"
-            + (f" ({record['reason']})" if record["reason"] else "")
-        )
+    tell(
+        f"{record['algorithm']} on {record['env']}: {record['status']}"
+        + (f" ({record['reason']})" if record["reason"] else "")
     )
-    console.print(
-        Text(
-            f"  V^π = {number(record['value'])} of V* = "
-            f"{number(record['optimal_value'])}; estimated {number(record['estimate'])}"
-        )
+    tell(
+        f"  V^π = {number(record['value'])} of V* = "
+        f"{number(record['optimal_value'])}; estimated {number(record['estimate'])}"
     )
     calls = ", ".join(f"{n} {kind}" for kind, n in record["calls"].items() if n)
     work = [f"{calls} calls"] if calls else []
     if record["enumerated"]:
         work.append(f"{record['enumerated']} functions evaluated on a data set")
-    console.print(
-        Text(
-            f"  {record['trajectories']:.3g} trajectories, {', '.join([*work, ''])}"
-            f"{record['seconds']:.3f} s, seed {record['seed']}"
-        )
+    tell(
+        f"  {record['trajectories']:.3g} trajectories, {', '.join([*work, ''])}"
+        f"{record['seconds']:.3f} s, seed {record['seed']}"
     )
-    table = Table("monitor", "holds", "margin", "checks", "when", box=None)
-    words = {True: "yes", False: "NO", None: "unknown"}
-    for name, monitor in record["monitors"].items():
-        margin = monitor["margin"]
-        table.add_row(
-            name,
-            words[monitor["holds"]],
-            "" if margin is None else f"{margin:.3g}",
-            str(monitor["checks"]),
-            monitor["scope"],
-        )
-    if record["monitors"]:
-        console.print(table)
+    _show_monitors(record)
+
+
+_EXPECTED = {
+    "premise": "a premise failed in this run, so what rests on it is not promised",
+    "event": "promised only where every premise holds, and one does not or is unknown",
+    "probable": "promised with probability 1-δ, not in each run",
+    "fact": "noted only: these constants are not the theorem's",
+}
+"""Why a claim that fails is no contradiction, by its scope."""
+
+
+def _show_monitors(record: Mapping[str, Any]) -> None:
+    """Print a table of monitors, and why those that fail contradict nothing."""
+    monitors = record["monitors"]
+    if not monitors:
+        return
+    contradicted = {text.partition(":")[0] for text in record["contradictions"]}
+    words = {True: "yes", None: "unknown"}
+    print_table(
+        ("monitor", "holds", "margin", "checks", "when"),
+        [
+            (
+                name,
+                words.get(found["holds"], "NO" if name in contradicted else "no"),
+                "" if found["margin"] is None else f"{found['margin']:.3g}",
+                str(found["checks"]),
+                found["scope"],
+            )
+            for name, found in monitors.items()
+        ],
+    )
+    for scope, reason in _EXPECTED.items():
+        failed = [
+            name
+            for name, found in monitors.items()
+            if found["holds"] is False
+            and found["scope"] == scope
+            and name not in contradicted
+        ]
+        if failed:
+            tell(f"  {', '.join(failed)}: {reason}; no contradiction")
 
 
 class _Watch:

@@ -13,9 +13,10 @@ from olivine.cli.common import (
     print_json,
     progress_bar,
     say,
-    stdout_console,
     worst,
 )
+from olivine.cli.comparison import score
+from olivine.cli.console import print_table, tell
 
 if TYPE_CHECKING:
     from olivine.cli.comparison import Plan
@@ -88,34 +89,28 @@ def _job(plan: Plan, key: str) -> tuple[Record, ExitStatus]:
 
 def show(records: Sequence[Mapping[str, Any]]) -> None:
     """Print one table for each environment, and below what was refused."""
-    from rich.table import Table
-    from rich.text import Text
-
-    console = stdout_console()
     for env in dict.fromkeys(r["env"] for r in records if "error" not in r):
         own = [r for r in records if r.get("env") == env]
-        table = Table(
-            "algorithm",
-            "constants, classes",
-            "ε-optimal",
-            "trajectories",
-            "calls",
-            "V* − V^π",
-            "seconds",
-            title=str(env),
-            title_justify="left",
-            box=None,
+        tell(str(env))
+        print_table(
+            (
+                "algorithm",
+                "constants, classes",
+                "ε-optimal",
+                "trajectories",
+                "calls",
+                "V* − V^π",
+                "seconds",
+            ),
+            [row(record) for record in own if record["refused"] is None],
+            spare=("constants, classes", "calls", "seconds"),
         )
-        for record in own:
-            if record["refused"] is None:
-                table.add_row(*row(record))
-        console.print(table)
         for line in remarks(own):
-            console.print(Text(f"  {line}"))
-        console.print()
+            tell(f"  {line}")
+        tell()
     for record in records:
         if "error" in record:
-            console.print(Text(record["error"]))
+            tell(record["error"])
 
 
 def remarks(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -127,7 +122,9 @@ def remarks(records: Sequence[Mapping[str, Any]]) -> list[str]:
             if reason:
                 found.setdefault(reason.removeprefix(f"{name}: "), []).append(name)
         if record["timeouts"]:
-            late = f"runs stopped at the time limit: {record['timeouts']}"
+            late = f"runs stopped by the limit of CPU time: {record['timeouts']}"
+            if record["runs"]:
+                late += "; what else stands there is of the runs that ended"
             found.setdefault(late, []).append(name)
     return [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
 
@@ -140,9 +137,7 @@ def row(record: Mapping[str, Any]) -> list[str]:
     return [
         str(record["algorithm"]),
         f"{record['params']}, {record['classes']}",
-        f"{record['successes']} of {record['runs']}"
-        if record["runs"]
-        else "no run ended",
+        score(record),
         "" if trajectories is None else f"{trajectories:.2e}",
         calls,
         "" if gap is None else f"{gap:.3g} (≤ {record['worst']:.3g})",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.common import stdout_console
+from olivine.cli.console import print_table, tell
 
 if TYPE_CHECKING:
     from olivine.algorithms.assumptions import Assumption
@@ -123,16 +123,12 @@ class Examination:
 
 def show_assumptions(name: str, assumptions: Mapping[str, Any]) -> None:
     """Print assumptions of an algorithm as a table."""
-    from rich.table import Table
-    from rich.text import Text
-
-    console = stdout_console()
     if not assumptions:
-        console.print(Text(f"{name} makes none of the paper's assumptions on classes"))
+        tell(f"{name} makes none of the paper's assumptions on classes")
         return
     words = {True: "yes", False: "NO", None: "unknown"}
-    table = Table("assumption", "holds", "why", box=None)
-    for key, found in assumptions.items():
-        table.add_row(key, words[found["holds"]], Text(found["reason"]))
-    console.print(Text(f"{name} assumes of its classes"))
-    console.print(table)
+    tell(f"{name} assumes of its classes")
+    print_table(
+        ("assumption", "holds", "why"),
+        [(key, words[a["holds"]], a["reason"]) for key, a in assumptions.items()],
+    )

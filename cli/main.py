@@ -20,6 +20,7 @@ from olivine.cli.learn import learn
 from olivine.cli.multi import multi
 from olivine.cli.report import report
 from olivine.cli.solve import solve
+from olivine.cli.streams import prepare_streams
 from olivine.cli.trace import trace
 from olivine.cli.verify import verify
 from typer.core import TyperGroup
@@ -107,6 +108,7 @@ def main() -> None:
     A reader that closed our output ends it with 141 and SIGTERM with 143,
     wherever that happens, and quietly.
     """
+    prepare_streams()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
     try:

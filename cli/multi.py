@@ -14,10 +14,10 @@ from olivine.cli.common import (
     print_json,
     report_error,
     say,
-    stdout_console,
     verb,
     worst,
 )
+from olivine.cli.console import tell
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     Json,
@@ -107,25 +107,16 @@ def _verify(
 
 
 def _show(record: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    console = stdout_console()
     word = {True: "satisfiable", False: "unsatisfiable", None: "undecided"}
-    console.print(
-        Text(
-            f"{record['file']}: {word[record['satisfiable']]}; {record['data_sets']} "
-            f"data sets over {record['observations']} observations"
-        )
+    tell(
+        f"{record['file']}: {word[record['satisfiable']]}; {record['data_sets']} "
+        f"data sets over {record['observations']} observations"
     )
     for name, route in record["routes"].items():
         more = f", {route['nodes']} nodes" if "nodes" in route else ""
-        console.print(
-            Text(f"  {name:14} {route['status']:14} {route['seconds']:9.3f} s{more}")
-        )
+        tell(f"  {name:14} {route['status']:14} {route['seconds']:9.3f} s{more}")
     mixture = record["mixture"]
-    console.print(
-        Text(
-            f"  {'mixture':14} {mixture['status']:14} {mixture['seconds']:9.3f} s, "
-            f"{mixture['calls']} CSC calls"
-        )
+    tell(
+        f"  {'mixture':14} {mixture['status']:14} {mixture['seconds']:9.3f} s, "
+        f"{mixture['calls']} CSC calls"
     )

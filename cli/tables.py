@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from olivine.cli.common import printable, stdout_console
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from olivine.cli.console import print_table, tell
 
 Record = dict[str, Any]
 
@@ -21,52 +18,43 @@ def show(records: list[Record]) -> None:
     records
         As ``olivine verify --json`` prints them, at least one.
     """
-    console = stdout_console()
     good = [record for record in records if "error" not in record]
     if not good:
         return
-    if not console.is_terminal:
-        # A pipe has room: no file name is broken, so that a search finds it.
-        longest = max(len(printable(record["file"])) for record in records)
-        console.width = max(console.width, longest + 120)
-    console.print(_summary(records))
+    variants = sorted({str(record["variant"]) for record in good})
+    numbers = ("n", "m", "satisfiable", "unsatisfied", "optimum")
+    print_table(
+        ("file", *numbers, "proved by", "agree", "seconds"),
+        map(_row, records),
+        title=f"olivine verify, variant {', '.join(variants)}",
+        caption=_totals(records),
+        right=numbers,
+        folded=("file",),
+        spare=("seconds", "proved by", "m", "n", "agree"),
+        boxed=True,
+    )
     if len(records) == 1:
-        console.print(_routes(good[0]))
+        _show_routes(good[0])
+    for line in _notes(good):
+        tell(line)
 
 
-def _summary(records: list[Record]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    variants = {f"{r['variant']}" for r in records if "error" not in r}
-    table = Table(title=f"olivine verify, variant {', '.join(sorted(variants))}")
-    for name in ("file", "n", "m", "satisfiable", "unsatisfied", "optimum"):
-        file = name == "file"
-        table.add_column(
-            name,
-            justify="left" if file else "right",
-            overflow="fold" if file else "ellipsis",
-        )
-    for name in ("proved by", "agree", "seconds"):
-        table.add_column(name)
-    for record in records:
-        if "error" in record:
-            table.add_row(Text(printable(record["file"])), *["-"] * 5, "error")
-            continue
-        sizes = record["three_sat"]
-        table.add_row(
-            Text(printable(record["file"])),
-            str(sizes["variables"]),
-            str(sizes["clauses"]),
-            _word(record["satisfiable"]),
-            "?" if record["unsatisfied"] is None else str(record["unsatisfied"]),
-            record["optimum"] or "?",
-            ", ".join(record["optimum_by"]) or "-",
-            _word(record["agree"]),
-            f"{record['seconds']:.2f}",
-        )
-    table.caption = _totals(records)
-    return table
+def _row(record: Record) -> list[str]:
+    if "error" in record:
+        return [record["file"], *["-"] * 5, "error", "", ""]
+    sizes = record["three_sat"]
+    least = record["unsatisfied"]
+    return [
+        record["file"],
+        str(sizes["variables"]),
+        str(sizes["clauses"]),
+        _word(record["satisfiable"]),
+        "?" if least is None else str(least),
+        record["optimum"] or "?",
+        ", ".join(record["optimum_by"]) or "-",
+        _word(record["agree"]),
+        f"{record['seconds']:.2f}",
+    ]
 
 
 def _totals(records: Iterable[Record]) -> str:
@@ -83,23 +71,42 @@ def _totals(records: Iterable[Record]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
 
 
-def _routes(record: Record) -> Table:
-    from rich.table import Table
+def _show_routes(record: Record) -> None:
+    print_table(
+        ("route", "status", "value", "seconds", "remark"),
+        [
+            (
+                name,
+                found["status"],
+                found["value"] or "-",
+                f"{found['seconds']:.3f}",
+                remark(found),
+            )
+            for name, found in record["routes"].items()
+        ],
+        title="routes",
+        boxed=True,
+    )
 
-    table = Table(title="routes")
-    for name in ("route", "status", "value", "seconds", "remark"):
-        table.add_column(name)
-    for name, found in record["routes"].items():
-        shown = ("status", "value", "seconds", "reason")
-        remarks = [f"{k}: {v}" for k, v in found.items() if k not in shown]
-        table.add_row(
-            name,
-            found["status"],
-            found["value"] or "-",
-            f"{found['seconds']:.3f}",
-            "; ".join(filter(None, [found.get("reason", ""), *remarks])),
+
+def remark(found: Record) -> str:
+    """Say of a route what its columns do not: its reason, and further facts."""
+    shown = ("status", "value", "seconds", "reason", "traceback")
+    facts = [f"{k}: {v}" for k, v in found.items() if k not in shown]
+    return "; ".join(filter(None, [found.get("reason", ""), *facts]))
+
+
+def _notes(records: Iterable[Record]) -> Iterable[str]:
+    """Explain what the tables leave open, each once."""
+    records = list(records)
+    if any(record["agree"] is None for record in records):
+        yield "agree ?: fewer than two routes finished, so there is nothing to compare."
+    votes = [record["routes"].get("milp", {}) for record in records]
+    if any(v.get("status") == "optimal" and v["value"] != "1" for v in votes):
+        yield (
+            "milp: computed in floating point; below 1 its optimum is compared with "
+            "the others, but proves nothing."
         )
-    return table
 
 
 def _word(value: bool | None) -> str:

@@ -14,9 +14,9 @@ from olivine.cli.common import (
     print_json,
     report_error,
     say,
-    stdout_console,
     verb,
 )
+from olivine.cli.console import print_table, tell
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     Json,
@@ -247,45 +247,37 @@ def _round(done: Round) -> dict[str, Any]:
 
 
 def _show(run: TracedRun, file: str, member: MemberName) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    family, console = run.family, stdout_console()
-    console.print(
-        Text(
-            f"{file}: {family.variant}, penalty {family.penalty}, 3-SAT form with "
-            f"{family.n_variables} variables and {family.n_clauses} clauses, member "
-            f"{member.value}, ties {run.ties}, levels {run.levels}"
-        )
+    family = run.family
+    tell(
+        f"{file}: {family.variant}, penalty {family.penalty}, 3-SAT form with "
+        f"{family.n_variables} variables and {family.n_clauses} clauses, member "
+        f"{member.value}, ties {run.ties}, levels {run.levels}"
     )
-    table = Table(box=None, header_style="bold")
-    for heading, justify in (
-        ("round", "right"),
-        ("action", "left"),
-        ("level", "right"),
-        ("errors", "left"),
-        ("constraint", "left"),
-        ("optimum", "right"),
-        ("checks", "left"),
-    ):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for done in run.rounds:
-        checks = vars(done.checks)
-        failed = [name for name, passed in checks.items() if passed is False]
-        if run.ties in ("solver", "random") and failed == ["constraint_as_stated"]:
-            failed = []  # it is of another program, which the column says
-        unproved = "" if done.checks.maximiser else ", optimum by the engine's word"
-        table.add_row(
-            str(done.number),
-            Text(done.action),
-            "-" if done.level is None else str(done.level),
-            ", ".join(map(str, done.errors)),
-            done.constraint,
-            str(done.optimum),
-            Text("failed: " + ", ".join(failed)) if failed else "ok" + unproved,
-        )
-    console.print(table)
-    console.print(_summary(run))
+    stated = run.ties not in ("solver", "random")
+    print_table(
+        ("round", "action", "level", "errors", "constraint", "optimum", "checks"),
+        (_row(done, stated=stated) for done in run.rounds),
+        right=("round", "level", "optimum"),
+    )
+    tell(_summary(run))
+
+
+def _row(done: Round, *, stated: bool) -> list[str]:
+    """Show a round; without a statement its constraint is of any program."""
+    checks = vars(done.checks)
+    failed = [name for name, passed in checks.items() if passed is False]
+    if not stated and failed == ["constraint_as_stated"]:
+        failed = []  # the column "constraint" says of which
+    unproved = "" if done.checks.maximiser else ", optimum by the engine's word"
+    return [
+        str(done.number),
+        done.action,
+        "-" if done.level is None else str(done.level),
+        ", ".join(map(str, done.errors)),
+        done.constraint,
+        str(done.optimum),
+        f"failed: {', '.join(failed)}" if failed else "ok" + unproved,
+    ]
 
 
 def _summary(run: TracedRun) -> str:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import signal
 import time
 import traceback
 from collections.abc import Callable
@@ -77,6 +78,7 @@ def run_in_child(
     function: Callable[[*Args], Value],
     *args: *Args,
     time_limit: float | None = None,
+    cpu_limit: float | None = None,
     memory_limit: int | None = None,
     show_errors: bool = False,
 ) -> ChildResult[Value]:
@@ -92,6 +94,10 @@ def run_in_child(
         be picklable everywhere.
     time_limit
         Wall seconds, at least 0, process start included; None for no limit.
+    cpu_limit
+        Seconds of CPU time, above 0, that the child may use, user's and system's
+        together, without what it starts; None for no limit. Other work on the
+        machine does not count. Ignored where there is no ``setitimer``.
     memory_limit
         Bytes, at least 1, that the child and what it starts may hold beyond
         the memory shared with the parent at the start; None for no limit.
@@ -115,6 +121,8 @@ def run_in_child(
     start = time.monotonic()
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time limit {time_limit} is negative or no number")
+    if cpu_limit is not None and not cpu_limit > 0:
+        raise ValueError(f"limit of CPU time {cpu_limit} is not positive")
     if memory_limit is not None and memory_limit < 1:
         raise ValueError(f"memory limit {memory_limit} is not positive")
     if memory_limit is not None and not os.path.exists(
@@ -123,13 +131,15 @@ def run_in_child(
         raise NotImplementedError("a memory limit needs /proc, as Linux has it")
     deadline = math.inf if time_limit is None else start + time_limit
     start_method = process.Forked if _FORKS else process.Spawned
-    worker = start_method(_Task(function, args), show_errors)
+    worker = start_method(_Task(function, args, cpu_limit), show_errors)
     try:
         worker.start()
         status, value, message, details = _await(worker, deadline, memory_limit)
     finally:
         worker.close()
-    if status == "timeout":
+    if status == "died" and cpu_limit is not None and message.endswith("SIGPROF"):
+        status, message = "timeout", f"limit of {cpu_limit:g} s of CPU time reached"
+    elif status == "timeout":
         message = f"time limit of {time_limit:g} s reached"
     return ChildResult(status, value, time.monotonic() - start, message, details)
 
@@ -143,10 +153,15 @@ class _Task(Generic[Value]):
 
     function: Callable[..., Value]
     args: tuple[object, ...]
+    cpu_limit: float | None = None
 
     def __call__(self) -> bytes:
         """Make the call and pickle a `_Report` of it; never raise."""
         report: _Report[Value]
+        if self.cpu_limit is not None and hasattr(signal, "setitimer"):
+            # No handler of ours: an engine would keep it waiting.
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, self.cpu_limit)
         try:
             report = ("done", self.function(*self.args), "", "")
             return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)

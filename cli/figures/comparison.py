@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olivine.cli.comparison import score
 from olivine.cli.figures.files import style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from olivine.cli.comparison import Plan
 
 # Dark enough to be told from white in print.
@@ -19,8 +22,9 @@ _FULL, _EDGE, _GREY = "#0072B2", "#222222", "#777777"
 def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) -> None:
     """Draw a panel for each environment and write the figure atomically.
 
-    A row is an algorithm. The dot stands at the median number of trajectories; it
-    is filled from the left by the share of ε-optimal runs, which stand beside it.
+    A row is an algorithm. The dot stands at the median number of trajectories of
+    the runs that ended; it is full where every seed ends ε-optimal, half full where
+    some do. Beside it stand their number, of all seeds, and how many were stopped.
     An algorithm that does not take the task, or ends no run in time, says so.
 
     Raises
@@ -35,7 +39,7 @@ def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) ->
     columns = min(2, max(1, len(environments)))
     rows = max(1, -(-len(environments) // columns))
     with style():
-        height = rows * (0.9 + 0.24 * len(algorithms)) + 0.6
+        height = rows * (0.9 + 0.24 * len(algorithms)) + 0.9
         figure: Figure = Figure(figsize=(5.6 * columns, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).flatten()
         for panel, env in zip(panels, environments, strict=False):
@@ -43,12 +47,39 @@ def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) ->
             _panel(panel, str(env), algorithms, own)
         for panel in panels[len(environments) :]:
             panel.set_axis_off()
-        figure.suptitle(
-            f"Trajectories until the end of a run (median), and runs that end "
-            f"ε-optimal, ε = {plan.epsilon:g}, {plan.seeds} seeds",
-            fontsize=10,
+        title = (
+            "Trajectories until the end of a run (median), and runs that end "
+            f"ε-optimal, ε = {plan.epsilon:g}, {plan.seeds} seeds"
         )
+        figure.suptitle(textwrap.fill(title, 70 * columns), fontsize=10)
+        _legend(figure, columns)
         write_figure(path, figure)
+
+
+_DOT = {
+    "marker": "o", "linestyle": "", "ms": 7, "mec": _EDGE, "mew": 0.9, "mfc": _FULL
+}  # fmt: skip
+_DOTS: dict[str, dict[str, Any]] = {
+    "all": _DOT,
+    "some": _DOT | {"fillstyle": "left", "markerfacecoloralt": "white"},
+    "none": _DOT | {"mfc": "white"},
+}
+
+
+def _legend(figure: Figure, columns: int) -> None:
+    """Say below what a full, a half and an empty dot mean."""
+    from matplotlib.lines import Line2D
+
+    figure.legend(
+        handles=[
+            Line2D([], [], label=f"{word} of the seeds end ε-optimal", **dot)
+            for word, dot in _DOTS.items()
+        ],
+        loc="outside lower center",
+        ncols=3 if columns > 1 else 1,
+        fontsize=8,
+        frameon=False,
+    )
 
 
 def _panel(
@@ -61,27 +92,22 @@ def _panel(
     low, high = (min(done), max(done)) if done else (1, 10)
     panel.set_xscale("log")
     # Room on the right for what is written beside the last dot.
-    panel.set_xlim(low / 10, high * max(1e2, (high / low) ** 0.4))
+    panel.set_xlim(low / 10, high * max(1e3, (high / low) ** 0.5))
     for y, name in enumerate(algorithms):
         record = records.get(name)
         if record is None:
             continue
         if not record["runs"]:
-            word = "refused" if record["refused"] else "no run ended in time"
+            word = "refused" if record["refused"] else f"no run ended: {score(record)}"
             panel.annotate(
                 word, (0.02, y), xycoords=("axes fraction", "data"), va="center",
                 fontsize=8, color=_GREY, style="italic",
             )  # fmt: skip
             continue
-        x, share = record["trajectories"], record["successes"] / record["runs"]
-        face = _FULL if share == 1 else "white"
-        panel.plot(max(x, 1), y, "o", ms=7, mfc=face, mec=_EDGE, mew=0.9, zorder=3)
-        if 0 < share < 1:
-            panel.plot(
-                max(x, 1), y, "o", ms=7, mec=_EDGE, mew=0.9, zorder=4,
-                fillstyle="left", mfc=_FULL, markerfacecoloralt="white",
-            )  # fmt: skip
-        text = f"{record['successes']}/{record['runs']}"
+        x, wins = record["trajectories"], record["successes"]
+        dot = _DOTS["all" if wins == record["seeds"] else "some" if wins else "none"]
+        panel.plot(max(x, 1), y, zorder=3, **dot)
+        text = score(record)
         if record["params"] == "practical":
             text += " practical"
         panel.annotate(

@@ -1,11 +1,13 @@
 """olivine learn all: its records, its table, its figure, its refusals."""
 
+import time
 from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.result import LearningResult
 from olivine.cli.comparison import Plan, run_cell
+from olivine.cli.learn_all import learn_all
 from olivine.cli.learn_run import prepare
 
 from tests.support.commands import olivine
@@ -93,11 +95,65 @@ def test_table_and_figure(made, tmp_path):
     assert done.status == 3
     assert "refuses: epsilon: not today" in done.out
     assert "1 of 1" in done.out
-    assert "no run ended" in done.out
-    assert "hangs: runs stopped at the time limit: 1" in done.out
+    assert "0 of 1, 1 stopped" in done.out
+    assert "hangs: runs stopped by the limit of CPU time: 1" in done.out
     text = figure.read_text()
     assert "wins" in text
-    assert "no run ended in time" in text
+    assert "no run ended: 0 of 1, 1 stopped" in text
+
+
+def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path, capsys):
+    """Runs of which all but one are stopped: in the record, the table, the figure."""
+
+    def slow(task):
+        if task.rng.bit_generator.seed_seq.entropy[0] != 2:
+            hangs(task)
+        return result("slow", task)
+
+    monkeypatch.setattr(registry, "_ALGORITHMS", {"slow": entry("slow", slow)})
+    monkeypatch.setattr("olivine.cli.comparison.EARLY", 4)
+    plan = Plan(("tabular",), None, 0.9, seeds=5, run_limit=0.1)
+    figure = tmp_path / "all.svg"
+    assert learn_all(plan, figure, 1, json_lines=False) == 3
+    shown = capsys.readouterr().out
+    assert "1 of 5, 4 stopped" in shown
+    assert "of the runs that ended" in shown
+    text = figure.read_text()
+    assert "1 of 5, 4 stopped" in text
+    assert "some of the seeds end" in text  # what a half dot means
+    for place in (shown, text):
+        assert "1 of 1" not in place
+
+
+@pytest.mark.parametrize("environments", [1, 2])
+def test_the_title_of_a_figure_is_not_cut(made, monkeypatch, tmp_path, environments):
+    figure = tmp_path / "all.svg"
+    names = ("tabular", "random-finite")[:environments]
+    plan = Plan(names, None, 0.9, seeds=1, run_limit=0.1)
+    figures = []
+    keep = lambda path, drawn: figures.append(drawn)  # noqa: E731
+    monkeypatch.setattr("olivine.cli.figures.comparison.write_figure", keep)
+    learn_all(plan, figure, 1, json_lines=True)
+    (drawn,) = figures
+    drawn.draw_without_rendering()
+    boxes = [drawn._suptitle.get_window_extent(), drawn.legends[0].get_window_extent()]
+    for box in boxes:
+        assert drawn.bbox.x0 <= box.x0 < box.x1 <= drawn.bbox.x1
+        assert drawn.bbox.y0 <= box.y0 < box.y1 <= drawn.bbox.y1
+
+
+def test_limits_count_cpu_time(made, monkeypatch):
+    """A run that waits is not stopped by a limit below its wall time."""
+
+    def waits(task):
+        time.sleep(0.4)
+        return result("waits", task)
+
+    monkeypatch.setattr(registry, "_ALGORITHMS", {"waits": entry("waits", waits)})
+    plan = Plan(("tabular",), None, 0.9, seeds=1, run_limit=0.3)
+    (cell,) = plan.cells()
+    record, _ = run_cell(cell, plan)
+    assert (record["runs"], record["timeouts"]) == (1, 0)
 
 
 @pytest.mark.parametrize(
