@@ -170,10 +170,17 @@ def check_refutation(formula: Formula, proof: bytes) -> None:
         raise ValueError(f"proof: the clause of step {result.failed_step} is not RUP")
 
 
+def rewards(variant: str, p: Fraction) -> list[Fraction]:
+    """Return top, rewards of [solve], [try x], [try C], and the chance of a clause."""
+    strict = list(map(Fraction, ("1/10", "1/10", "7/100", "0", "1/2")))
+    known = {"paper": [1 + 0 * p, 0 * p, 0 * p, -p, 1 + 0 * p], "strict": strict}
+    return known.get(variant, [1 - p, p, p, 0 * p, 1 + 0 * p])
+
+
 def values(three: Formula, variant: str, p: Fraction, x: list[bool], pi: Any) -> Any:
     """Return the one g that truth values `x` and pi allow, and the weight left."""
     n, paper, no = three.n, variant == "paper", Fraction(0)
-    top, solve, attempt = (no + 1, no, -p) if paper else (1 - p, p, no)
+    top, solve, variable, attempt, reach = rewards(variant, p)
     actions = ACTIONS | ({"[quit]": ()} if variant == "all-levels" else {})
     left, total, clauses = 0, no, list[Fraction]()
     for clause, weight, b in zip(three.clauses, three.weights, pi["C"], strict=True):
@@ -183,14 +190,15 @@ def values(three: Formula, variant: str, p: Fraction, x: list[bool], pi: Any) ->
         left += 0 if any(truth) else weight
         clauses.append(top * sum(map(bool.__eq__, truth, actions[b])) / 3)
         total += clauses[-1] * weight
-    start = {"[solve]": solve + total / sum(three.weights)}
-    start |= {f"[try x{i}]": solve + top / 2 for i in range(1, n + 1)}
+    start = {"[solve]": solve + reach * total / sum(three.weights)}
+    start |= {f"[try x{i}]": variable + top / 2 for i in range(1, n + 1)}
     start |= {f"[try C{j}]": attempt + value for j, value in enumerate(clauses, 1)}
     if pi["s0"] not in start:
         raise ValueError(f"pi: {pi['s0']!r} is no action of s0")
     g = {"s0": start[pi["s0"]], "C": clauses, "X": [] if paper else [top / 2] * n}
     g |= {"x0": [top * (not t) for t in x], "x1": [top * t for t in x]}
-    return g | {"bottom": [no] * (len(actions) - len(ACTIONS))}, left
+    bottom = {"all-levels": 1, "strict": 2}.get(variant, 0)
+    return g | {"bottom": [no] * bottom}, left
 
 
 @lru_cache
@@ -268,14 +276,16 @@ def judge(text: bytes, read_proof: Callable[[], bytes], formula: Formula) -> Any
     variant, p, least = family["variant"], family["penalty"], claim["at_least"]
     p, x, actions = rational(str(p)), g["x1"], given["pi"]["C"]
     ok = {"paper": p <= 1, "gap": 4 * p == 1, "normalized": p < 1, "all-levels": p < 1}
+    ok["strict"] = 20 * p == 1
     if p <= 0 or not ok.get(str(variant)) or type(least) is not int or least < 0:
         raise ValueError(f"no variant {variant!r} with penalty {p}, at_least {least!r}")
     if type(x) is not list or len(x) != three.n or type(actions) is not list:
         raise ValueError(f"g: x1 is no list of {three.n}, or pi: C is none")
     pi = {"s0": str(given["pi"]["s0"]), "C": list(map(str, actions))}
-    top = 1 if variant == "paper" else 1 - p
+    top, solve, *_, reach = rewards(variant, p)
     g, left = values(three, variant, p, [value == str(top) for value in x], pi)
-    best = 1 - min(top * Fraction(least, 3 * sum(three.weights)), p)  # Theorem O
+    loss = min(reach * top * Fraction(least, 3 * sum(three.weights)), p)
+    best = solve + reach * top - loss  # Theorem O
     if g["s0"] != best or least > left:
         raise ValueError(f"at_least {least} allows {best}, and g(s0) is {g['s0']}")
     proof = read_proof() if least else b""

@@ -75,7 +75,7 @@ def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
         value = found[name] * factor
         return found | {name: value if name == "eps_stat" else -int(-value // 1)}
 
-    monkeypatch.setattr(ValorParameters, "constants", mutated)
+    monkeypatch.setattr(ValorParameters, "constants", staticmethod(mutated))
     assert refuted("valor-constants")
 
 
