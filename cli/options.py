@@ -7,19 +7,12 @@ from fractions import Fraction
 from typing import Annotated
 
 import typer
+from olivine.reduction.family.variants import Variant
+
+VariantName = Variant
 
 # The names of the choices, repeated here because their own modules import
 # numpy. A test compares both.
-
-
-class VariantName(enum.StrEnum):
-    """Variants of the family."""
-
-    PAPER = "paper"
-    NORMALIZED = "normalized"
-    GAP = "gap"
-    ALL_LEVELS = "all-levels"
-    STRICT = "strict"
 
 
 class FormulationName(enum.StrEnum):

@@ -37,6 +37,7 @@ for the other variants, and for `paper` with p = 1/m the weaker φ < 1/(6m+2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -102,13 +103,8 @@ def tolerance_bounds(
     ceiling = tolerance_ceiling(parameters)
     if u == 0:
         return Fraction(0), Fraction(0)
-    if parameters.variant is Variant.PAPER:
-        return min(Fraction(u, 3 * total + 8 * u), ceiling), ceiling
-    if parameters.variant is Variant.STRICT:
-        least = Fraction(u, 90 * total + 20 * u)
-    else:
-        least = min(u * parameters.top / (12 * total - 2 * u), ceiling)
-    return least, least
+    least = min(_closed_form(parameters).solve(parameters, u), ceiling)
+    return least, ceiling if parameters.variant is Variant.PAPER else least
 
 
 def tolerance_ceiling(parameters: Parameters) -> Fraction:
@@ -116,12 +112,41 @@ def tolerance_ceiling(parameters: Parameters) -> Fraction:
 
     By [try C_j] or [try x_i] alone.
     """
-    p = parameters.penalty
-    if parameters.variant is Variant.PAPER:
-        return min(p, Fraction(1, 4))
-    if parameters.variant is Variant.STRICT:
-        return Fraction(1, 100)
-    return min(p / 4, (1 - p) / 6)
+    return _closed_form(parameters).ceiling(parameters.penalty)
+
+
+@dataclass(frozen=True)
+class _ClosedForm:
+    """Tolerances by [solve], from the parameters and u, and by the tries, from p."""
+
+    solve: Callable[[Parameters, int], Fraction]
+    ceiling: Callable[[Fraction], Fraction]
+
+
+_LAYERED = _ClosedForm(
+    lambda f, u: u * f.top / (12 * f.total_weight - 2 * u),
+    lambda p: min(p / 4, (1 - p) / 6),
+)
+_CLOSED_FORMS = {
+    Variant.PAPER: _ClosedForm(
+        lambda f, u: Fraction(u, 3 * f.total_weight + 8 * u),
+        lambda p: min(p, Fraction(1, 4)),
+    ),
+    Variant.NORMALIZED: _LAYERED,
+    Variant.GAP: _LAYERED,
+    Variant.ALL_LEVELS: _LAYERED,
+    Variant.STRICT: _ClosedForm(
+        lambda f, u: Fraction(u, 90 * f.total_weight + 20 * u),
+        lambda _: Fraction(1, 100),
+    ),
+}
+
+
+def _closed_form(parameters: Parameters) -> _ClosedForm:
+    """Return the closed forms of a variant; ValueError if none has been derived."""
+    if parameters.variant not in _CLOSED_FORMS:
+        raise ValueError(f"no tolerance is known for variant {parameters.variant}")
+    return _CLOSED_FORMS[parameters.variant]
 
 
 def still_decides(
