@@ -92,8 +92,10 @@ def generate(
     model checkers in Storm's DRN and in PRISM's language. Beside them stand
     three_sat.cnf, the 3-SAT form, and family.json with sizes, rewards, the
     numbering of states and the meaning of the short names in the program files.
-    The objective there is g(s0), or -g(s0) minimised. The folder appears complete
-    or not at all.
+    The objective there is g(s0), or -g(s0) minimised; program.mps is free MPS. In
+    variant paper trying a clause has a negative reward, which Storm takes (with
+    --exact) and PRISM refuses; the other variants have none. The folder appears
+    complete or not at all.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """

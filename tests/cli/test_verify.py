@@ -190,7 +190,7 @@ def test_hard_clauses_are_refused(tmp_path) -> None:
         done = olivine(*verb, file, "--json")
         assert done.status == 2
         assert "hard" in done.record["error"]
-        assert done.record["error"].startswith(f"{file}: ")
+        assert done.record["error"].startswith(f"{file}:1: ")
     assert not (tmp_path / "out").exists()
 
 
