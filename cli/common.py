@@ -31,22 +31,28 @@ if TYPE_CHECKING:
 
 
 class ExitStatus(enum.IntEnum):
-    """Exit status of every verb but ``solve`` when it has an answer."""
+    """Exit status of every verb but ``solve`` when it has an answer.
+
+    An error of ours is no contradiction between answers: it has the number that
+    ``sysexits.h`` gives to internal errors.
+    """
 
     DONE = 0
     CONTRADICTION = 1
     BAD_INPUT = 2
     UNDECIDED = 3
+    FAILED = 70
     INTERRUPTED = 130
     BROKEN_PIPE = 141
     TERMINATED = 143
 
 
 def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
-    """Return the first that occurs of 1, 2, 3, 0 (0 when there is none)."""
+    """Return the first that occurs of 1, 70, 2, 3, 0 (0 when there is none)."""
     seen = set(statuses)
     for status in (
         ExitStatus.CONTRADICTION,
+        ExitStatus.FAILED,
         ExitStatus.BAD_INPUT,
         ExitStatus.UNDECIDED,
     ):
@@ -251,7 +257,7 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
     """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
 
     Input errors are dealt with where input is read; an exception that arrives
-    here is ours (status 1, with a traceback to report), save for an interrupt
+    here is ours (status 70, with a traceback to report), save for an interrupt
     (130), a reader that closed our output (141, quiet), output that cannot be
     written (2) and memory that ran out (3). What the framework makes of a closed
     output, `olivine.cli.main` puts right.
@@ -279,7 +285,7 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
             raise
         except Exception as error:
             say(f"olivine: {internal_error(error)}")
-            status = ExitStatus.CONTRADICTION
+            status = ExitStatus.FAILED
         raise typer.Exit(int(status))
 
     return run

@@ -90,7 +90,7 @@ def _routes(record: Record) -> Table:
     for name in ("route", "status", "value", "seconds", "remark"):
         table.add_column(name)
     for name, found in record["routes"].items():
-        shown = ("status", "value", "seconds", "reason")
+        shown = ("status", "value", "seconds", "reason", "traceback")
         remarks = [f"{k}: {v}" for k, v in found.items() if k not in shown]
         table.add_row(
             name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -82,7 +82,7 @@ class Job:
             )
         except Exception as error:
             return {"file": file, "error": f"{file}: {internal_error(error)}"}, (
-                ExitStatus.CONTRADICTION
+                ExitStatus.FAILED
             )
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
@@ -108,13 +108,10 @@ class Job:
         if answer.agree is False:
             status = ExitStatus.CONTRADICTION
         if self.certificate is not None:
-            try:
-                made = certify(instance, answer, self.certificate, self.time_limit)
-            except OSError as error:
-                return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+            made, fault = certify(instance, answer, self.certificate, self.time_limit)
             record["certificate"] = made
-            if status is ExitStatus.DONE and made["file"] is None:
-                status = ExitStatus.UNDECIDED
+            if status is not ExitStatus.CONTRADICTION and fault is not ExitStatus.DONE:
+                status = fault
         record["seconds"] = round(time.perf_counter() - start, 6)
         return record, status
 
@@ -163,8 +160,9 @@ def verify(
     program, brute force, exact certificates) must agree. A route may take 60
     seconds (the MILP 5) unless --time-limit says otherwise.
 
-    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided (or no
-    proof for the certificate within the time limit).
+    Exit status: 0 all agree, 1 a contradiction, 2 bad input (or a certificate
+    that cannot be written), 3 undecided (or no proof for the certificate within the
+    time limit).
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """
@@ -219,10 +217,21 @@ def _results(
             yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
 
 
+def say_failures(file: str, routes: Mapping[str, Record]) -> None:
+    """Say which routes raised, on standard error; their records have the traceback."""
+    for name, found in routes.items():
+        if found["status"] == "error":
+            say(
+                f"olivine: warning: {file}: route {name} failed: {found['reason']} "
+                "(please report it with the input; --json shows where)"
+            )
+
+
 def _announce(record: Record, json_lines: bool) -> None:
     """Say warnings, contradictions and (without --json) errors on standard error."""
     for warning in record.get("warnings", ()):
         say(f"olivine: warning: {warning}")
+    say_failures(record["file"], record.get("routes", {}))
     if "certificate" in record:
         made = record["certificate"]
         if made["file"] is None:

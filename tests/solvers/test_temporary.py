@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import os
 import signal
@@ -16,22 +17,22 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_signals_wait_for_the_end_of_a_block() -> None:
+def interrupted_in_a_block(depth: int) -> list[str]:
     done = []
-    with pytest.raises(KeyboardInterrupt), temporary.signals_held():
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+        for _ in range(depth):
+            stack.enter_context(temporary.signals_held())
         os.kill(os.getpid(), signal.SIGINT)
         done.append("the rest of the block")
-    assert done
+        stack.close()
+        done.append("what comes after")
+    return done
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_signals_wait_for_the_end_of_a_block(depth) -> None:
+    assert interrupted_in_a_block(depth) == ["the rest of the block"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_blocks_nest() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt), temporary.signals_held():
-        with temporary.signals_held():
-            signal.raise_signal(signal.SIGINT)
-        done.append("the rest of the outer block")
-    assert done
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, OSError])
