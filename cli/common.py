@@ -247,6 +247,11 @@ def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
 def internal_error(error: BaseException) -> str:
     """Describe an error that is ours, and print its traceback for the report."""
     traceback.print_exception(error, file=sys.stderr)
+    return internal(error)
+
+
+def internal(error: BaseException) -> str:
+    """Describe an error that is ours."""
     return (
         f"internal error: {type(error).__name__}: {describe(error)} "
         "(this should be impossible: please report it with the input)"

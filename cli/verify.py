@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +19,7 @@ from olivine.cli.common import (
     Reading,
     describe,
     expand,
-    internal_error,
+    internal,
     print_json,
     progress_bar,
     report_error,
@@ -81,9 +83,10 @@ class Job:
                 ExitStatus.UNDECIDED
             )
         except Exception as error:
-            return {"file": file, "error": f"{file}: {internal_error(error)}"}, (
-                ExitStatus.FAILED
-            )
+            text = f"{file}: {internal(error)}"
+            trace = "".join(traceback.format_exception(error))
+            record = {"file": file, "error": text, "traceback": trace}
+            return record, ExitStatus.FAILED
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
         from olivine.reduction.verify.verification import verify_instance
@@ -209,7 +212,11 @@ def _results(
 ) -> Iterator[tuple[Record, ExitStatus]]:
     """Yield results in the order of the inputs."""
     files = [file for file, error in inputs if error is None]
-    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
+    results = map(job, files)
+    if jobs > 1:
+        import olivine.reduction.verify.verification  # noqa: F401
+
+        results = in_parallel(job, files, jobs)
     for file, error in inputs:
         if error is None:
             yield next(results)
@@ -245,3 +252,5 @@ def _announce(record: Record, json_lines: bool) -> None:
         )
     if "error" in record and not json_lines:
         say(f"olivine: {record['error']}")
+    if "traceback" in record:
+        print(record["traceback"], end="", file=sys.stderr)
