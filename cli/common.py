@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from olivine.cli import signals
+from olivine.cli.memory import is_exhausted, why_too_small
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -246,12 +248,15 @@ def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
 
 def internal_error(error: BaseException) -> str:
     """Describe an error that is ours, and print its traceback for the report."""
+    text = internal(error)
     traceback.print_exception(error, file=sys.stderr)
-    return internal(error)
+    return text
 
 
 def internal(error: BaseException) -> str:
-    """Describe an error that is ours."""
+    """Describe an error that is ours, unless it is what became of a signal."""
+    if (number := signals.received()) is not None:
+        raise SystemExit(128 + number) from error
     return (
         f"internal error: {type(error).__name__}: {describe(error)} "
         "(this should be impossible: please report it with the input)"
@@ -271,6 +276,9 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
+            if too_small := why_too_small():
+                say(f"olivine: {too_small}")
+                raise typer.Exit(int(ExitStatus.UNDECIDED))
             status = function(*args, **kwargs)
             sys.stdout.flush()
         except KeyboardInterrupt:
@@ -279,21 +287,26 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         except BrokenPipeError:
             drop_stdout()
             status = ExitStatus.BROKEN_PIPE
-        except OSError as error:
-            drop_stdout()
-            say(f"olivine: {describe(error)}")
-            status = ExitStatus.BAD_INPUT
-        except MemoryError:
-            say("olivine: out of memory")
-            status = ExitStatus.UNDECIDED
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:
-            say(f"olivine: {internal_error(error)}")
-            status = ExitStatus.FAILED
+            status = _status_of(error)
         raise typer.Exit(int(status))
 
     return run
+
+
+def _status_of(error: Exception) -> ExitStatus:
+    """Say what went wrong, and return the exit status for it."""
+    if is_exhausted(error):
+        say("olivine: out of memory")
+        return ExitStatus.UNDECIDED
+    if isinstance(error, OSError):
+        drop_stdout()
+        say(f"olivine: {describe(error)}")
+        return ExitStatus.BAD_INPUT
+    say(f"olivine: {internal_error(error)}")
+    return ExitStatus.FAILED
 
 
 def drop_stdout() -> None:

@@ -27,6 +27,7 @@ from olivine.cli.common import (
     verb,
     worst,
 )
+from olivine.cli.memory import is_exhausted
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
@@ -78,11 +79,10 @@ class Job:
         start = time.perf_counter()
         try:
             return self._verify(file, start)
-        except MemoryError:
-            return {"file": file, "error": f"{file}: out of memory"}, (
-                ExitStatus.UNDECIDED
-            )
         except Exception as error:
+            if is_exhausted(error):
+                record = {"file": file, "error": f"{file}: out of memory"}
+                return record, ExitStatus.UNDECIDED
             text = f"{file}: {internal(error)}"
             trace = "".join(traceback.format_exception(error))
             record = {"file": file, "error": text, "traceback": trace}

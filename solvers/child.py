@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import signal
 import time
 import traceback
 from collections import deque
@@ -80,6 +81,7 @@ def run_in_child(
     function: Callable[[*Args], Value],
     *args: *Args,
     time_limit: float | None = None,
+    cpu_limit: float | None = None,
     memory_limit: int | None = None,
     show_errors: bool = False,
 ) -> ChildResult[Value]:
@@ -95,6 +97,9 @@ def run_in_child(
         be picklable everywhere.
     time_limit
         Wall seconds, at least 0, process start included; None for no limit.
+    cpu_limit
+        Seconds of CPU time of the child alone, above 0; None for no limit, which
+        is all that platforms without ``ITIMER_PROF`` have.
     memory_limit
         Bytes, at least 1, that the child and what it starts may hold beyond
         the memory shared with the parent at the start; None for no limit.
@@ -118,6 +123,8 @@ def run_in_child(
     start = time.monotonic()
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time limit {time_limit} is negative or no number")
+    if cpu_limit is not None and not cpu_limit > 0:
+        raise ValueError(f"limit of CPU time {cpu_limit} is not positive")
     if memory_limit is not None and memory_limit < 1:
         raise ValueError(f"memory limit {memory_limit} is not positive")
     if memory_limit is not None and not os.path.exists(
@@ -126,7 +133,7 @@ def run_in_child(
         raise NotImplementedError("a memory limit needs /proc, as Linux has it")
     deadline = math.inf if time_limit is None else start + time_limit
     start_method = process.Forked if _FORKS else process.Spawned
-    worker = start_method(_Task(function, args), show_errors)
+    worker = start_method(_Task(function, args, cpu_limit), show_errors)
     try:
         worker.start()
         status, value, message, details = _await(worker, deadline, memory_limit)
@@ -134,6 +141,8 @@ def run_in_child(
         worker.close()
     if status == "timeout":
         message = f"time limit of {time_limit:g} s reached"
+    if cpu_limit is not None and message == process.OUT_OF_CPU_TIME:
+        status, message = "timeout", f"limit of {cpu_limit:g} s of CPU time reached"
     return ChildResult(status, value, time.monotonic() - start, message, details)
 
 
@@ -213,10 +222,14 @@ class _Task(Generic[Value]):
 
     function: Callable[..., Value]
     args: tuple[object, ...]
+    cpu_limit: float | None = None
 
     def __call__(self) -> bytes:
         """Make the call and pickle a `_Report` of it; never raise."""
         report: _Report[Value]
+        if self.cpu_limit is not None and hasattr(signal, "ITIMER_PROF"):
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)  # kills, whatever runs
+            signal.setitimer(signal.ITIMER_PROF, self.cpu_limit)
         try:
             report = ("done", self.function(*self.args), "", "")
             return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)

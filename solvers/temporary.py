@@ -19,7 +19,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGALRM")
+    if hasattr(signal, name)
+]
 _TRIES = 20
 
 _owned: set[Path] = set()
@@ -28,7 +32,7 @@ _root: Path | None = None
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Put SIGINT and SIGTERM off until the end of the block.
+    """Put SIGINT, SIGTERM and SIGALRM off until the end of the block.
 
     Handlers run in the main thread only; elsewhere this does nothing. Blocking
     the signals would not do: the system then gives them to another thread, and

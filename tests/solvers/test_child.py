@@ -413,3 +413,21 @@ def test_no_more_run_than_are_asked_for(no_leak, tmp_path):
 
 def test_nothing_to_do_for_each():
     assert list(run_each(double, [], 3)) == []
+
+
+def work_for_ever():
+    while True:
+        pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "ITIMER_PROF"), reason="needs ITIMER_PROF")
+def test_a_limit_of_cpu_time_kills(start_method):
+    result = run_in_child(work_for_ever, cpu_limit=0.1)
+    assert result.status == "timeout"
+    assert result.message == "limit of 0.1 s of CPU time reached"
+
+
+def test_waiting_costs_no_cpu_time(no_leak):
+    assert run_in_child(time.sleep, 0.5, cpu_limit=0.2).status == "done"
+    with pytest.raises(ValueError, match="CPU time"):
+        run_in_child(double, 1, cpu_limit=0)
