@@ -98,8 +98,9 @@ def run_in_child(
     time_limit
         Wall seconds, at least 0, process start included; None for no limit.
     cpu_limit
-        Seconds of CPU time of the child alone, above 0; None for no limit, which
-        is all that platforms without ``ITIMER_PROF`` have.
+        Seconds of CPU time, above 0, that the child may use, user's and system's
+        together, without what it starts; None for no limit. Other work on the
+        machine does not count. Ignored where there is no ``setitimer``.
     memory_limit
         Bytes, at least 1, that the child and what it starts may hold beyond
         the memory shared with the parent at the start; None for no limit.
@@ -139,10 +140,10 @@ def run_in_child(
         status, value, message, details = _await(worker, deadline, memory_limit)
     finally:
         worker.close()
-    if status == "timeout":
-        message = f"time limit of {time_limit:g} s reached"
-    if cpu_limit is not None and message == process.OUT_OF_CPU_TIME:
+    if status == "died" and cpu_limit is not None and message.endswith("SIGPROF"):
         status, message = "timeout", f"limit of {cpu_limit:g} s of CPU time reached"
+    elif status == "timeout":
+        message = f"time limit of {time_limit:g} s reached"
     return ChildResult(status, value, time.monotonic() - start, message, details)
 
 
@@ -227,8 +228,9 @@ class _Task(Generic[Value]):
     def __call__(self) -> bytes:
         """Make the call and pickle a `_Report` of it; never raise."""
         report: _Report[Value]
-        if self.cpu_limit is not None and hasattr(signal, "ITIMER_PROF"):
-            signal.signal(signal.SIGPROF, signal.SIG_DFL)  # kills, whatever runs
+        if self.cpu_limit is not None and hasattr(signal, "setitimer"):
+            # No handler of ours: an engine would keep it waiting.
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_PROF, self.cpu_limit)
         try:
             report = ("done", self.function(*self.args), "", "")

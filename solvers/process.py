@@ -47,7 +47,6 @@ _PR_SET_PDEATHSIG = 1
 _HEADER = struct.Struct("=Q")
 _CHUNK = 1 << 18
 _GRACE = 1.0
-OUT_OF_CPU_TIME = "the child was killed by SIGPROF"
 _SILENT = "the child gave no answer"
 
 # Held from the making of a pipe until its write end is closed in the parent:
