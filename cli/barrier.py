@@ -145,6 +145,7 @@ def barrier(
         "samples": samples,
         "runs": runs,
     }
+    fault = ""
     try:
         record = _run(name, given, output, seed)
     except (ValueError, OSError) as error:
@@ -153,6 +154,15 @@ def barrier(
         else:
             say(f"olivine: {describe(error)}")
         return ExitStatus.BAD_INPUT
+    if output is not None:
+        from olivine.cli.figures.barrier import save_figure
+
+        try:
+            save_figure(output, record)
+            record["figure"] = str(output)
+        except OSError as error:  # what was found is told all the same
+            fault = record["error"] = describe(error, str(output))
+            say(f"olivine: {fault}")
     if json_lines:
         print_json(record)
     else:
@@ -164,14 +174,15 @@ def barrier(
             f"olivine: contradiction: {contradiction} (this should be impossible: "
             "please report it with the command)"
         )
-    found = bool(record["contradictions"])
-    return ExitStatus.CONTRADICTION if found else ExitStatus.DONE
+    if record["contradictions"]:
+        return ExitStatus.CONTRADICTION
+    return ExitStatus.BAD_INPUT if fault else ExitStatus.DONE
 
 
 def _run(
     name: str | None, given: Mapping[str, Any], output: Path | None, seed: int
 ) -> dict[str, Any]:
-    """Check what can be checked beforehand, run, draw; return the record."""
+    """Check what can be checked beforehand, run; return the record, still undrawn."""
     from olivine.cli.figures.files import check_figure
 
     chosen = _chosen(name, given)
@@ -191,11 +202,7 @@ def _run(
     record: dict[str, Any] = {"barrier": name}
     with _status(f"running barrier {name}"):
         record |= makers[str(name)](seed=seed, **chosen)
-    if output is not None:
-        from olivine.cli.figures.barrier import save_figure
-
-        save_figure(output, record)
-    record["figure"] = None if output is None else str(output)
+    record["figure"] = None
     record["seed"] = seed
     record["seconds"] = round(time.perf_counter() - start, 3)
     return record

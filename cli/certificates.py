@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olivine.cli.common import ExitStatus, describe, internal_error
 from olivine.cli.outputs import check_output
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def proof_path(certificate: str | Path) -> Path:
 
 def certify(
     instance: Instance, answer: Verification, path: str, time_limit: float | None
-) -> dict[str, Any]:
-    """Write the certificate of a verified optimum.
+) -> tuple[dict[str, Any], ExitStatus]:
+    """Write the certificate of a verified optimum; never lose the optimum over it.
 
     Parameters
     ----------
@@ -47,34 +48,45 @@ def certify(
 
     Returns
     -------
-    dict
+    record
         `file` (None where there is no certificate), `reason` why not, and the
         `seconds` it took.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
+    status
+        Undecided where the certificate was not found, bad input where it cannot
+        be written, failed where making it went wrong.
     """
     from olivine.reduction.certificate.certificate import SECONDS, make_certificate
     from olivine.reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
     if answer.agree is False:
-        return _none("no certificate: the routes contradict each other")
+        return _none("the routes contradict each other")
     if answer.optimum is None or assignment is None:
-        return _none("no certificate: the optimum is not known")
-    outcome = make_certificate(
-        instance,
-        answer.optimum,
-        assignment,
-        time_limit=SECONDS if time_limit is None else time_limit,
-    )
+        return _none("the optimum is not known")
+    try:
+        outcome = make_certificate(
+            instance,
+            answer.optimum,
+            assignment,
+            time_limit=SECONDS if time_limit is None else time_limit,
+        )
+    except (MemoryError, OSError) as error:
+        return _none(describe(error))
+    except Exception as error:
+        return _none(internal_error(error), status=ExitStatus.FAILED)
     if outcome.certificate is None:
-        return _none(f"no certificate: {outcome.reason}", outcome.seconds)
-    outcome.certificate.write(path)
-    return {"file": path, "reason": "", "seconds": round(outcome.seconds, 6)}
+        return _none(outcome.reason, outcome.seconds)
+    try:
+        outcome.certificate.write(path)
+    except OSError as error:
+        reason = describe(error, path)
+        return _none(reason, outcome.seconds, ExitStatus.BAD_INPUT)
+    record = {"file": path, "reason": "", "seconds": round(outcome.seconds, 6)}
+    return record, ExitStatus.DONE
 
 
-def _none(reason: str, seconds: float = 0.0) -> dict[str, Any]:
-    return {"file": None, "reason": reason, "seconds": round(seconds, 6)}
+def _none(
+    reason: str, seconds: float = 0.0, status: ExitStatus = ExitStatus.UNDECIDED
+) -> tuple[dict[str, Any], ExitStatus]:
+    reason = f"no certificate: {reason}"
+    return {"file": None, "reason": reason, "seconds": round(seconds, 6)}, status

@@ -73,7 +73,11 @@ def claims(
         from olivine.cli.ledger.page import claims_page
         from olivine.solvers.files import write_text
 
-        write_text(page, [claims_page(records)])
+        try:
+            write_text(page, [claims_page(records)])
+        except OSError as error:
+            say(f"olivine: {describe(error, str(page))}")
+            statuses.append(ExitStatus.BAD_INPUT)
     return worst(statuses)
 
 
@@ -115,7 +119,7 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
             evidence = None if entry.check is None else entry.check()
         except Exception as error:
             text = internal_error(error)
-            status = ExitStatus.CONTRADICTION
+            status = ExitStatus.FAILED
         else:
             verdict = entry.verdict(evidence)
             text = "nothing checks it yet" if evidence is None else evidence.text

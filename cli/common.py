@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from olivine.cli import signals
+from olivine.cli.memory import is_exhausted, why_too_small
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -31,22 +33,28 @@ if TYPE_CHECKING:
 
 
 class ExitStatus(enum.IntEnum):
-    """Exit status of every verb but ``solve`` when it has an answer."""
+    """Exit status of every verb but ``solve`` when it has an answer.
+
+    An error of ours is no contradiction between answers: it has the number that
+    ``sysexits.h`` gives to internal errors.
+    """
 
     DONE = 0
     CONTRADICTION = 1
     BAD_INPUT = 2
     UNDECIDED = 3
+    FAILED = 70
     INTERRUPTED = 130
     BROKEN_PIPE = 141
     TERMINATED = 143
 
 
 def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
-    """Return the first that occurs of 1, 2, 3, 0 (0 when there is none)."""
+    """Return the first that occurs of 1, 70, 2, 3, 0 (0 when there is none)."""
     seen = set(statuses)
     for status in (
         ExitStatus.CONTRADICTION,
+        ExitStatus.FAILED,
         ExitStatus.BAD_INPUT,
         ExitStatus.UNDECIDED,
     ):
@@ -255,7 +263,15 @@ def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
 
 def internal_error(error: BaseException) -> str:
     """Describe an error that is ours, and print its traceback for the report."""
+    text = internal(error)
     traceback.print_exception(error, file=sys.stderr)
+    return text
+
+
+def internal(error: BaseException) -> str:
+    """Describe an error that is ours, unless it is what became of a signal."""
+    if (number := signals.received()) is not None:
+        raise SystemExit(128 + number) from error
     return (
         f"internal error: {type(error).__name__}: {describe(error)} "
         "(this should be impossible: please report it with the input)"
@@ -266,7 +282,7 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
     """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
 
     Input errors are dealt with where input is read; an exception that arrives
-    here is ours (status 1, with a traceback to report), save for an interrupt
+    here is ours (status 70, with a traceback to report), save for an interrupt
     (130), a reader that closed our output (141, quiet), output that cannot be
     written (2) and memory that ran out (3). What the framework makes of a closed
     output, `olivine.cli.main` puts right.
@@ -275,6 +291,9 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
+            if too_small := why_too_small():
+                say(f"olivine: {too_small}")
+                raise typer.Exit(int(ExitStatus.UNDECIDED))
             status = function(*args, **kwargs)
             sys.stdout.flush()
         except KeyboardInterrupt:
@@ -283,21 +302,26 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         except BrokenPipeError:
             drop_stdout()
             status = ExitStatus.BROKEN_PIPE
-        except OSError as error:
-            drop_stdout()
-            say(f"olivine: {describe(error)}")
-            status = ExitStatus.BAD_INPUT
-        except MemoryError:
-            say("olivine: out of memory")
-            status = ExitStatus.UNDECIDED
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:
-            say(f"olivine: {internal_error(error)}")
-            status = ExitStatus.CONTRADICTION
+            status = _status_of(error)
         raise typer.Exit(int(status))
 
     return run
+
+
+def _status_of(error: Exception) -> ExitStatus:
+    """Say what went wrong, and return the exit status for it."""
+    if is_exhausted(error):
+        say("olivine: out of memory")
+        return ExitStatus.UNDECIDED
+    if isinstance(error, OSError):
+        drop_stdout()
+        say(f"olivine: {describe(error)}")
+        return ExitStatus.BAD_INPUT
+    say(f"olivine: {internal_error(error)}")
+    return ExitStatus.FAILED
 
 
 def drop_stdout() -> None:

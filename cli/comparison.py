@@ -139,9 +139,8 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
                 break
             continue
         if child.status != "done" or child.value is None:
-            raise RuntimeError(
-                f"{cell.algorithm} on {cell.env}, seed {seed}: {child.message}"
-            )
+            left = f"seed {seed}: {child.message}"
+            break
         if isinstance(child.value, str):
             refused = child.value
             break

@@ -84,31 +84,36 @@ def contrast(
         seed,
         variant.value,
     )
+    measurements: list[Measurement] = []
+    record: dict[str, Any] = {"directory": str(output)}
+    fault = ""
     try:
         with staged(output, force=force, stale=OURS, last=DATA) as stage:
-            measurements: list[Measurement] = []
             with _progress(plan, json_lines) as progress:
                 for n, found in measure(plan):
                     measurements += found
                     task = progress.task_ids[0]
                     progress.update(task, advance=n, description=f"n = {n}")
             fitted = fits(measurements)
-            record = _record(plan, measurements, fitted, time.perf_counter() - start)
+            measured = _record(plan, measurements, fitted, time.perf_counter() - start)
+            record |= measured
             save_figure(stage, plan, measurements, fitted)
             text = _markdown(plan, measurements, fitted)
             (stage / "contrast.md").write_text(text, encoding="utf-8")
-            text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+            text = json.dumps(measured, indent=1, allow_nan=False) + "\n"
             (stage / DATA).write_text(text, encoding="utf-8")
-    except OSError as error:
-        if json_lines:
-            print_json({"directory": str(output), "error": describe(error)})
-        else:
-            say(f"olivine: {describe(error)}")
-        return ExitStatus.BAD_INPUT
+    except OSError as error:  # what was measured is told all the same
+        fault = record["error"] = describe(error)
+        if not json_lines:
+            say(f"olivine: {fault}")
     if json_lines:
-        print_json({"directory": str(output)} | record)
-    else:
-        _show(plan, measurements, fitted, output)
+        print_json(record)
+    elif "fits" in record:
+        _show(plan, measurements, fitted)
+    if fault:
+        return ExitStatus.BAD_INPUT
+    if not json_lines:
+        tell(f"{output}: {', '.join(sorted(OURS))}")
     return ExitStatus.DONE
 
 
@@ -207,9 +212,7 @@ def growth(
         yield series, texts[0], texts[1]
 
 
-def _show(
-    plan: Plan, measurements: Sequence[Measurement], fitted: Fits, output: Path
-) -> None:
+def _show(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> None:
     from olivine.reduction.contrast.contrast import SERIES, WORK_UNIT
 
     units = {series: WORK_UNIT[series].replace("simplex ", "") for series in SERIES}
@@ -227,7 +230,6 @@ def _show(
         title="growth",
         boxed=True,
     )
-    tell(f"{output}: {', '.join(sorted(OURS))}")
 
 
 def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> str:

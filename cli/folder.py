@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
-import tempfile
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from olivine.solvers.temporary import owned, signals_held
 
 
 @contextmanager
@@ -49,28 +50,29 @@ def staged(
             )
         for name in sorted({*stale, last}):
             _check_regular(directory / name)
-        parent, made = directory, None
+        parent = directory
     elif os.path.lexists(directory):
         raise NotADirectoryError(f"{directory}: exists and is no folder")
     else:
         parent = directory.absolute().parent
-        made = _make_parents(parent)
+    made: list[Path] = []
+    stage = parent / f".olivine-{uuid.uuid4().hex}"
     try:
-        stage = _make_stage(parent)
-        try:
+        _make_parents(parent, made)
+        with owned(stage):
+            stage.mkdir()
             yield stage
-            if parent == directory:
-                _move_files(stage, directory, stale, last)
-            else:
-                umask = os.umask(0)
-                os.umask(umask)
-                stage.chmod(0o777 & ~umask)  # mkdtemp's own mode is 0700
-                stage.rename(directory)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
-    except BaseException:
-        if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
+            with signals_held():
+                if parent == directory:
+                    _move_files(stage, directory, stale, last)
+                else:
+                    stage.rename(directory)
+    except BaseException as error:
+        for folder in reversed(made):
+            with suppress(OSError):  # by now it holds something else
+                folder.rmdir()
+        if isinstance(error, OSError):
+            _name_the_place(error, stage, directory)
         raise
 
 
@@ -84,19 +86,30 @@ def _check_regular(file: Path) -> None:
         raise FileExistsError(f"{file}: not a regular file, so it is not replaced")
 
 
-def _make_stage(parent: Path) -> Path:
-    try:
-        return Path(tempfile.mkdtemp(dir=parent, prefix=".olivine-"))
-    except OSError as error:
-        error.filename = str(parent)  # not the name made up for the stage
-        raise
-
-
-def _make_parents(parent: Path) -> Path | None:
-    """Make missing parents and return the outermost one made, if any."""
+def _make_parents(parent: Path, made: list[Path]) -> None:
+    """Make missing parents, outermost first, and note those that we made."""
     missing = [p for p in (parent, *parent.parents) if not p.exists()]
-    parent.mkdir(parents=True, exist_ok=True)
-    return missing[-1] if missing else None
+    for folder in reversed(missing):
+        with signals_held():
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                if not folder.is_dir():
+                    raise
+            else:
+                made.append(folder)
+
+
+def _name_the_place(error: OSError, stage: Path, directory: Path) -> None:
+    """Name files as the user knows them, not as they are called in the stage."""
+    if error.errno is None:  # a message of ours, which says it all
+        return
+    name = Path(os.fsdecode(error.filename or directory))
+    if name == stage:
+        name = directory
+    elif stage in name.parents:
+        name = directory / name.relative_to(stage)
+    error.filename = str(name)
 
 
 def _move_files(stage: Path, directory: Path, stale: frozenset[str], last: str) -> None:

@@ -75,7 +75,11 @@ def learn_all(
     if not json_lines:
         show(records)
     if output is not None:
-        save_figure(output, plan, [r for r in records if "error" not in r])
+        try:
+            save_figure(output, plan, [r for r in records if "error" not in r])
+        except OSError as error:
+            say(f"olivine: {describe(error, str(output))}")
+            statuses.append(ExitStatus.BAD_INPUT)
     return worst(statuses)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-import signal
 import sys
 from typing import Annotated, Any
 
 import typer
 from olivine import __version__
+from olivine.cli import signals
 from olivine.cli.barrier import barrier
 from olivine.cli.check import check
 from olivine.cli.claims import claims
@@ -103,22 +103,26 @@ def _olivine(
 
 
 def main() -> None:
-    """Run the command; the console script ``olivine`` calls this.
+    """Run the command, as `olivine.cli.entry` does.
 
-    A reader that closed our output ends it with 141 and SIGTERM with 143,
-    wherever that happens, and quietly.
+    A reader that closed our output ends it with 141, SIGINT with 130 and SIGTERM
+    with 143, wherever that happens.
     """
+    signals.install()
     prepare_streams()
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        _run()
+    finally:
+        if (number := signals.ended()) is not None:
+            sys.exit(128 + number)  # whatever became of the exception
+
+
+def _run() -> None:
     try:
         try:
             app()
         finally:
             sys.stdout.flush()
-    except KeyboardInterrupt:
-        # Before or after a verb; inside one, `olivine.cli.common.verb` sees it.
-        sys.exit(ExitStatus.INTERRUPTED)
     except (SystemExit, OSError) as end:
         if _is_broken_pipe(end):
             drop_stdout()
@@ -128,12 +132,6 @@ def main() -> None:
         drop_stdout()
         say(f"olivine: {describe(end)}")
         sys.exit(ExitStatus.BAD_INPUT)
-
-
-def _terminate(number: int, _frame: object) -> None:
-    """Leave as an exception, so that whoever has temporary files removes them."""
-    signal.signal(number, signal.SIG_IGN)  # some senders send it twice
-    raise SystemExit(int(ExitStatus.TERMINATED))
 
 
 def _is_broken_pipe(end: BaseException) -> bool:

@@ -102,7 +102,8 @@ def _verify(
         )
     if found.contradictions:
         return ExitStatus.CONTRADICTION
-    decided = found.routes["deterministic"].satisfiable is not None
+    deterministic = found.routes["deterministic"].satisfiable
+    decided = deterministic is not None and found.mixture.feasible
     return ExitStatus.DONE if decided else ExitStatus.UNDECIDED
 
 

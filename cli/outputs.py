@@ -24,10 +24,12 @@ def check_output(output: Path, source: str | None = None) -> None:
     Raises
     ------
     OSError
-        If there is no folder for it, or something that is no regular file.
+        If there is no folder for it, or something that is no regular file, or
+        nothing can be written there.
     ValueError
         If it is the input.
     """
+    from olivine.solvers.files import check_writable
     from olivine.solvers.target import write_target
 
     target = write_target(output)
@@ -36,6 +38,7 @@ def check_output(output: Path, source: str | None = None) -> None:
         raise OSError(missing, os.strerror(missing), str(output))
     if source is not None:
         check_not_input([target], source)
+    check_writable(output)
 
 
 def check_not_input(outputs: Iterable[Path], source: str) -> None:

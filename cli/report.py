@@ -34,6 +34,7 @@ from olivine.cli.options import (
     checked_penalty,
 )
 from olivine.cli.outputs import check_output
+from olivine.cli.verify import say_failures
 
 if TYPE_CHECKING:
     from olivine.reduction.family.instance import Instance
@@ -91,21 +92,26 @@ def report(
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     answer = verify_instance(instance, time_limit=time_limit, seed=seed)
-    text = build_page(file, source, instance, answer, formulation.value)
+    fault, status = "", ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
     try:
+        text = build_page(file, source, instance, answer, formulation.value)
         write_text(output, [text])
-    except OSError as error:
-        return report_error(file, describe(error, str(output)), json_lines=json_lines)
+    except OSError as error:  # the verdict is told all the same
+        fault, status = describe(error, str(output)), ExitStatus.BAD_INPUT
+    record: dict[str, Any] = {"file": file, "output": None if fault else str(output)}
+    record |= answer.to_json()
+    say_failures(file, record["routes"])
+    if fault:
+        say(f"olivine: {fault}")
+        record["error"] = fault
     if json_lines:
-        record = {"file": file, "output": str(output)} | answer.to_json()
         record["warnings"] = list(source.warnings)
         record["seconds"] = round(time.perf_counter() - start, 6)
         print_json(record)
     else:
-        print(f"{output}: {verdict(answer, source.formula.is_weighted)}")
-    if answer.agree is False:
-        return ExitStatus.CONTRADICTION
-    return ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
+        place = file if fault else output
+        print(f"{place}: {verdict(answer, source.formula.is_weighted)}")
+    return ExitStatus.CONTRADICTION if answer.agree is False else status
 
 
 def build_page(

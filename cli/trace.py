@@ -197,9 +197,12 @@ def _choose(
     from olivine.solvers.outcome import SatStatus
     from olivine.solvers.sat import solve_sat
 
-    outcome = solve_sat(
-        family.three_sat.as_formula(), family.n_variables, time_limit=seconds
-    )
+    try:
+        outcome = solve_sat(
+            family.three_sat.as_formula(), family.n_variables, time_limit=seconds
+        )
+    except RuntimeError as error:  # it failed, or gave a model that is none
+        raise _UnknownError(f"--member sat: {error}") from None
     if outcome.model is not None:
         return outcome.model
     if outcome.status is SatStatus.UNSATISFIABLE:

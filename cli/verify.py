@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import sys
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +19,7 @@ from olivine.cli.common import (
     Reading,
     describe,
     expand,
-    internal_error,
+    internal,
     print_json,
     progress_bar,
     report_error,
@@ -25,6 +27,7 @@ from olivine.cli.common import (
     verb,
     worst,
 )
+from olivine.cli.memory import is_exhausted
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
@@ -77,14 +80,14 @@ class Job:
         start = time.perf_counter()
         try:
             return self._verify(file, start)
-        except MemoryError:
-            return {"file": file, "error": f"{file}: out of memory"}, (
-                ExitStatus.UNDECIDED
-            )
         except Exception as error:
-            return {"file": file, "error": f"{file}: {internal_error(error)}"}, (
-                ExitStatus.CONTRADICTION
-            )
+            if is_exhausted(error):
+                record = {"file": file, "error": f"{file}: out of memory"}
+                return record, ExitStatus.UNDECIDED
+            text = f"{file}: {internal(error)}"
+            trace = "".join(traceback.format_exception(error))
+            record = {"file": file, "error": text, "traceback": trace}
+            return record, ExitStatus.FAILED
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
         from olivine.reduction.verify.verification import verify_instance
@@ -109,13 +112,10 @@ class Job:
         if answer.agree is False:
             status = ExitStatus.CONTRADICTION
         if self.certificate is not None:
-            try:
-                made = certify(instance, answer, self.certificate, self.time_limit)
-            except OSError as error:
-                return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+            made, fault = certify(instance, answer, self.certificate, self.time_limit)
             record["certificate"] = made
-            if status is ExitStatus.DONE and made["file"] is None:
-                status = ExitStatus.UNDECIDED
+            if status is not ExitStatus.CONTRADICTION and fault is not ExitStatus.DONE:
+                status = fault
         record["seconds"] = round(time.perf_counter() - start, 6)
         return record, status
 
@@ -165,8 +165,9 @@ def verify(
     program, brute force, exact certificates) must agree. A route may take 60
     seconds (the MILP 5) unless --time-limit says otherwise.
 
-    Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided (or no
-    proof for the certificate within the time limit).
+    Exit status: 0 all agree, 1 a contradiction, 2 bad input (or a certificate
+    that cannot be written), 3 undecided (or no proof for the certificate within the
+    time limit).
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """
@@ -213,7 +214,11 @@ def _results(
 ) -> Iterator[tuple[Record, ExitStatus]]:
     """Yield results in the order of the inputs."""
     files = [file for file, error in inputs if error is None]
-    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
+    results: Iterator[tuple[Record, ExitStatus]] = map(job, files)
+    if jobs > 1:
+        import olivine.reduction.verify.verification  # noqa: F401
+
+        results = in_parallel(job, files, jobs)
     for file, error in inputs:
         if error is None:
             yield next(results)
@@ -221,10 +226,21 @@ def _results(
             yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
 
 
+def say_failures(file: str, routes: Mapping[str, Record]) -> None:
+    """Say which routes raised, on standard error; their records have the traceback."""
+    for name, found in routes.items():
+        if found["status"] == "error":
+            say(
+                f"olivine: warning: {file}: route {name} failed: {found['reason']} "
+                "(please report it with the input; --json shows where)"
+            )
+
+
 def _announce(record: Record, json_lines: bool) -> None:
     """Say warnings, contradictions and (without --json) errors on standard error."""
     for warning in record.get("warnings", ()):
         say(f"olivine: warning: {warning}")
+    say_failures(record["file"], record.get("routes", {}))
     if "certificate" in record:
         made = record["certificate"]
         if made["file"] is None:
@@ -238,3 +254,5 @@ def _announce(record: Record, json_lines: bool) -> None:
         )
     if "error" in record and not json_lines:
         say(f"olivine: {record['error']}")
+    if "traceback" in record:
+        print(record["traceback"], end="", file=sys.stderr)

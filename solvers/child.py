@@ -23,14 +23,17 @@ import pickle
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
 from olivine.solvers import process
 
 Args = TypeVarTuple("Args")
 Value = TypeVar("Value")
+Item = TypeVar("Item")
 ChildStatus = Literal["done", "timeout", "memory", "died", "error"]
 
 _FORKS = hasattr(os, "fork")
@@ -142,6 +145,73 @@ def run_in_child(
     elif status == "timeout":
         message = f"time limit of {time_limit:g} s reached"
     return ChildResult(status, value, time.monotonic() - start, message, details)
+
+
+def run_each(
+    function: Callable[[Item], Value], items: Iterable[Item], jobs: int
+) -> Iterator[ChildResult[Value]]:
+    """Call ``function(item)`` in a child process for each item, several at a time.
+
+    Parameters
+    ----------
+    function, items
+        As for `run_in_child`.
+    jobs
+        Number of children at a time, at least 1.
+
+    Yields
+    ------
+    ChildResult
+        In the order of the items. No limits are set. When the iterator is closed,
+        as by an exception in between, what runs is killed.
+    """
+    waiting = iter(items)
+    running: deque[_Running[Value]] = deque()
+    try:
+        while True:
+            active = sum(child.result is None for child in running)
+            for item in islice(waiting, jobs - active):
+                running.append(_Running(_Task(function, (item,))))
+                running[-1].worker.start()
+            if not running:
+                return
+            if (first := running[0].result) is not None:
+                running.popleft()
+                yield first
+                continue
+            for child in running:
+                child.listen(_MEMORY_POLL / jobs)
+    finally:
+        for child in running:
+            child.worker.close()
+
+
+class _Running(Generic[Value]):
+    """A call that goes on, or has ended with a result."""
+
+    def __init__(self, task: _Task[Value]) -> None:
+        self.start = time.monotonic()
+        start_method = process.Forked if _FORKS else process.Spawned
+        self.worker: process.Worker = start_method(task, False)
+        self.result: ChildResult[Value] | None = None
+
+    def listen(self, seconds: float) -> None:
+        """Wait at most so long for the end of the call, if it has not ended."""
+        if self.result is not None:
+            return
+        report: _Report[Value]
+        try:
+            answer = self.worker.receive(seconds)
+        except EOFError:
+            report = ("died", None, self.worker.epitaph(), "")
+        else:
+            if answer is None:
+                return
+            report = pickle.loads(answer)
+        status, value, message, details = report
+        seconds = time.monotonic() - self.start
+        self.result = ChildResult(status, value, seconds, message, details)
+        self.worker.close()
 
 
 _Report = tuple[ChildStatus, "Value | None", str, str]

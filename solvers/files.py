@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from olivine.solvers.target import write_target
+from olivine.solvers.temporary import owned, remove, signals_held
 
 
 def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:
@@ -52,31 +54,63 @@ def write_texts(
         all were written, can leave one of several replaced.
     """
     written: list[tuple[Path, Path]] = []
+    place: str | os.PathLike[str] = ""
+    with ExitStack() as stack:
+        try:
+            for place, chunks in contents.items():
+                target = write_target(place)
+                temporary = stack.enter_context(owned(_beside(target)))
+                written.append((temporary, target))
+                # Not tempfile: its files are readable by the owner alone.
+                if isinstance(chunks, bytes):
+                    with open(temporary, "xb") as raw:
+                        raw.write(chunks)
+                    continue
+                with open(temporary, "x", encoding="utf-8", newline="\n") as file:
+                    file.writelines(chunks)
+            # Closed by now: a full disk can show itself as late as that.
+            with signals_held():
+                _replace(written)
+        except OSError as error:
+            # As the user knows it; a full disk gives no name at all.
+            names = dict(zip((str(t) for t, _ in written), contents, strict=False))
+            known = place if error.filename is None else error.filename
+            if error.errno is not None:
+                error.filename = os.fspath(names.get(str(known), known))
+            raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where `write_text` would fail, by trying it.
+
+    Raises
+    ------
+    OSError
+        If no file can be made beside the one that `path` leads to.
+    """
+    target = write_target(path)
+    try:
+        with owned(_beside(target)) as probe:
+            probe.touch()
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _beside(target: Path) -> Path:
+    # Not the target's name and more: that might be too long.
+    return target.with_name(f".olivine-{uuid.uuid4().hex}")
+
+
+def _replace(written: list[tuple[Path, Path]]) -> None:
     fresh: list[Path] = []
     try:
-        for path, chunks in contents.items():
-            target = write_target(path)
-            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-            written.append((temporary, target))
-            # Not tempfile: its files are readable by the owner alone.
-            if isinstance(chunks, bytes):
-                with open(temporary, "xb") as raw:
-                    raw.write(chunks)
-                continue
-            with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-                file.writelines(chunks)
-        # Closed by now: a full disk can show itself as late as that.
         for temporary, target in written:
             is_fresh = not target.exists()
             os.replace(temporary, target)
             if is_fresh:
                 fresh.append(target)
-    except BaseException as error:
-        for file_made in (*(temporary for temporary, _ in written), *fresh):
-            file_made.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is not None:
-            names = {
-                str(a): str(p) for (a, _), p in zip(written, contents, strict=False)
-            }
-            error.filename = names.get(str(error.filename), error.filename)
+    except BaseException:
+        for file in fresh:
+            remove(file)
         raise

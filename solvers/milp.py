@@ -15,7 +15,6 @@ proof from elsewhere.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -223,17 +222,15 @@ def _ask(
     if time_limit is not None:
         soft = start + time_limit
         hard = max(0.0, soft + 1 + time_limit / 10 - time.monotonic())
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        result = run_in_child(
-            pulp_adapter.solve,
-            form,
-            engine,
-            soft,
-            threads,
-            folder,
-            time_limit=hard,
-            memory_limit=memory_limit,
-        )
+    result = run_in_child(
+        pulp_adapter.solve,
+        form,
+        engine,
+        soft,
+        threads,
+        time_limit=hard,
+        memory_limit=memory_limit,
+    )
     if result.status == "error":
         raise RuntimeError(f"{engine} by PuLP: {result.message}\n{result.details}")
     if result.value is not None:

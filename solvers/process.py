@@ -25,7 +25,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from olivine.solvers.temporary import (
+    remove,
+    scratch_name,
+    signals_held,
+    work_below,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -83,14 +91,14 @@ class Forked:
         self._reader = -1
         self._exit: int | None = None
         self._data = bytearray()
+        self._scratch = scratch_name()
 
     def start(self) -> None:
         """Fork the child."""
         # Until `_pid` is set an interrupt would leave a child without an
         # owner, and in the child it would run the caller's handlers.
-        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         parent = os.getpid()
-        try:
+        with signals_held():
             with _fork_lock:
                 self._reader, writer = os.pipe()
                 try:
@@ -102,9 +110,8 @@ class Forked:
                     os.close(writer)
             if self._pid == 0:
                 os.close(self._reader)
-                _lead_child_life(self._produce, self._show_errors, writer, parent, held)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+                work_below(self._scratch)
+                _lead_child_life(self._produce, self._show_errors, writer, parent)
         # Also done by the child; whoever comes first spares the other a race.
         with contextlib.suppress(OSError):
             os.setpgid(self._pid, self._pid)
@@ -145,16 +152,20 @@ class Forked:
 
     def close(self) -> None:
         """See `Worker`."""
-        if self._pid and self._exit is None:
-            self._kill_group()
-            # It may not have been a group leader yet.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-        if self._reader >= 0:
-            os.close(self._reader)
-        if self._pid and self._exit is None:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self._pid, 0)
+        with signals_held():
+            if self._pid and self._exit is None:
+                self._kill_group()
+                # It may not have been a group leader yet.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, signal.SIGKILL)
+            if self._reader >= 0:
+                os.close(self._reader)
+                self._reader = -1
+            if self._pid and self._exit is None:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(self._pid, 0)
+                self._exit = 0
+            remove(self._scratch)
 
     def _has_ended(self) -> bool:
         if self._exit is None:
@@ -192,13 +203,11 @@ def _lead_child_life(
     show_errors: bool,
     writer: int,
     parent: int,
-    held: set[int | signal.Signals],
 ) -> NoReturn:
     """Be the child: answer and leave, whatever happens, without a trace."""
     status = 1
     try:
         writer = _settle(writer, parent, show_errors)
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         answer = produce()
         view = memoryview(_HEADER.pack(len(answer)) + answer)
         while view:
@@ -253,9 +262,10 @@ class Spawned:
     def __init__(self, produce: Produce, show_errors: bool) -> None:
         context = multiprocessing.get_context("spawn")
         self._reader, self._writer = context.Pipe(duplex=False)
+        self._scratch = scratch_name()
         self._process = context.Process(
             target=_lead_spawned_life,
-            args=(produce, show_errors, self._writer),
+            args=(produce, show_errors, self._writer, self._scratch),
             daemon=True,
         )
 
@@ -290,11 +300,16 @@ class Spawned:
         self._process.close()
         self._reader.close()
         self._writer.close()
+        remove(self._scratch)
 
 
 def _lead_spawned_life(
-    produce: Produce, show_errors: bool, writer: Connection[bytes, bytes]
+    produce: Produce,
+    show_errors: bool,
+    writer: Connection[bytes, bytes],
+    scratch: Path,
 ) -> None:
+    work_below(scratch)
     _silence(show_errors)
     writer.send_bytes(produce())
 

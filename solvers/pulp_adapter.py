@@ -23,6 +23,7 @@ from olivine.solvers import highs
 from olivine.solvers.integer_form import IntegerForm, integer_form
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
+from olivine.solvers.temporary import scratch_folder
 
 _CBC_TOLERANCES = ("primalTolerance", "dualTolerance", "integerTolerance")
 _MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-attr]
@@ -134,22 +135,14 @@ def cbc_path() -> str | None:
     return None
 
 
-def solve(
-    form: IntegerForm, engine: str, deadline: float, threads: int, folder: str
-) -> Answer:
+def solve(form: IntegerForm, engine: str, deadline: float, threads: int) -> Answer:
     """Solve a form; to be called in a child process of its own.
 
     Parameters
     ----------
     deadline
         On the clock of `time.monotonic`; infinite for no limit.
-    folder
-        An empty folder, the working directory from then on. Files that PuLP
-        exchanges with an engine are named without it, because PuLP's command
-        line for CBC comes apart at the blanks of a path.
     """
-    os.chdir(folder)
-    tempfile.tempdir = os.curdir  # PuLP 4 logs there
     model = from_form(form)
     left = deadline - time.monotonic()
     if left <= 0:
@@ -198,6 +191,15 @@ _CBC_LOG = "cbc.log"
 
 
 def _run_cbc(model: PulpModel, limit: float | None, threads: int) -> Answer:
+    # Files that PuLP exchanges with CBC are named without their folder, because
+    # its command line comes apart at the blanks of a path.
+    with scratch_folder() as folder:
+        os.chdir(folder)
+        tempfile.tempdir = os.curdir  # PuLP 4 logs there
+        return _run_cbc_here(model, limit, threads)
+
+
+def _run_cbc_here(model: PulpModel, limit: float | None, threads: int) -> Answer:
     tolerances = [f"{name} {highs.TOLERANCE}" for name in _CBC_TOLERANCES]
     solver = pulp.COIN_CMD(
         path=cbc_path(),

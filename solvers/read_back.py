@@ -10,7 +10,6 @@ import math
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ import highspy
 from olivine.solvers import highs, pulp_adapter
 from olivine.solvers.child import run_in_child
 from olivine.solvers.outcome import LinearOutcome, Status
+from olivine.solvers.temporary import scratch_folder
 
 _UNREADABLE = "unreadable"
 
@@ -68,15 +68,13 @@ def read_optimum(
     file.open("rb").close()
     read = _by_highs if engine == "highs" else _by_cbc
     hard = None if time_limit is None else time_limit * 1.1 + 1
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        result = run_in_child(
-            read,
-            str(file),
-            folder,
-            time_limit,
-            time_limit=hard,
-            memory_limit=memory_limit,
-        )
+    result = run_in_child(
+        read,
+        str(file),
+        time_limit,
+        time_limit=hard,
+        memory_limit=memory_limit,
+    )
     if result.status == "error":
         raise RuntimeError(f"{path}: {result.message}\n{result.details}")
     outcome = result.value
@@ -89,7 +87,7 @@ def read_optimum(
     return replace(outcome, seconds=time.monotonic() - start)
 
 
-def _by_highs(path: str, _: str, time_limit: float | None) -> LinearOutcome:
+def _by_highs(path: str, time_limit: float | None) -> LinearOutcome:
     highs.forget_threads()
     engine = highs.new_highs()
     if engine.readModel(path) == highspy.HighsStatus.kError:
@@ -117,8 +115,13 @@ def _by_highs(path: str, _: str, time_limit: float | None) -> LinearOutcome:
     )
 
 
-def _by_cbc(path: str, folder: str, time_limit: float | None) -> LinearOutcome:
-    os.chdir(folder)
+def _by_cbc(path: str, time_limit: float | None) -> LinearOutcome:
+    with scratch_folder() as folder:
+        os.chdir(folder)
+        return _by_cbc_here(path, time_limit)
+
+
+def _by_cbc_here(path: str, time_limit: float | None) -> LinearOutcome:
     copy = f"program{Path(path).suffix}"
     shutil.copyfile(path, copy)  # CBC's command line is not to meet odd names
     cbc = pulp_adapter.cbc_path()

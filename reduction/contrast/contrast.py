@@ -187,7 +187,11 @@ def measure_one(
     runs |= _multi(MultiInstance(family.three_sat), plan.time_limit)
     found = []
     for name in series:
-        run = runs[name]()
+        start = time.perf_counter()
+        try:
+            run = runs[name]()
+        except RuntimeError:  # the engine failed: that costs its own series
+            run = (time.perf_counter() - start, 0, True, "error")
         found.append(Measurement(name, n, m, instance, *run))
     return found
 

@@ -153,7 +153,7 @@ def verify_multi_hardness(
     contradictions = []
     if len(set(votes.values())) > 1:
         contradictions.append(f"satisfiable: {votes}")
-    if not mixture.feasible:
+    if mixture.status is MultiStatus.INFEASIBLE:
         contradictions.append(f"mixture: {mixture.status.value}")
     return MultiVerification(
         instance=instance,
@@ -169,7 +169,12 @@ def verify_multi_hardness(
 
 
 def _by_sat(formula: Formula, time_limit: float | None) -> MultiRouteResult:
-    outcome = solve_sat(formula, formula.n_variables, time_limit=time_limit)
+    start = time.perf_counter()
+    try:
+        outcome = solve_sat(formula, formula.n_variables, time_limit=time_limit)
+    except RuntimeError as error:  # it failed, or gave a model that is none
+        seconds = time.perf_counter() - start
+        return MultiRouteResult("error", None, seconds, {"reason": str(error)})
     verdict = {SatStatus.SATISFIABLE: True, SatStatus.UNSATISFIABLE: False}
     return MultiRouteResult(
         outcome.status.value, verdict.get(outcome.status), outcome.seconds, {}

@@ -122,11 +122,14 @@ class _Answer:
 def _ask_sat(family: Family, time_limit: float | None) -> _Answer:
     m = family.n_clauses
     offsets = np.arange(0, 3 * m + 1, 3, dtype=np.int64)
-    outcome = solve_sat(
-        Clauses(family.clauses.reshape(-1), offsets),
-        family.n_variables,
-        time_limit=time_limit,
-    )
+    try:
+        outcome = solve_sat(
+            Clauses(family.clauses.reshape(-1), offsets),
+            family.n_variables,
+            time_limit=time_limit,
+        )
+    except RuntimeError as error:  # it failed, or gave a model that is none
+        return _Answer(None, None, "", (f"sat: {error}",))
     if outcome.status is SatStatus.UNKNOWN:
         return _Answer(None, None, "", (f"{outcome.engine}: {outcome.reason}",))
     verdict = outcome.status is SatStatus.SATISFIABLE
@@ -137,12 +140,14 @@ def _ask_milp(
     instance: Instance, formulation: str | None, time_limit: float | None
 ) -> tuple[_Answer, tuple[str, ...]]:
     # Imported on use: with PuLP and HiGHS it takes longer than a small decision.
-    from olivine.reduction.verify.milp_route import milp_route
+    from olivine.reduction.verify.routes import run_route
 
     limit = math.inf if time_limit is None else time_limit
     settings = Settings(formulation, limit, np.random.default_rng(0))
-    found = milp_route(instance, settings)
-    name = f"milp ({found.details['engine']}, {found.details['formulation']})"
+    found = run_route("milp", instance, settings, {})
+    name = "milp"
+    if found.status != "error":
+        name += f" ({found.details['engine']}, {found.details['formulation']})"
     best = instance.family.parameters.best
     if found.lower == best:
         return _Answer(True, found.assignment, "milp"), (f"{name}: optimum {best}",)

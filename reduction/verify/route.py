@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.reduction.program.program import FORMULATIONS
 
 Route = Literal["sat", "maxsat", "milp", "brute", "witness"]
 ROUTES: tuple[Route, ...] = ("sat", "maxsat", "milp", "brute", "witness")
@@ -32,7 +33,8 @@ class RouteResult:
     status
         "satisfiable", "unsatisfiable" (route sat), "optimal", "feasible" (an
         assignment was found, not shown to be best), "infeasible" (an engine's
-        false word: the program has a solution) or "unknown".
+        false word: the program has a solution), "unknown", or "error" (the
+        route raised).
     seconds
         Wall time.
     finished
@@ -95,11 +97,24 @@ class Settings:
         Seconds for each route; None takes each route's own, infinity sets none.
     rng
         For the local search.
+
+    Raises
+    ------
+    ValueError
+        If the formulation is unknown.
     """
 
     formulation: str | None
     time_limit: float | None
     rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        """Refuse what no route could work with."""
+        if self.formulation is not None and self.formulation not in FORMULATIONS:
+            names = ", ".join(FORMULATIONS)
+            raise ValueError(
+                f"unknown formulation {self.formulation!r}: choose from {names}"
+            )
 
     def limit(self, route: Route) -> float | None:
         """Seconds for a route, None for no limit."""

@@ -27,6 +27,7 @@ so that their agreement checks Lemma 1 as well.
 from __future__ import annotations
 
 import time
+import traceback
 from typing import Any
 
 import numpy as np
@@ -65,20 +66,34 @@ def run_route(
         What other routes found. Only `witness` looks: for the best assignment
         to certify and for the bound it is to meet.
 
-    Raises
-    ------
-    RuntimeError
-        If a certificate of ours turns out wrong, which is a bug.
+    Returns
+    -------
+    RouteResult
+        With status "error" and the traceback where the route raised: an engine
+        that fails or lies, or an error of ours, costs no other route its answer.
+        Where the system has no memory or no process to give it is "unknown".
     """
-    if route == "sat":
-        return sat_route(instance, settings)
-    if route == "maxsat":
-        return maxsat_route(instance, settings)
-    if route == "milp":
-        return milp_route(instance, settings)
-    if route == "brute":
-        return brute_route(instance, settings)
-    return witness_route(instance, settings, earlier)
+    start = time.perf_counter()
+    try:
+        if route == "sat":
+            return sat_route(instance, settings)
+        if route == "maxsat":
+            return maxsat_route(instance, settings)
+        if route == "milp":
+            return milp_route(instance, settings)
+        if route == "brute":
+            return brute_route(instance, settings)
+        return witness_route(instance, settings, earlier)
+    except (MemoryError, OSError) as error:
+        reason = str(error) or "out of memory"
+        return RouteResult("unknown", time.perf_counter() - start, reason=reason)
+    except Exception as error:
+        return RouteResult(
+            "error",
+            time.perf_counter() - start,
+            reason=f"{type(error).__name__}: {error}",
+            details={"traceback": "".join(traceback.format_exception(error))},
+        )
 
 
 def sat_route(instance: Instance, settings: Settings) -> RouteResult:

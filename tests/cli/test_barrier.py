@@ -1,6 +1,8 @@
 """The verb barrier."""
 
+import errno
 import json
+import os
 from fractions import Fraction
 from xml.etree import ElementTree
 
@@ -110,6 +112,20 @@ def test_figures_and_tables(tmp_path, arguments, words):
     text = " ".join(ElementTree.parse(figure).getroot().itertext())
     assert [word for word in words if word not in text] == []
     assert [file.name for file in tmp_path.iterdir()] == ["figure.svg"]
+
+
+def test_what_was_found_survives_a_full_disk(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("olivine.solvers.files._replace", full)
+    target = tmp_path / "figure.svg"
+    done = olivine("barrier", "average", "-o", target, "--json")
+    assert done.status == 2
+    assert done.record["error"] == f"{target}: No space left on device"
+    assert done.record["figure"] is None
+    assert done.record["contradictions"] == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_formats_of_figures(tmp_path):

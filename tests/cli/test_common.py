@@ -12,9 +12,9 @@ from olivine.cli.common import ExitStatus, describe, expand, is_formula_name, wo
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
-def test_worst_is_the_first_that_occurs_of_1_2_3_0(length: int) -> None:
-    for statuses in product(list(ExitStatus)[:4], repeat=length):
-        expected = next((s for s in (1, 2, 3, 0) if s in statuses), 0)
+def test_worst_is_the_first_that_occurs_of_1_70_2_3_0(length: int) -> None:
+    for statuses in product(list(ExitStatus)[:5], repeat=length):
+        expected = next((s for s in (1, 70, 2, 3, 0) if s in statuses), 0)
         assert worst(statuses) == expected
 
 
@@ -136,7 +136,7 @@ def test_exceptions_become_statuses(capsys) -> None:
     assert capsys.readouterr().err == "olivine: interrupted\n"
     assert _status_of(MemoryError()) == 3
     assert capsys.readouterr().err == "olivine: out of memory\n"
-    assert _status_of(ValueError("odd")) == 1
+    assert _status_of(ValueError("odd")) == 70
     said = capsys.readouterr().err
     assert "internal error: ValueError: odd" in said
     assert "report" in said

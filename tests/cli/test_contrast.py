@@ -1,6 +1,7 @@
 """The verbs contrast and multi."""
 
 import json
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -74,6 +75,36 @@ def test_bad_usage(tmp_path, bad):
     done = olivine("contrast", *bad, "-o", tmp_path / "out")
     assert done.status == 2
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
+def test_what_was_measured_survives_a_full_disk(tmp_path):
+    import resource
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    out = tmp_path / "new" / "out"
+    arguments = ["contrast", "--max-n", 3, *QUICK, "-o", out, "--json"]
+    done = run_olivine(*arguments, preexec_fn=small_files)
+    assert done.status == 2
+    assert done.record["error"].startswith(f"{out}/contrast.")
+    assert done.record["error"].endswith("File too large")
+    assert {m["n"] for m in done.record["measurements"]} == {3}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_engine_that_fails_costs_its_own_series(monkeypatch):
+    from olivine.reduction.contrast import contrast
+
+    def broken(*_, **__):
+        raise RuntimeError("it broke")
+
+    monkeypatch.setattr(contrast, "solve_milp", broken)
+    found = contrast.measure_one(Plan(3, 1, 1.0), 3, 0)
+    failed = {m.series for m in found if m.status == "error"}
+    assert failed == {"faithful", "strengthened", "projected"}
+    assert all(m.censored == (m.series in failed) for m in found)
 
 
 def test_multi_decides_files():

@@ -95,6 +95,47 @@ def test_a_failed_move_into_an_empty_folder_is_undone(tmp_path, monkeypatch) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_others_put_into_a_new_parent_stays(tmp_path) -> None:
+    directory = tmp_path / "new" / "deep" / "a"
+
+    def run() -> None:
+        with staged(directory, force=False, stale=STALE, last="last"):
+            (tmp_path / "new" / "theirs").write_text("kept")
+            raise FULL
+
+    with pytest.raises(OSError):
+        run()
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["theirs"]
+    assert (tmp_path / "new" / "theirs").read_text() == "kept"
+
+
+def test_a_parent_that_others_made_meanwhile_is_not_ours(tmp_path, monkeypatch) -> None:
+    real = Path.mkdir
+    monkeypatch.setattr(
+        Path, "mkdir", lambda self, *mode: (real(self), real(self, *mode))
+    )
+    # Every name is taken just before we make it, so nothing may be removed.
+    with pytest.raises(FileExistsError):
+        write(tmp_path / "new" / "a", ["a"])
+    assert [p.name for p in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_place_that_cannot_be_made_is_named(tmp_path) -> None:
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(NotADirectoryError) as caught:
+        write(tmp_path / "file" / "a" / "b", ["a"])
+    assert caught.value.filename == str(tmp_path / "file" / "a")
+
+
+def test_errors_name_the_folder_and_not_the_stage(tmp_path) -> None:
+    with pytest.raises(OSError) as caught:
+        write(tmp_path / "new", ["a"], fail=OSError(errno.ENOSPC, "No space"))
+    assert caught.value.filename == str(tmp_path / "new")
+    with pytest.raises(FileNotFoundError) as missing:
+        write(tmp_path / "new", ["no/such"])
+    assert missing.value.filename == str(tmp_path / "new" / "no" / "such")
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),

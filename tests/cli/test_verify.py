@@ -1,11 +1,14 @@
 import bz2
+import errno
 import gzip
 import json
 import lzma
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -240,20 +243,132 @@ def test_limits_too_short_leave_it_undecided() -> None:
 
 
 def test_a_killed_solver_is_unknown(monkeypatch) -> None:
-    import os
-    import signal
-
-    from olivine.solvers import sat
-
     def die(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(sat, "_solve", die)
+    monkeypatch.setattr("olivine.solvers.sat._solve", die)
     file = CASES / "cadical" / "full3.cnf"
     done = olivine("verify", file, "--route", "sat", "--json")
     assert done.status == 3
     assert done.record["routes"]["sat"]["status"] == "unknown"
     assert "SIGKILL" in done.record["routes"]["sat"]["reason"]
+
+
+def raising(*_: object, **__: object):
+    raise RuntimeError("it broke")
+
+
+ENGINES = {  # by route: where the engine or the work of the route is called
+    "sat": "olivine.solvers.sat._solve",
+    "maxsat": "olivine.reduction.verify.routes.solve_maxsat",
+    "milp": "olivine.reduction.verify.milp_route.build",
+    "brute": "olivine.reduction.verify.routes.best_member",
+    "witness": "olivine.reduction.verify.routes.certify",
+}
+
+
+@pytest.mark.parametrize("route", ENGINES)
+def test_a_route_that_raises_costs_the_others_nothing(monkeypatch, route) -> None:
+    file = CASES / "cadical" / "full3.cnf"
+    whole = olivine("verify", file, "--json").record
+    monkeypatch.setattr(ENGINES[route], raising)
+    done = olivine("verify", file, "--json")
+    record = done.record
+    failed = record["routes"].pop(route)
+    assert failed["status"] == "error"
+    assert "it broke" in failed["reason"]
+    assert "in raising" in failed["traceback"]
+    assert failed["value"] is None
+    for name, found in record["routes"].items():
+        assert found["value"] == whole["routes"][name]["value"]
+    assert (record["satisfiable"], record["agree"]) == (False, True)
+    assert record["optimum"] == whole["optimum"]
+    assert done.status == 0
+    assert f"route {route} failed" in done.err
+    table = olivine("verify", file)
+    assert table.status == 0
+    assert "it broke" in table.out
+
+
+def test_an_engine_that_lies_costs_its_own_route(monkeypatch) -> None:
+    lie = (True, bytes(1))  # all false, which falsifies a clause
+    monkeypatch.setattr("olivine.solvers.sat._solve", lambda *_: lie)
+    done = olivine("verify", CASES / "cadical" / "full3.cnf", "--json")
+    record = done.record
+    assert record["routes"]["sat"]["status"] == "error"
+    assert "falsifies" in record["routes"]["sat"]["reason"]
+    assert (done.status, record["satisfiable"]) == (0, False)
+
+
+@pytest.mark.parametrize("raised", [MemoryError(), OSError(12, "Cannot allocate")])
+def test_a_system_that_gives_no_more_is_a_limit(monkeypatch, raised) -> None:
+    def refuse(*_: object, **__: object):
+        raise raised
+
+    monkeypatch.setattr("olivine.reduction.verify.routes.solve_maxsat", refuse)
+    done = olivine("verify", CASES / "cadical" / "full3.cnf", "--json")
+    assert done.record["routes"]["maxsat"]["status"] == "unknown"
+    assert done.record["routes"]["maxsat"]["reason"]
+
+
+FULL_DISK = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def refuse_to_write(monkeypatch) -> None:
+    """Let the disk be full once the place has been tried."""
+
+    def full(*_: object, **__: object):
+        raise FULL_DISK
+
+    monkeypatch.setattr("olivine.solvers.files._replace", full)
+
+
+def test_a_verdict_survives_a_full_disk(monkeypatch, tmp_path) -> None:
+    refuse_to_write(monkeypatch)
+    file, target = CASES / "cadical" / "full3.cnf", tmp_path / "c.json"
+    done = olivine("verify", file, "--certificate", target, "--json")
+    assert done.status == 2
+    assert (done.record["satisfiable"], done.record["agree"]) == (False, True)
+    made = done.record["certificate"]
+    assert made["file"] is None
+    assert f"{target}" in made["reason"]
+    assert "No space left" in made["reason"]
+    table = olivine("verify", file, "--certificate", target)
+    assert table.status == 2
+    assert done.record["optimum"] in table.out
+    assert str(target) in table.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["certificate", "report"])
+def test_a_place_that_cannot_be_written_is_refused_at_once(
+    monkeypatch, tmp_path, what
+) -> None:
+    def refuse(self, *_: object, **__: object):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self))
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    monkeypatch.setattr(
+        "olivine.reduction.verify.verification.verify_instance", raising
+    )
+    file, target = CASES / "cadical" / "full3.cnf", tmp_path / "target"
+    arguments = ["report", file, "-o", target]
+    if what == "certificate":
+        arguments = ["verify", file, "--certificate", target]
+    done = olivine(*arguments)
+    assert done.status == 2
+    assert done.err == f"olivine: {target}: Read-only file system\n"
+
+
+def test_a_certificate_that_fails_costs_no_verdict(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(
+        "olivine.reduction.certificate.certificate.make_certificate", raising
+    )
+    file, target = CASES / "cadical" / "full3.cnf", tmp_path / "c.json"
+    done = olivine("verify", file, "--certificate", target, "--json")
+    assert done.status == 70
+    assert done.record["satisfiable"] is False
+    assert "it broke" in done.record["certificate"]["reason"]
 
 
 def test_a_contradiction_is_reported(monkeypatch) -> None:
@@ -286,7 +401,7 @@ def test_our_own_failure_is_no_bad_input(monkeypatch) -> None:
     monkeypatch.setattr(verification, "verify_instance", broken)
     files = [CASES / "cadical" / "full3.cnf", CASES / "odd" / "garbage.cnf"]
     done = olivine("verify", *files, "--json")
-    assert done.status == 1
+    assert done.status == 70
     assert "internal error: ValueError: a bug" in done.records[0]["error"]
     assert len(done.records) == 2
 

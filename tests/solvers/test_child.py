@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from olivine.solvers import child
-from olivine.solvers.child import run_in_child
+from olivine.solvers.child import run_each, run_in_child
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
 MIB = 2**20
@@ -259,7 +259,7 @@ def test_interrupt_kills_the_child(tmp_path):
 
 SCRIPT = """
 import atexit, os, sys, time
-from olivine.solvers.child import run_in_child
+from olivine.solvers.child import run_each, run_in_child
 
 def child():
     print("printed by the child", flush=True)
@@ -290,7 +290,7 @@ def test_output_and_exit_handlers_happen_once():
 def test_streams_may_be_closed():
     code = textwrap.dedent("""
         import os, sys
-        from olivine.solvers.child import run_in_child
+        from olivine.solvers.child import run_each, run_in_child
         for descriptor in (0, 1, 2):
             os.close(descriptor)
         sys.stdout = sys.stderr = sys.stdin = None
@@ -374,3 +374,60 @@ def test_ignored_sigchld_is_survived():
         assert run_in_child(sleep_long, time_limit=0.05).status == "timeout"
     finally:
         signal.signal(signal.SIGCHLD, before)
+
+
+def wait_for_others(k: int, folder: Path) -> int:
+    """Return once all three are there: they run at the same time."""
+    (folder / str(k)).touch()
+    wait_until(lambda: len(list(folder.iterdir())) == 3)
+    return os.getpid()
+
+
+def test_each_item_has_its_child_and_results_keep_their_order(no_leak, tmp_path):
+    found = list(run_each(lambda k: (k, wait_for_others(k, tmp_path)), range(3), 3))
+    assert [result.value[0] for result in found] == [0, 1, 2]
+    assert len({os.getpid(), *(result.value[1] for result in found)}) == 4
+
+
+def test_each_failure_is_its_own(start_method):
+    calls = [double, fail, os.abort, double]
+    found = list(run_each(call, calls, 2))
+    assert [r.status for r in found] == ["done", "error", "died", "done"]
+
+
+def call(function):
+    return function(21) if function is double else function()
+
+
+def test_no_more_run_than_are_asked_for(no_leak, tmp_path):
+    def note(k):
+        (tmp_path / str(k)).touch()
+        if k:
+            time.sleep(60)
+
+    children = run_each(note, range(10), 2)
+    assert next(children).status == "done"
+    children.close()  # kills what runs
+    assert {int(p.name) for p in tmp_path.iterdir()} <= {0, 1, 2}
+
+
+def test_nothing_to_do_for_each():
+    assert list(run_each(double, [], 3)) == []
+
+
+def work_for_ever():
+    while True:
+        pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "ITIMER_PROF"), reason="needs ITIMER_PROF")
+def test_a_limit_of_cpu_time_kills(start_method):
+    result = run_in_child(work_for_ever, cpu_limit=0.1)
+    assert result.status == "timeout"
+    assert result.message == "limit of 0.1 s of CPU time reached"
+
+
+def test_waiting_costs_no_cpu_time(no_leak):
+    assert run_in_child(time.sleep, 0.5, cpu_limit=0.2).status == "done"
+    with pytest.raises(ValueError, match="CPU time"):
+        run_in_child(double, 1, cpu_limit=0)

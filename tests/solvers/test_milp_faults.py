@@ -126,7 +126,7 @@ def test_unbounded_and_infeasible_are_kept_apart(fake_cbc):
 
 
 @needs_cbc
-def test_cbc_calls_a_feasible_program_infeasible(tmp_path):
+def test_cbc_calls_a_feasible_program_infeasible():
     """PuLP 3's CBC does so on these rows, when they are not scaled.
 
     Whether it errs or not, a point comes only with a verdict.
@@ -144,10 +144,7 @@ def test_cbc_calls_a_feasible_program_infeasible(tmp_path):
         IntegerRow("c4", (0, 2, 3), (9000, 7200, 7200), ">=", 16200),
     ]
 
-    def ask(folder: str) -> pulp_adapter.Answer:
-        return pulp_adapter.solve(form, "cbc", float("inf"), 1, folder)
-
-    answer = run_in_child(ask, str(tmp_path)).value
+    answer = run_in_child(pulp_adapter.solve, form, "cbc", float("inf"), 1).value
     if answer.status is Status.INFEASIBLE:
         assert answer.values is None
     else:

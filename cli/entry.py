@@ -1,0 +1,21 @@
+"""Where the command starts: signals and memory are seen to before all imports."""
+
+from __future__ import annotations
+
+import sys
+
+from olivine.cli import signals
+from olivine.cli.memory import is_exhausted
+
+
+def main() -> None:
+    """Run the command; the console script ``olivine`` calls this."""
+    signals.leave_at_once()
+    try:
+        from olivine.cli.main import main as run
+    except (ImportError, MemoryError) as error:
+        if not is_exhausted(error):
+            raise
+        sys.stderr.write("olivine: out of memory\n")
+        sys.exit(3)
+    run()

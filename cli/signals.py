@@ -1,0 +1,64 @@
+"""SIGINT and SIGTERM end the command as exceptions, so that everything is undone.
+
+An exception can be lost: raised in a finaliser or inside the import of a C library
+it is printed, or turned into another error. So what was received is remembered, and
+raised again every second until `ended`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+_AGAIN = 1.0
+_received: int | None = None
+
+
+def leave_at_once() -> None:
+    """End quietly on SIGINT; for the time before there is anything to undo."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
+
+
+def install() -> None:
+    """Raise from now on, unless the caller wants a signal ignored."""
+    global _received
+    _received = None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _receive)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, _receive)
+
+
+def received() -> int | None:
+    """Return the signal that is to end the command, if one came."""
+    return _received
+
+
+def ended() -> int | None:
+    """Return the same, and raise nothing more: nothing is left to undo."""
+    number = _received
+    after = signal.SIG_DFL if number is None else signal.SIG_IGN
+    if hasattr(signal, "SIGALRM"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(each) is _receive:
+            signal.signal(each, after)
+    return number
+
+
+def _receive(number: int, _frame: FrameType | None) -> None:
+    global _received
+    if _received is None:
+        _received = number
+        sys.unraisablehook = lambda _: None
+        if hasattr(signal, "SIGALRM"):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
+    elif hasattr(signal, "SIGALRM") and number != signal.SIGALRM:
+        return  # some senders send it twice
+    if _received == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + _received)

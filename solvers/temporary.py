@@ -1,0 +1,111 @@
+"""Temporary files and folders that are gone afterwards, whenever a signal comes.
+
+A handler of SIGINT or SIGTERM that raises can do so between any two steps. So a
+name is noted before the thing is made, removal puts signals off, and what an
+exception in the wrong place left is removed when Python ends. A child that is
+killed removes nothing: it works below a folder that its parent removes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGALRM")
+    if hasattr(signal, name)
+]
+_TRIES = 20
+
+_owned: set[Path] = set()
+_root: Path | None = None
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Put SIGINT, SIGTERM and SIGALRM off until the end of the block.
+
+    Handlers run in the main thread only; elsewhere this does nothing. Blocking
+    the signals would not do: the system then gives them to another thread, and
+    Python runs the handler in the main one all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        for number, handler in before.items():
+            if handler is not None:  # one that was not set by Python stays
+                signal.signal(number, lambda n, _: came.append(n))
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+@contextmanager
+def owned(path: Path) -> Iterator[Path]:
+    """Remove a file or folder of a new name at the end, if it is there then."""
+    _owned.add(path)
+    try:
+        yield path
+    finally:
+        with signals_held():
+            remove(path)
+            _owned.discard(path)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make an empty folder for temporary files, for this user alone.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    with owned(scratch_name()) as folder:
+        folder.mkdir(mode=0o700, parents=True)
+        yield folder
+
+
+def scratch_name() -> Path:
+    """Return a new name for a temporary folder."""
+    return (_root or Path(tempfile.gettempdir())) / f"olivine-{uuid.uuid4().hex}"
+
+
+def work_below(folder: Path) -> None:
+    """Make scratch folders below this one from now on: we are a child."""
+    global _root
+    _root = folder
+    _owned.clear()
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there, as well as can be."""
+    with suppress(OSError):
+        os.unlink(path)
+        return
+    for _ in range(_TRIES):  # a process that is being killed may still write
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+
+
+@atexit.register
+def _remove_all() -> None:
+    for path in _owned:
+        remove(path)

@@ -1,0 +1,209 @@
+"""SIGINT and SIGTERM at any moment leave no file and no process behind."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import CASES, ROOT
+
+FULL3 = str(CASES / "cadical" / "full3.cnf")
+LONG, QUICK = 100, 3
+VERBS = {
+    "verify": ["verify", FULL3, "--certificate", "{}/c.json"],
+    "verify -j 2": ["verify", "-j", "2", FULL3, str(CASES / "odd"), "--json"],
+    "generate": ["generate", FULL3, "-o", "{}/new/folder"],
+    "report": ["report", FULL3, "-o", "{}/page.html"],
+    "learn all": ["learn", "all", "--env", "lock", "--seeds", "2", "-o", "{}/f.svg"],
+    "contrast": ["contrast", "--max-n", "4", "--instances", "1", "-o", "{}/c/out"],
+}
+WHOLE = {  # what a run that was not stopped in time leaves
+    "verify": {"c.json", "c.json.drat"},
+    "verify -j 2": set(),
+    "generate": {"new"},
+    "report": {"page.html"},
+    "learn all": {"f.svg"},
+    "contrast": {"c"},
+}
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="finds processes in /proc"
+)
+
+
+class Place:
+    """A folder for temporary files and one for output; a mark on every process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.temporary, self.output = folder / "temporary", folder / "output"
+        self.temporary.mkdir(parents=True)
+        self.output.mkdir()
+        self.mark = f"OLIVINE_TEST={folder}"
+
+    def start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
+        name, _, value = self.mark.partition("=")
+        places = {"TMPDIR": str(self.temporary), name: value}
+        words = [a.format(self.output) if "{}" in a else a for a in arguments]
+        return subprocess.Popen(
+            [sys.executable, "-m", "olivine", *words],
+            cwd=ROOT,
+            env=os.environ | places,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def processes(self) -> list[str]:
+        """Processes that carry the mark, but for those that only wait to be reaped."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if self.mark.encode() in (entry / "environ").read_bytes():
+                    found.append(entry.name)
+        return found
+
+    def files(self) -> list[str]:
+        """Temporary files, and parts of output."""
+        hidden = list(self.output.rglob(".*"))
+        return [str(p) for p in (*self.temporary.rglob("*"), *hidden)]
+
+
+def gone(place: Place) -> bool:
+    for _ in range(200):
+        if not place.processes():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def whole_run(folder: Path, verb: str) -> float:
+    """Seconds of a run that nothing stops, which must be as it should."""
+    place, start = Place(folder), time.monotonic()
+    process = place.start(VERBS[verb])
+    said = process.communicate(timeout=300)[1]
+    assert process.returncode in (0, 2, 3), said  # tests/cases/odd has bad files
+    assert {p.name for p in place.output.iterdir()} == WHOLE[verb]
+    assert place.files() == []
+    return time.monotonic() - start
+
+
+def stop(folder: Path, verb: str, number: int, seconds: float) -> str:
+    """Stop a run after a while; return how it ended and what it left."""
+    place = Place(folder)
+    process = place.start(VERBS[verb])
+    time.sleep(seconds)
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[1].decode()
+    left = {p.name for p in place.output.iterdir()}
+    assert gone(place), (said, place.processes())
+    assert place.files() == [], said
+    # All or nothing; a certificate's proof comes first.
+    assert left in (set(), WHOLE[verb]), (left, said)
+    if left and process.returncode == 0:
+        return "done before"
+    if process.returncode < 0:
+        # Before Python ran a line of ours, or after all was done.
+        assert process.returncode == -number, said
+        return "by the system"
+    if "init_import_site" in said or "import site" in said:
+        return "by the system"
+    assert process.returncode in (0, 2, 3, 128 + number), said
+    assert "Traceback" not in said, said
+    return "stopped" if process.returncode == 128 + number else "done before"
+
+
+def stop_often(tmp_path: Path, verb: str, times: int) -> dict[str, int]:
+    seconds = whole_run(tmp_path / "whole", verb)
+    moments = random.Random(verb)
+    ends: dict[str, int] = {}
+    for k in range(times):
+        number = (signal.SIGINT, signal.SIGTERM)[k % 2]
+        # One moment in each equal part of the run, so that no part is left out.
+        moment = (k + moments.random()) / times * seconds
+        end = stop(tmp_path / str(k), verb, number, moment)
+        ends[end] = ends.get(end, 0) + 1
+    return ends
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_few_moments(tmp_path, verb) -> None:
+    assert sum(stop_often(tmp_path, verb, QUICK).values()) == QUICK
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_hundred_moments(tmp_path, verb) -> None:
+    ends = stop_often(tmp_path, verb, LONG)
+    print(verb, ends)
+    assert ends["stopped"] >= LONG / 2
+
+
+@pytest.mark.parametrize("module", ["typer", "olivine.cli.verify", "numpy"])
+def test_an_interrupt_during_imports_is_130_and_quiet(tmp_path, module) -> None:
+    """Send SIGINT from within an import, as a finder sees it."""
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from olivine.__main__ import main\n"
+        f"sys.argv = ['olivine', 'verify', {FULL3!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False
+    )
+    assert done.returncode == 130
+    assert b"Traceback" not in done.stderr
+    assert done.stdout == b""
+
+
+LOST = """
+import signal, sys, time
+from olivine.cli import signals
+signals.install()
+class Swallows:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+Swallows()  # an exception in a finaliser is lost
+try:
+    time.sleep(60)
+finally:
+    print(signals.ended())
+"""
+
+
+def test_a_lost_exception_is_raised_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOST], capture_output=True, timeout=50, check=False
+    )
+    assert (done.returncode, done.stdout) == (143, b"15\n")
+    assert done.stderr == b""
+
+
+def test_an_error_after_a_signal_is_the_signals() -> None:
+    code = (
+        "import signal, sys\n"
+        "from olivine.cli import common, main\n"
+        "def broken(*_):\n"
+        "    try:\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "    except KeyboardInterrupt:\n"
+        "        raise ImportError('as a library makes of it') from None\n"
+        "common.expand = broken\n"
+        "import olivine.cli.verify as verify; verify.expand = broken\n"
+        "sys.argv = ['olivine', 'verify', 'x.cnf']\n"
+        "main.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False
+    )
+    assert done.returncode == 130
+    assert b"internal error" not in done.stderr

@@ -1,0 +1,117 @@
+import contextlib
+import errno
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from olivine.solvers import temporary
+from olivine.solvers.child import run_in_child
+from olivine.solvers.files import check_writable, write_texts
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """The place of temporary files, empty."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def interrupted_in_a_block(depth: int) -> list[str]:
+    done = []
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+        for _ in range(depth):
+            stack.enter_context(temporary.signals_held())
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("the rest of the block")
+        stack.close()
+        done.append("what comes after")
+    return done
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_signals_wait_for_the_end_of_a_block(depth) -> None:
+    assert interrupted_in_a_block(depth) == ["the rest of the block"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, OSError])
+def test_a_scratch_folder_is_gone_however_it_ends(folder, raised) -> None:
+    def work() -> None:
+        with temporary.scratch_folder() as place:
+            (place / "file").write_text("")
+            assert place.stat().st_mode & 0o777 == 0o700
+            raise raised
+
+    with pytest.raises(raised):
+        work()
+    assert list(folder.iterdir()) == []
+
+
+def leave_a_folder(place: Path) -> None:
+    with temporary.scratch_folder() as scratch:
+        (scratch / "file").write_text("")
+        (place / "ready").write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_child_that_is_killed_leaves_no_folder(folder, depth, tmp_path_factory):
+    place = tmp_path_factory.mktemp("notes")
+    call = (leave_a_folder, place)
+    for _ in range(depth - 1):
+        call = (run_in_child, *call)
+    run_in_child(*call)
+    assert (place / "ready").exists()
+    assert list(folder.iterdir()) == []
+
+
+def test_what_an_interrupt_left_goes_with_python(folder) -> None:
+    left = temporary.scratch_name()
+    left.mkdir()
+    temporary._owned.add(left)
+    temporary._remove_all()
+    temporary._owned.clear()
+    assert list(folder.iterdir()) == []
+
+
+def refuse(number: int):
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refused
+
+
+def test_a_full_disk_names_the_file(tmp_path) -> None:
+    target = tmp_path / "target"
+    target.write_text("old")
+
+    def chunks():
+        yield "x"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError) as caught:
+        write_texts({tmp_path / "first": ["x"], target: chunks()})
+    assert caught.value.filename == str(target)
+    assert [p.name for p in tmp_path.iterdir()] == ["target"]
+    assert target.read_text() == "old"
+
+
+def test_a_cleanup_that_fails_hides_no_error(tmp_path, monkeypatch) -> None:
+    # On a read-only file system removing fails too.
+    target = tmp_path / "target"
+    monkeypatch.setattr("builtins.open", refuse(errno.EROFS))
+    monkeypatch.setattr(os, "unlink", refuse(errno.EROFS))
+    with pytest.raises(OSError) as caught:
+        write_texts({target: ["x"]})
+    assert caught.value.errno == errno.EROFS
+    assert caught.value.filename == str(target)
+
+
+def test_a_place_is_tried_without_a_trace(tmp_path, monkeypatch) -> None:
+    check_writable(tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(Path, "touch", refuse(errno.EROFS))
+    with pytest.raises(OSError) as caught:
+        check_writable(tmp_path / "new")
+    assert caught.value.filename == str(tmp_path / "new")
