@@ -62,7 +62,7 @@ def print_table(
         return plain.encode(console.encoding, SPELLED).decode(console.encoding)
 
     columns = [list(map(shown, column)) for column in zip(header, *rows, strict=True)]
-    kept = range(len(header))
+    kept = list(range(len(header)))
     for name in ("", *spare) if len(columns[0]) > 2 else ("",):
         kept = [k for k in kept if header[k] != name]
         table = _table([(header[k], columns[k]) for k in kept], right, folded, boxed)

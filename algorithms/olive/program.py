@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.exact.ragged import (
     IntArray,
     distinct,
@@ -110,9 +111,9 @@ class OliveProgram:
     ) -> None:
         self.mdp = mdp
         self.distributions = Distributions.from_iterable(distributions)
-        self.tolerance = _exact("tolerance", tolerance)
-        self.lower = _exact("lower", lower)
-        self.upper = _exact("upper", upper)
+        self.tolerance = as_rational("tolerance", tolerance)
+        self.lower = as_rational("lower", lower)
+        self.upper = as_rational("upper", upper)
         if self.tolerance < 0:
             raise ValueError(f"tolerance {self.tolerance} is negative")
         if self.lower > self.upper:
@@ -213,12 +214,6 @@ class OliveProgram:
         left = integers(abs(numerators), exact=exact) * limit.denominator
         exceeding = left > limit.numerator * integers(wholes, exact=exact)
         return np.asarray(exceeding, dtype=bool)
-
-
-def _exact(name: str, value: Fraction | int) -> Fraction:
-    if not isinstance(value, Fraction | int):
-        raise ValueError(f"{name} {value!r} is neither Fraction nor integer")
-    return Fraction(value)
 
 
 def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:

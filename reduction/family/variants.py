@@ -26,6 +26,8 @@ import enum
 from dataclasses import dataclass
 from fractions import Fraction
 
+from olivine.algorithms.exact.numbers import as_rational
+
 MAX_TOTAL_WEIGHT = 2**63 - 1
 """Greatest total weight of a formula: [solve]'s probabilities are int64 ratios."""
 
@@ -94,11 +96,7 @@ def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
         message states.
     """
     variant = as_variant(variant)
-    if isinstance(penalty, bool) or not isinstance(penalty, Fraction | int):
-        raise ValueError(
-            f"penalty must be an exact number (Fraction or int), got {penalty!r}"
-        )
-    penalty = Fraction(penalty)
+    penalty = as_rational("penalty", penalty)
     if variant is Variant.GAP:
         if penalty != Fraction(1, 4):
             raise ValueError(f"penalty of variant gap is 1/4, got {penalty}")
