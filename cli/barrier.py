@@ -14,6 +14,7 @@ import typer
 from olivine.cli.common import (
     ExitStatus,
     describe,
+    heartbeat,
     print_json,
     say,
     stderr_console,
@@ -212,7 +213,8 @@ def _run(
 def _status(text: str) -> Iterator[None]:
     """Show that something is going on, where somebody is there to see it."""
     if not sys.stderr.isatty():
-        yield
+        with heartbeat(lambda: text):
+            yield
         return
     with stderr_console().status(text, spinner="line"):
         yield

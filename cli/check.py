@@ -136,7 +136,10 @@ def _judge(
     except OSError as error:
         raise _UnreadableError(certificate, error, hint) from None
     except ValueError as error:
-        return None, describe(error)
+        reason = describe(error)
+        if "'s formula " in reason:
+            reason = f"it is a certificate for another formula than {file} ({reason})"
+        return None, reason
 
 
 def _other(

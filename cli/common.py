@@ -12,6 +12,8 @@ import json
 import os
 import stat
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -64,6 +66,7 @@ def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
 
 
 STANDARD_INPUT = "-"
+FIRST_BEAT = 10.0
 
 
 @dataclass(frozen=True)
@@ -247,9 +250,40 @@ def progress_bar(description: str, total: int, json_lines: bool) -> Iterator[Pro
         transient=True,
         disable=bar_hidden(json_lines) or total < 2,
     )
-    with progress:
-        progress.add_task(description, total=total)
+    task = progress.add_task(description, total=total)
+
+    def state() -> str:
+        return f"{description}, {progress.tasks[task].completed:g} of {total} done"
+
+    with progress, heartbeat(state):
         yield progress
+
+
+@contextmanager
+def heartbeat(state: Callable[[], str]) -> Iterator[None]:
+    """Say what goes on, more and more seldom, where no bar is shown.
+
+    Lines stand on standard error, the first after `FIRST_BEAT` seconds; in a run
+    that ends before there is none. A terminal shows a bar instead.
+    """
+    if sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+
+    def beat() -> None:
+        start, pause = time.monotonic(), FIRST_BEAT
+        while not ended.wait(pause):
+            say(f"olivine: {state()} after {time.monotonic() - start:.0f} s")
+            pause = min(2 * pause, 60.0)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:

@@ -17,6 +17,7 @@ from olivine.cli.common import (
     ExitStatus,
     bar_hidden,
     describe,
+    heartbeat,
     print_json,
     say,
     stderr_console,
@@ -163,8 +164,11 @@ def _progress(plan: Plan, json_lines: bool) -> Iterator[Progress]:
         transient=True,
         disable=bar_hidden(json_lines),
     )
-    with progress:
-        progress.add_task("n = 3", total=plan.instances * sum(plan.sizes))
+    task = progress.add_task("n = 3", total=plan.instances * sum(plan.sizes))
+    with (
+        progress,
+        heartbeat(lambda: f"measuring, {progress.tasks[task].description} done"),
+    ):
         yield progress
 
 

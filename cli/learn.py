@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from olivine.cli.common import (
     ExitStatus,
+    heartbeat,
     print_json,
     say,
     stderr_console,
@@ -194,7 +195,7 @@ def learn(
             delta,
             setting or [],
         )
-        with _Watch() as watch:
+        with _Watch() as watch, heartbeat(lambda: f"learning, {algorithm} on {env}"):
             record, _ = run.with_seed(seed, watch.observers, examination)
     except ValueError as error:
         message = " ".join(str(error).split())

@@ -10,17 +10,24 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
   padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-.verdict { font-size: 1.2rem; padding: .8rem 1rem; border-left: .4rem solid #c2410c;
+h1, .verdict { overflow-wrap: anywhere; }
+.verdict { font-size: 1.2rem; padding: .8rem 1rem; border-left: .4rem solid;
   background: #8881; }
+.satisfiable { border-color: #15803d; } .unsatisfiable { border-color: #1d4ed8; }
+.undecided { border-color: #a16207; } .contradiction { border-color: #dc2626; }
+.scroll, figure { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { padding: .25rem .8rem .25rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid #8884; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.facts td:last-child { overflow-wrap: anywhere; text-align: left; }
 pre { overflow-x: auto; padding: .8rem; background: #8881; font-size: .85rem; }
-figure { margin: 1rem 0; overflow-x: auto; background: #fff; padding: .5rem; }
-figure svg { max-width: 100%; height: auto; }
+figure { margin: 1rem 0; }
+figure svg { max-width: 100%; min-width: 34rem; height: auto; }
 figcaption, footer { font-size: .85rem; opacity: .8; }
-figcaption { color: #333; }
+@media (prefers-color-scheme: dark) {
+  figure svg { filter: invert(1) hue-rotate(180deg); }
+}
 """
 
 
@@ -31,8 +38,9 @@ def escape(text: object) -> str:
 
 
 def table(rows: Iterable[Sequence[object]], header: Sequence[str] | None = None) -> str:
-    """Make a table; numbers stand to the right."""
-    lines = ["<table>"]
+    """Make a table; numbers stand to the right, in facts (no header) to the left."""
+    kind = "facts" if header is None else "scroll"
+    lines = [f'<div class="{kind}"><table>']
     if header is not None:
         cells = "".join(f"<th>{escape(name)}</th>" for name in header)
         lines.append(f"<tr>{cells}</tr>")
@@ -44,7 +52,7 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str] | None = None)
             for cell in row
         )
         lines.append(f"<tr>{cells}</tr>")
-    lines.append("</table>")
+    lines.append("</table></div>")
     return "\n".join(lines)
 
 
@@ -68,8 +76,10 @@ def figure(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def page(title: str, verdict: str, sections: Iterable[str], footer: str) -> str:
-    """Put the page together."""
+def page(
+    title: str, verdict: str, tone: str, sections: Iterable[str], footer: str
+) -> str:
+    """Put the page together; the tone is a class of the style, for the verdict."""
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -79,7 +89,7 @@ def page(title: str, verdict: str, sections: Iterable[str], footer: str) -> str:
             f"<title>{escape(title)}</title>",
             f"<style>{_STYLE}</style></head>",
             f"<body><h1>{escape(title)}</h1>",
-            f'<p class="verdict">{escape(verdict)}</p>',
+            f'<p class="verdict {tone}">{escape(verdict)}</p>',
             *sections,
             f"<footer><p>{escape(footer)}</p></footer>",
             "</body></html>",

@@ -13,11 +13,13 @@ from olivine.cli.common import (
     ExitStatus,
     Reading,
     describe,
+    heartbeat,
     print_json,
     report_error,
     say,
     verb,
 )
+from olivine.cli.console import tell
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
@@ -34,6 +36,7 @@ from olivine.cli.options import (
     checked_penalty,
 )
 from olivine.cli.outputs import check_output
+from olivine.cli.tables import lower_bound, remark
 from olivine.cli.verify import say_failures
 
 if TYPE_CHECKING:
@@ -91,7 +94,8 @@ def report(
         return report_error(file, describe(error), json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
-    answer = verify_instance(instance, time_limit=time_limit, seed=seed)
+    with heartbeat(lambda: f"verifying {file}"):
+        answer = verify_instance(instance, time_limit=time_limit, seed=seed)
     fault, status = "", ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
     try:
         text = build_page(file, source, instance, answer, formulation.value)
@@ -110,7 +114,7 @@ def report(
         print_json(record)
     else:
         place = file if fault else output
-        print(f"{place}: {verdict(answer, source.formula.is_weighted)}")
+        tell(f"{place}: {verdict(answer, source.formula.is_weighted)}")
     return ExitStatus.CONTRADICTION if answer.agree is False else status
 
 
@@ -126,13 +130,20 @@ def build_page(
         _formula(file, source, instance),
         _family(instance),
         _routes(instance, answer),
-        *_drawing(instance, answer),
-        *_program(instance, formulation),
+        _drawing(instance, answer),
+        _program(instance, formulation),
     ]
     footer = f"olivine {__version__}; variant {answer.variant}, seed {answer.seed}"
     name = Path(file).name if file != "-" else "standard input"
     found = verdict(answer, instance.formula.is_weighted)
-    return page.page(f"{name} in OLIVE's program", found, sections, footer)
+    tone = {True: "satisfiable", False: "unsatisfiable", None: "undecided"}
+    return page.page(
+        f"{name} in OLIVE's program",
+        found,
+        "contradiction" if answer.contradictions else tone[answer.satisfiable],
+        sections,
+        footer,
+    )
 
 
 def verdict(answer: Verification, weighted: bool) -> str:
@@ -142,7 +153,9 @@ def verdict(answer: Verification, weighted: bool) -> str:
     word = {True: "Satisfiable", False: "Unsatisfiable", None: "Undecided"}
     text = word[answer.satisfiable]
     if answer.optimum is None:
-        return f"{text}: the optimum was not proved within the limits."
+        text += ": the optimum was not proved within the limits"
+        least = lower_bound(answer.to_json())
+        return f"{text}." if least is None else f"{text}; it is at least {least}."
     text += f": the optimum of OLIVE's program is exactly {answer.optimum}"
     if answer.satisfiable is False and answer.unsatisfied is not None:
         least = "unsatisfied weight" if weighted else "number of unsatisfied clauses"
@@ -175,7 +188,19 @@ def _family(instance: Instance) -> str:
         ("members", f"2^{family.n_variables}"),
     ]
     sizes = vars(family.declared_sizes()).items()
-    return page.section("Family of MDPs", page.table([*rows, *sizes]))
+    return page.section("Family of MDPs", page.table([*rows, *sizes]), *_TERMS)
+
+
+_TERMS = tuple(
+    page.paragraph(text)
+    for text in (
+        "p: the penalty; the action [try C] of a clause gives p less than [solve].",
+        "top: the reward of a literal that the member makes true; m: the number of "
+        "clauses of the 3-SAT form; W: their total weight, m where none are given.",
+        "u: the least number (or weight) of clauses that an assignment leaves "
+        "unsatisfied, 0 exactly when the formula is satisfiable.",
+    )
+)
 
 
 def _routes(instance: Instance, answer: Verification) -> str:
@@ -187,7 +212,7 @@ def _routes(instance: Instance, answer: Verification) -> str:
             found.status,
             "" if found.value is None else found.value,
             round(found.seconds, 3),
-            found.reason,
+            remark(found.to_json()),
         )
         for name, found in answer.routes.items()
     ]
@@ -208,29 +233,42 @@ def _routes(instance: Instance, answer: Verification) -> str:
     )
 
 
-def _drawing(instance: Instance, answer: Verification) -> list[str]:
-    from olivine.cli.figures.drawing import draw_family
+def _drawing(instance: Instance, answer: Verification) -> str:
+    from olivine.cli.figures.drawing import MAX_CLAUSES, MAX_VARIABLES, draw_family
     from olivine.reduction.program.witness import forward
     from olivine.reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
+    title = "The MDP"
     if assignment is None:
-        return []
+        text = "Not drawn: no route found an assignment, so there is no pair to show."
+        return page.section(title, page.paragraph(text))
     svg = draw_family(instance.family, forward(instance.family, assignment))
     if svg is None:
-        return []
+        family = instance.family
+        text = (
+            f"Not drawn: more than {MAX_VARIABLES} variables or {MAX_CLAUSES} clauses "
+            f"cannot be read, and the 3-SAT form has {family.n_variables} and "
+            f"{family.n_clauses}. olivine generate writes the graph."
+        )
+        return page.section(title, page.paragraph(text))
     caption = (
         "States by level with the values g of the best pair found; its policy in "
         "bold from s0. Thin: what actions reach, dotted towards a negated literal."
     )
-    return [page.section("The MDP", page.figure(svg, caption))]
+    return page.section(title, page.figure(svg, caption))
 
 
-def _program(instance: Instance, formulation: str) -> list[str]:
+def _program(instance: Instance, formulation: str) -> str:
     from olivine.reduction.program.program import build
 
+    title = "OLIVE's program"
     if instance.family.n_clauses > EXCERPT_CLAUSES:
-        return []
+        text = (
+            f"No excerpt: the 3-SAT form has {instance.family.n_clauses} clauses, more "
+            f"than {EXCERPT_CLAUSES}. olivine generate writes the whole program."
+        )
+        return page.section(title, page.paragraph(text))
     model = build(instance.family, formulation).model
     names = [variable.name for variable in model.variables]
 
@@ -256,8 +294,4 @@ def _program(instance: Instance, formulation: str) -> list[str]:
         f"{sum(v.integer for v in model.variables)} of them integral, "
         f"{len(model.rows)} rows."
     )
-    return [
-        page.section(
-            "OLIVE's program", page.paragraph(facts), page.listing("\n".join(lines))
-        )
-    ]
+    return page.section(title, page.paragraph(facts), page.listing("\n".join(lines)))

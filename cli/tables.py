@@ -50,11 +50,27 @@ def _row(record: Record) -> list[str]:
         str(sizes["clauses"]),
         _word(record["satisfiable"]),
         "?" if least is None else str(least),
-        record["optimum"] or "?",
+        _optimum(record),
         ", ".join(record["optimum_by"]) or "-",
         _word(record["agree"]),
         f"{record['seconds']:.2f}",
     ]
+
+
+def lower_bound(record: Record) -> str | None:
+    """Give what the optimum is at least where it is not proved, None if unknown.
+
+    It is the value of the witness, which is checked against every constraint.
+    """
+    found = record["routes"].get("witness", {})
+    return found["value"] if found.get("status") == "feasible" else None
+
+
+def _optimum(record: Record) -> str:
+    if record["optimum"] is not None:
+        return str(record["optimum"])
+    least = lower_bound(record)
+    return "?" if least is None else f"≥ {least}"
 
 
 def _totals(records: Iterable[Record]) -> str:
@@ -101,6 +117,11 @@ def _notes(records: Iterable[Record]) -> Iterable[str]:
     records = list(records)
     if any(record["agree"] is None for record in records):
         yield "agree ?: fewer than two routes finished, so there is nothing to compare."
+    if any(r["optimum"] is None and lower_bound(r) is not None for r in records):
+        yield (
+            "optimum ≥: at least the exact value of the best assignment found; no "
+            "route proved that it is not higher."
+        )
     votes = [record["routes"].get("milp", {}) for record in records]
     if any(v.get("status") == "optimal" and v["value"] != "1" for v in votes):
         yield (

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import Observations, check_level
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes
 from olivine.algorithms.exact.columns import check_observations, frozen
+from olivine.algorithms.exact.numbers import as_rational
 
 Decoder = Callable[[Any], NDArray[np.int64]]
 """Maps n observations (features) to n codes."""
@@ -340,10 +341,12 @@ def _as_table(values: Any, level: int) -> NDArray[Any]:
         table = table.astype(object)
     if table.dtype == object:
         flat = table.ravel().tolist()
-        if all(isinstance(v, int | Fraction) for v in flat):
+        if all(isinstance(v, int | Fraction | np.integer) for v in flat):
             table = np.empty(table.shape, dtype=object)
             # a Fraction is kept as the object it is: big classes share theirs
-            table.ravel()[:] = [v if type(v) is Fraction else Fraction(v) for v in flat]
+            table.ravel()[:] = [
+                v if type(v) is Fraction else as_rational("value", v) for v in flat
+            ]
     if table.dtype != object or not isinstance(table.flat[0], Fraction):
         table = _as_floats(table, level)
     return table

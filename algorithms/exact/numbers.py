@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 Number = int | float | Fraction
 
 
@@ -46,6 +48,21 @@ def check_unit(name: str, value: Fraction) -> None:
     """Refuse what is not in (0, 1) with a ValueError."""
     if not 0 < value < 1:
         raise ValueError(f"{name}: {float(value)} is not in (0, 1)")
+
+
+def as_rational(what: str, value: Any) -> Fraction:
+    """Give an exact number as a Fraction: an integer, numpy's too, or a Fraction.
+
+    Raises
+    ------
+    ValueError
+        For anything else; floats and booleans are no exact numbers.
+    """
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, Fraction | int):
+        raise ValueError(f"{what} {value!r} is neither Fraction nor integer")
+    return Fraction(value)
 
 
 def check_count(name: str, value: Any) -> None:

@@ -135,7 +135,8 @@ def _codes(environment: Environment, level: int, kind: str) -> int:
     if codes is None:
         raise ValueError(
             f"classes: {kind} needs finitely many observations, but those of "
-            f"{environment.name!r} are features (take linear)"
+            f"{environment.name!r} are features (take linear or finite "
+            "classes, with practical parameters; finite ones cost less)"
         )
     return codes
 

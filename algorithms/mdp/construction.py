@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.exact.ragged import IntArray, gather
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def arrays_from_lists(states: Sequence[StateData], start: str | None) -> dict[st
             denominators.append(math.lcm(1, *(p.denominator for p in exact.values())))
             targets.extend(exact)
             numerators.extend(int(p * denominators[-1]) for p in exact.values())
-            value = _rational(reward, f"{where}: reward")
+            value = as_rational(f"{where}: reward", reward)
             reward_index.append(rewards.setdefault(value, len(rewards)))
             transition_offset.append(len(targets))
         action_offset.append(len(reward_index))
@@ -59,12 +60,6 @@ def arrays_from_lists(states: Sequence[StateData], start: str | None) -> dict[st
     }
 
 
-def _rational(value: Rational, what: str) -> Fraction:
-    if not isinstance(value, Fraction | int) or isinstance(value, bool):
-        raise ValueError(f"{what} {value!r} is neither Fraction nor integer")
-    return Fraction(value)
-
-
 def _successors(
     given: Mapping[str, Rational], index: Mapping[str, int], where: str
 ) -> dict[int, Fraction]:
@@ -72,7 +67,7 @@ def _successors(
     for name, probability in given.items():
         if name not in index:
             raise ValueError(f"{where}: unknown successor {name!r}")
-        value = _rational(probability, f"{where}: probability of {name!r}")
+        value = as_rational(f"{where}: probability of {name!r}", probability)
         if value < 0:
             raise ValueError(f"{where}: probability {value} of {name!r} is negative")
         if value:

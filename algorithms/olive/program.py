@@ -24,6 +24,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.exact.ragged import (
     IntArray,
     distinct,
@@ -41,7 +42,7 @@ from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.ranges import Ranged, Upper, exact_rational
+from olivine.algorithms.olive.ranges import Ranged, Upper
 
 __all__ = [
     "Distribution",
@@ -112,7 +113,7 @@ class OliveProgram(Ranged):
     ) -> None:
         self.mdp = mdp
         self.distributions = Distributions.from_iterable(distributions)
-        self.tolerance = exact_rational("tolerance", tolerance)
+        self.tolerance = as_rational("tolerance", tolerance)
         super().__init__(mdp.n_states, lower, upper)
         if self.tolerance < 0:
             raise ValueError(f"tolerance {self.tolerance} is negative")

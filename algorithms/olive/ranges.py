@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from olivine.algorithms.exact.numbers import as_rational
+
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""
 
@@ -33,15 +35,15 @@ class Ranged:
     """
 
     def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:
-        self.lower = exact_rational("lower", lower)
+        self.lower = as_rational("lower", lower)
         self.upper_ends: tuple[Fraction, ...] = ()
         if isinstance(upper, Sequence):
             if len(upper) != size:
                 raise ValueError(f"{len(upper)} upper ends for {size} observations")
-            self.upper_ends = tuple(exact_rational("upper", end) for end in upper)
+            self.upper_ends = tuple(as_rational("upper", end) for end in upper)
             self.upper, least = max(self.upper_ends), min(self.upper_ends)
         else:
-            self.upper = least = exact_rational("upper", upper)
+            self.upper = least = as_rational("upper", upper)
         if self.lower > least:
             raise ValueError(f"empty range [{self.lower}, {least}]")
 
@@ -63,16 +65,3 @@ class Ranged:
         if self.upper_ends:
             return sum((p * self.upper_ends[s] for s, p in shares), Fraction(0))
         return self.upper * sum((p for _, p in shares), Fraction(0))
-
-
-def exact_rational(name: str, value: object) -> Fraction:
-    """Return a number that is an exact rational.
-
-    Raises
-    ------
-    ValueError
-        If it is not; the message has the name.
-    """
-    if not isinstance(value, Fraction | int):
-        raise ValueError(f"{name} {value!r} is neither Fraction nor integer")
-    return Fraction(value)

@@ -54,7 +54,7 @@ def draw_family(family: Family, pair: Pair) -> str | None:
             axes.text(
                 x,
                 y,
-                f"{family.layout.state_name(state)}  {pair.value(state)}",
+                f"{family.layout.state_name(state)}: {pair.value(state)}",
                 ha="center",
                 va="center",
                 fontsize=8,

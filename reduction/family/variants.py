@@ -218,12 +218,11 @@ def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
         If the penalty is not exact or lies outside the range, which the
         message states.
     """
+    # Here, as it loads numpy, which the command line's options do without.
+    from olivine.algorithms.exact.numbers import as_rational
+
     variant = as_variant(variant)
-    if isinstance(penalty, bool) or not isinstance(penalty, Fraction | int):
-        raise ValueError(
-            f"penalty must be an exact number (Fraction or int), got {penalty!r}"
-        )
-    penalty, declared = Fraction(penalty), variant.declaration
+    penalty, declared = as_rational("penalty", penalty), variant.declaration
     if declared.fixed_penalty is not None:
         if penalty != declared.fixed_penalty:
             raise ValueError(

@@ -135,7 +135,7 @@ def verify(
     penalty: Fraction | int | None = None,
     *,
     formulation: str | None = None,
-    routes: Iterable[Route] | None = None,
+    routes: Iterable[Route] | Route | None = None,
     time_limit: float | None = None,
     seed: int = 0,
 ) -> Verification:
@@ -151,7 +151,8 @@ def verify(
         Of the MILP route: "faithful", "strengthened" or "projected"; by size
         when None.
     routes
-        The routes to run; chosen by size (see the module) when None.
+        The routes to run, or the name of one; when None, chosen by size (see the
+        module).
     time_limit
         Seconds for each route; when None, 60, and 5 for the MILP.
     seed
@@ -176,7 +177,7 @@ def verify_instance(
     instance: Instance,
     *,
     formulation: str | None = None,
-    routes: Iterable[Route] | None = None,
+    routes: Iterable[Route] | Route | None = None,
     time_limit: float | None = None,
     seed: int = 0,
 ) -> Verification:
@@ -208,8 +209,9 @@ def verify_instance(
     )
 
 
-def _known(routes: Iterable[Route]) -> frozenset[Route]:
-    named = frozenset(routes)
+def _known(routes: Iterable[Route] | Route) -> frozenset[Route]:
+    # A text is iterable, too: its letters are no routes.
+    named = frozenset([routes] if isinstance(routes, str) else routes)
     for route in named:
         if route not in ROUTES:
             raise ValueError(
