@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.cli.common import stdout_console
+from rich.table import Table
+from rich.text import Text
 
 WORDS = {True: "yes", False: "no", None: "not decided"}
 
@@ -17,15 +19,10 @@ def show(record: Mapping[str, Any]) -> None:
         record["barrier"]
     ](record)
     if record["figure"]:
-        from rich.text import Text
-
         stdout_console().print(Text(record["figure"]))
 
 
 def _backup(record: Mapping[str, Any]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     console = stdout_console()
     saved = record["ties"] == "for" and Fraction(record["ratio"]) == 2
     for chain in record["chains"]:
@@ -80,9 +77,6 @@ def _backup(record: Mapping[str, Any]) -> None:
 
 
 def _average(record: Mapping[str, Any]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     console = stdout_console()
     console.print(
         Text(
@@ -105,9 +99,6 @@ def _average(record: Mapping[str, Any]) -> None:
 
 
 def _square_loss(record: Mapping[str, Any]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     console = stdout_console()
     console.print(
         Text(
