@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from olivine.algorithms.assumptions import check_assumptions
+from olivine.algorithms.barriers.backup import TIES, BackupBarrier
+from olivine.algorithms.barriers.backup_probability import failure_probability
+from olivine.algorithms.barriers.backup_runs import VALOR_KINDS, run_valor, simulate
+from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.learning.registry import suggestion
 from olivine.cli.barrier_records import BEYOND_DOUBT, CONFIDENCE, check_runs
 
 if TYPE_CHECKING:
@@ -42,10 +49,6 @@ def backup(
     ValueError
         For a parameter out of range; nothing has been run then.
     """
-    from olivine.algorithms.barriers.backup import TIES, BackupBarrier
-    from olivine.algorithms.exact.numbers import check_count
-    from olivine.algorithms.learning.registry import suggestion
-
     if ties not in TIES:
         hint = suggestion(ties, TIES)
         raise ValueError(f"--ties: {ties!r} is none of {', '.join(TIES)}{hint}")
@@ -84,10 +87,6 @@ def _chain(
     contradictions: list[str],
 ) -> dict[str, Any]:
     """One horizon: probabilities, simulated and exact; assumptions; VALOR."""
-    import numpy as np
-    from olivine.algorithms.assumptions import check_assumptions
-    from olivine.algorithms.barriers.backup_runs import simulate
-
     made = barrier.instance(ties)
     assumptions = check_assumptions(made.environment, made.values, made.policies)
     rows = []
@@ -128,8 +127,6 @@ def _words(n: int) -> list[int]:
 def _row(
     barrier: BackupBarrier, found: Simulated, ties: Ties, contradictions: list[str]
 ) -> dict[str, Any]:
-    from olivine.algorithms.barriers.backup_probability import failure_probability
-
     exact = failure_probability(barrier, found.n, ties)
     below = found.n < barrier.sample_limit
     where = f"backup, H = {barrier.H}, n = {found.n}"
@@ -162,9 +159,6 @@ def _row(
 
 def valor_runs(barrier: BackupBarrier, seed: int) -> list[dict[str, Any]]:
     """VALOR on the same environment and classes, with both kinds of parameters."""
-    import numpy as np
-    from olivine.algorithms.barriers.backup_runs import VALOR_KINDS, run_valor
-
     rows = []
     truth = barrier.environment().truth
     for number, kind in enumerate(VALOR_KINDS):
@@ -189,8 +183,6 @@ def growth(epsilon: Fraction, ratio: Fraction, seed: int) -> list[dict[str, Any]
     ``bellman`` is what a run of Bellman backups collects with as many samples as the
     limit: n of each action in the start and in two states of each of H levels.
     """
-    from olivine.algorithms.barriers.backup import BackupBarrier
-
     rows = []
     for horizon in HORIZONS:
         barrier = BackupBarrier(horizon, epsilon, ratio)

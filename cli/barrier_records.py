@@ -9,6 +9,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from olivine.algorithms.barriers.average import AverageBarrier
+from olivine.algorithms.barriers.average_runs import run_all
+from olivine.algorithms.barriers.backup_runs import clopper_pearson
+from olivine.algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
+from olivine.algorithms.learning.parameters import check_count
+
 CONFIDENCE = 0.95
 # A share of simulations contradicts the exact probability only beyond this.
 BEYOND_DOUBT = 1 - 1e-9
@@ -23,8 +30,6 @@ def check_runs(runs: int) -> None:
     ValueError
         With the range.
     """
-    from olivine.algorithms.exact.numbers import check_count
-
     check_count("--runs", runs)
     if runs > MOST_RUNS:
         raise ValueError(f"--runs: {runs} is not in 1..{MOST_RUNS}")
@@ -38,10 +43,6 @@ def average(*, seed: int, contexts: int = 8) -> dict[str, Any]:
     ValueError
         For a number of contexts out of range.
     """
-    import numpy as np
-    from olivine.algorithms.barriers.average import AverageBarrier
-    from olivine.algorithms.barriers.average_runs import run_all
-
     barrier = AverageBarrier(contexts)
     found = run_all(barrier, np.random.default_rng(seed))
     contradictions = []
@@ -81,8 +82,6 @@ def square_loss(
     ValueError
         For a parameter out of range.
     """
-    from olivine.algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
-
     barrier = SquareLossBarrier(epsilon)
     check_runs(runs)
     for n in samples:
@@ -120,9 +119,6 @@ def _fits(
     contradictions: list[str],
 ) -> tuple[list[dict[str, Any]], str]:
     """How often the LS oracle prefers g_bad to g*; or why it was not asked."""
-    import numpy as np
-    from olivine.algorithms.barriers.backup_runs import clopper_pearson
-
     reason = barrier.why_not_sampled
     if reason:
         return [], reason

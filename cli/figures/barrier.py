@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olivine.cli.figures.barrier_average import draw_average
+from olivine.cli.figures.barrier_backup import draw_backup
+from olivine.cli.figures.barrier_square_loss import draw_square_loss
 from olivine.cli.figures.files import style, write_figure
 
 if TYPE_CHECKING:
@@ -28,9 +31,6 @@ def save_figure(path: Path, record: Mapping[str, Any]) -> None:
         If the file cannot be written.
     """
     from matplotlib.figure import Figure
-    from olivine.cli.figures.barrier_average import draw_average
-    from olivine.cli.figures.barrier_backup import draw_backup
-    from olivine.cli.figures.barrier_square_loss import draw_square_loss
 
     draw: Callable[[Sequence[Axes], Mapping[str, Any]], str] = {
         "backup": draw_backup,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from olivine.algorithms.barriers.average import balanced_policies
 from olivine.cli.figures.style import COLOURS, DASHES, legend
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
 
 def _count(panel: Axes, record: Mapping[str, Any]) -> None:
     """How many balanced policies there are, against what is printed."""
-    from olivine.algorithms.barriers.average import balanced_policies
-
     sizes = list(range(2, max(30, record["contexts"]) + 1, 2))
     every = [2.0**m for m in sizes]
     balanced = [float(balanced_policies(m)) for m in sizes]

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from olivine.algorithms.barriers.backup import BackupBarrier
+from olivine.algorithms.barriers.backup_probability import failure_probability
 from olivine.cli.figures.style import COLOURS, DASHES, GREY, MARKERS, legend
 
 if TYPE_CHECKING:
@@ -31,8 +34,6 @@ def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 def _failures(panel: Axes, record: Mapping[str, Any]) -> None:
     """Exact lines, simulated points, the bound."""
-    from olivine.algorithms.barriers.backup import BackupBarrier
-
     longest = 1.0
     for i, chain in enumerate(record["chains"]):
         epsilon, ratio = Fraction(record["epsilon"]), Fraction(record["ratio"])
@@ -71,9 +72,6 @@ def _failures(panel: Axes, record: Mapping[str, Any]) -> None:
 def _exact(
     barrier: BackupBarrier, high: float, ties: Any
 ) -> tuple[list[int], list[float]]:
-    import numpy as np
-    from olivine.algorithms.barriers.backup_probability import failure_probability
-
     grid = sorted({2 * max(1, round(n / 2)) for n in np.geomspace(2, high, 90)})
     return grid, [failure_probability(barrier, n, ties).middle for n in grid]
 

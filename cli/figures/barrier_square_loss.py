@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from olivine.cli.figures.style import COLOURS, DASHES, GREY, legend
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ def draw_square_loss(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
     """Functions whose square loss is at most ε, with the three that matter."""
-    import numpy as np
-
     angle = np.linspace(0, np.pi / 2, 200)
     first = np.cos(angle) * np.sqrt(epsilon / (1 - epsilon))
     second = np.sin(angle)
@@ -91,8 +90,6 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
 
 def _growth(panel: Axes, epsilon: float) -> None:
     """Square loss and bias against ε."""
-    import numpy as np
-
     grid = np.geomspace(1e-4, 0.9, 200)
     panel.plot(
         grid,

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from olivine.cli.figures.files import style, write_figure
+from olivine.reduction.contrast.contrast import EASY, HARD, describe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +49,6 @@ def save_figure(
     Names of the files.
     """
     from matplotlib.figure import Figure
-    from olivine.reduction.contrast.contrast import EASY, HARD
 
     names = ["contrast.png", "contrast.svg"]
     with style():
@@ -140,9 +141,6 @@ def _panel(
     fits: Fits,
 ) -> None:
     """Dots, triangles, medians' fit and legend of each series."""
-    import numpy as np
-    from olivine.reduction.contrast.contrast import describe
-
     count = len(series)
     for number, name in enumerate(series):
         own = [m for m in measurements if m.series == name]

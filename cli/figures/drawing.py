@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from olivine.reduction.program.optimum import optimum
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -77,7 +79,6 @@ def draw_theorem_o(
 ) -> str:
     """Draw the optimum as a function of u, with the formula's own u marked."""
     from matplotlib.ticker import MaxNLocator
-    from olivine.reduction.program.optimum import optimum
 
     largest = min(parameters.total_weight // 2, 4000)
 

@@ -7,6 +7,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from olivine.cli.outputs import check_output
+from olivine.solvers.files import write_bytes
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -43,8 +46,6 @@ def check_figure(path: Path) -> None:
     ValueError, OSError
         As `check_suffix` and `olivine.cli.outputs.check_output`.
     """
-    from olivine.cli.outputs import check_output
-
     check_suffix(path)
     check_output(path)
 
@@ -59,8 +60,6 @@ def write_figure(path: Path, figure: Figure) -> None:
     OSError
         If the file cannot be written.
     """
-    from olivine.solvers.files import write_bytes
-
     check_suffix(path)
     suffix = path.suffix.lower()
     buffer = io.BytesIO()

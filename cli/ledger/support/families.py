@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from olivine.cli.ledger import runs
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.program.program import build
 from olivine.reduction.program.witness import check
 from olivine.solvers.milp import solve_milp
 
@@ -120,8 +121,6 @@ def milp_value(family: Family, formulation: str, form: str) -> Fraction | None:
     The pair read off the solution is checked against the program; that nothing
     is better is the engine's word.
     """
-    from olivine.reduction.program.program import build
-
     built = build(family, formulation, form)
     outcome = solve_milp(built.model)
     if outcome.values is None:
