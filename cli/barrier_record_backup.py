@@ -11,7 +11,7 @@ from olivine.algorithms.assumptions import check_assumptions
 from olivine.algorithms.barriers.backup import TIES, BackupBarrier
 from olivine.algorithms.barriers.backup_probability import failure_probability
 from olivine.algorithms.barriers.backup_runs import VALOR_KINDS, run_valor, simulate
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.learning.registry import suggestion
 from olivine.cli.barrier_records import BEYOND_DOUBT, CONFIDENCE, check_runs
 

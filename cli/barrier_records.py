@@ -14,7 +14,7 @@ from olivine.algorithms.barriers.average import AverageBarrier
 from olivine.algorithms.barriers.average_runs import run_all
 from olivine.algorithms.barriers.backup_runs import clopper_pearson
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
-from olivine.algorithms.learning.parameters import check_count
+from olivine.algorithms.exact.numbers import check_count
 
 CONFIDENCE = 0.95
 # A share of simulations contradicts the exact probability only beyond this.
