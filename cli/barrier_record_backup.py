@@ -16,7 +16,7 @@ from olivine.algorithms.learning.registry import suggestion
 from olivine.cli.barrier_records import BEYOND_DOUBT, CONFIDENCE, check_runs
 
 if TYPE_CHECKING:
-    from olivine.algorithms.barriers.backup import BackupBarrier, Ties
+    from olivine.algorithms.barriers.backup import Ties
     from olivine.algorithms.barriers.backup_runs import Simulated
 
 # Numbers of samples by default, as multiples of the theorem's limit.

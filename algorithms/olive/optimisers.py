@@ -1,7 +1,7 @@
 """Who solves the program of a round of OLIVE: engines or exact search.
 
 Over tabular classes the program is a mixed-integer linear program; for finite
-classes see `olivine.algorithms.olive.finite_pairs`. Whoever solves it, the pair that
+classes see `olivine.algorithms.olive.finite_pairs`. However it is solved, the pair that
 OLIVE gets is exact and is checked against every constraint in rational
 arithmetic. Whether it is also a *maximiser* is proved by `BranchAndBound`, and by
 `Milp` where it attains the upper end of the range of g; else it is the engine's
@@ -21,39 +21,25 @@ from olivine.algorithms.olive.model import PairModel, program_model
 from olivine.algorithms.olive.program import Form
 from olivine.solvers.branch_and_bound import branch_and_bound
 from olivine.solvers.milp import confirm
+from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 from olivine.solvers.scaled_milp import propose
 
 _LARGEST_WEIGHT = 100
 
 
-class Milp:
-    """Tabular classes, by a MILP engine in floating point, confirmed exactly.
+class _Tabular:
+    """Tabular classes, by the linear model of a program; subclasses name the engine."""
 
-    Parameters
-    ----------
-    engine
-        One of `olivine.solvers.milp.available_engines()`.
-    form
-        "value-policy" over (g, π), or "q-function" over f.
-    time_limit
-        Wall seconds a call.
-    """
+    form: Form
+    time_limit: float | None
 
-    def __init__(
-        self,
-        engine: str = "highs",
-        form: Form = "value-policy",
-        time_limit: float | None = None,
-    ) -> None:
-        self.engine, self.form, self.time_limit = engine, form, time_limit
+    def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
+        """Solve a model: the outcome, and the engine's own seconds."""
+        raise NotImplementedError
 
     def maximise(self, program: Program) -> Answer:
-        """Solve the program; the pair is the engine's, its values a vertex.
-
-        The engine's policy is kept and the best values for it are computed
-        exactly, so a value lost to rounding is won back.
-        """
+        """Solve the program; the pair is exact and checked."""
         return self._solve(program, program_model(program, self.form))
 
     def another(
@@ -71,15 +57,44 @@ class Milp:
 
     def _solve(self, program: Program, built: PairModel) -> Answer:
         began = time.monotonic()
-        outcome = propose(built.model, self.engine, self.time_limit)
-        engine_seconds = outcome.seconds
-        if outcome.status is not Status.FEASIBLE:  # an incumbent decides nothing
-            outcome = confirm(built.model, outcome)
+        outcome, engine_seconds = self._outcome(built.model)
         answer = _read(program, built, outcome, began)
         return replace(answer, engine_seconds=engine_seconds)
 
 
-class BranchAndBound:
+class Milp(_Tabular):
+    """Tabular classes, by a MILP engine in floating point, confirmed exactly.
+
+    The engine's policy is kept and the best values for it are computed exactly, so
+    a value lost to rounding is won back; the values are a vertex.
+
+    Parameters
+    ----------
+    engine
+        One of `olivine.solvers.milp.available_engines()`.
+    form
+        "value-policy" over (g, π), or "q-function" over f.
+    time_limit
+        Wall seconds per call.
+    """
+
+    def __init__(
+        self,
+        engine: str = "highs",
+        form: Form = "value-policy",
+        time_limit: float | None = None,
+    ) -> None:
+        self.engine, self.form, self.time_limit = engine, form, time_limit
+
+    def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
+        outcome = propose(model, self.engine, self.time_limit)
+        engine_seconds = outcome.seconds
+        if outcome.status is not Status.FEASIBLE:  # an incumbent decides nothing
+            outcome = confirm(model, outcome)
+        return outcome, engine_seconds
+
+
+class BranchAndBound(_Tabular):
     """Tabular classes, solved exactly with a proof; for small programs.
 
     Parameters
@@ -87,7 +102,7 @@ class BranchAndBound:
     form
         "value-policy" over (g, π), or "q-function" over f.
     time_limit
-        Wall seconds a call.
+        Wall seconds per call.
     """
 
     def __init__(
@@ -95,23 +110,9 @@ class BranchAndBound:
     ) -> None:
         self.form, self.time_limit = form, time_limit
 
-    def maximise(self, program: Program) -> Answer:
-        """Solve the program."""
-        return self._solve(program, program_model(program, self.form))
-
-    def another(
-        self, program: Program, value: Fraction, rng: np.random.Generator
-    ) -> Answer:
-        """Maximise a random objective over the optimal pairs; see `Milp`."""
-        built = program_model(program, self.form)
-        answer = self._solve(program, _face(built, value, rng))
-        return _scattered(program, built, answer, rng)
-
-    def _solve(self, program: Program, built: PairModel) -> Answer:
-        began = time.monotonic()
-        outcome = branch_and_bound(built.model, time_limit=self.time_limit)
-        answer = _read(program, built, outcome, began)
-        return replace(answer, engine_seconds=outcome.seconds)
+    def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
+        outcome = branch_and_bound(model, time_limit=self.time_limit)
+        return outcome, outcome.seconds
 
 
 def _read(

@@ -203,12 +203,13 @@ def test_text_that_is_no_number(text, words):
 
 def test_a_contradiction_is_told(monkeypatch):
     """Failures that the exact probability all but excludes."""
-    from olivine.algorithms.barriers import backup_probability
+    from olivine.algorithms.barriers.backup_probability import Probability
+    from olivine.cli import barrier_record_backup
 
     def never(*_):
-        return backup_probability.Probability(0.0, 0.0, Fraction(0))
+        return Probability(0.0, 0.0, Fraction(0))
 
-    monkeypatch.setattr(backup_probability, "failure_probability", never)
+    monkeypatch.setattr(barrier_record_backup, "failure_probability", never)
     done = olivine("barrier", "backup", "--horizon", 3, "--samples", 5, "--json")
     assert done.status == 1
     assert len(done.record["contradictions"]) == 2  # below 1/4, and failures
