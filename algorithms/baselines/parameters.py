@@ -20,14 +20,8 @@ from olivine.algorithms.exact.numbers import (
     ratio_up,
     rational,
 )
-from olivine.algorithms.learning.parameters import (
-    PacParameters,
-    Parameters,
-    count,
-    flag,
-    positive,
-    without_none,
-)
+from olivine.algorithms.learning.declared import count, flag, positive, without_none
+from olivine.algorithms.learning.parameters import PacParameters, Parameters
 from olivine.algorithms.learning.run import check_fit
 
 PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"

@@ -16,15 +16,12 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.algorithms.exact.numbers import ratio_up
+from olivine.algorithms.learning.declared import count, flag, margin, positive
 from olivine.algorithms.learning.parameters import (
     ByChoice,
     ByTheorem,
     Parameters,
     Problem,
-    count,
-    flag,
-    margin,
-    positive,
 )
 
 GLOBAL_POLICY = "global-policy"

@@ -14,15 +14,8 @@ from olivine.algorithms.exact.numbers import (
     ratio_up,
     rational,
 )
-from olivine.algorithms.learning.parameters import (
-    MetaAlgParameters,
-    Problem,
-    Version,
-    count,
-    flag,
-    margin,
-    without_none,
-)
+from olivine.algorithms.learning.declared import count, flag, margin, without_none
+from olivine.algorithms.learning.parameters import MetaAlgParameters, Problem, Version
 
 LSVEE = "lsvee"
 

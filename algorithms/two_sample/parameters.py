@@ -15,14 +15,12 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.algorithms.exact.numbers import ratio_up
+from olivine.algorithms.learning.declared import count, flag, positive
 from olivine.algorithms.learning.parameters import (
     ByChoice,
     ByTheorem,
     DfsParameters,
     Problem,
-    count,
-    flag,
-    positive,
 )
 
 TWO_SAMPLE = "two-sample"

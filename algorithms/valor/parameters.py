@@ -16,15 +16,12 @@ from typing import Any
 
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.numbers import Number, check_unit, ratio_up, rational
+from olivine.algorithms.learning.declared import count, flag, margin, positive
 from olivine.algorithms.learning.parameters import (
     ByChoice,
     ByTheorem,
     DfsParameters,
     Problem,
-    count,
-    flag,
-    margin,
-    positive,
 )
 
 VALOR = "valor"

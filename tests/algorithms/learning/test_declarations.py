@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.declared import count, flag, margin, positive
 from olivine.algorithms.learning.events import Entered, notify
 from olivine.algorithms.learning.monitors import Review
 from olivine.algorithms.learning.parameters import (
@@ -19,10 +20,6 @@ from olivine.algorithms.learning.parameters import (
     ByTheorem,
     Parameters,
     Problem,
-    count,
-    flag,
-    margin,
-    positive,
 )
 from olivine.algorithms.learning.run import Frame
 from olivine.algorithms.learning.tasks import by_kind, declare
