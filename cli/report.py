@@ -96,7 +96,7 @@ def report(
         write_text(output, [text])
     except OSError as error:  # the verdict is told all the same
         fault, status = describe(error, str(output)), ExitStatus.BAD_INPUT
-    record = {"file": file, "output": None if fault else str(output)}
+    record: dict[str, Any] = {"file": file, "output": None if fault else str(output)}
     record |= answer.to_json()
     say_failures(file, record["routes"])
     if fault:
