@@ -36,6 +36,7 @@ DATA = "contrast.json"
 OURS = frozenset({DATA, "contrast.png", "contrast.svg", "contrast.md"})
 # Above, the data of the oracles alone take gigabytes.
 LARGEST_N = 200
+MOST_INSTANCES = 10_000
 DEFAULT_SECONDS = 10.0
 
 
@@ -54,7 +55,10 @@ def contrast(
         ),
     ] = 40,
     instances: Annotated[
-        int, typer.Option("--instances", min=1, help="Formulas of each size.")
+        int,
+        typer.Option(
+            "--instances", min=1, max=MOST_INSTANCES, help="Formulas of each size."
+        ),
     ] = 3,
     variant: VariantOption = VariantName.PAPER,
     time_limit: TimeLimit = None,

@@ -21,6 +21,7 @@ from olivine.cli.console import print_table, tell
 from olivine.cli.options import Json, Seed, parse_seconds
 
 SEEDS = 50
+MOST_SEEDS = 1_000_000
 RUN_LIMIT = 10.0
 """Seconds of CPU time that a run of ``learn all`` may take."""
 
@@ -88,6 +89,7 @@ def learn(
         typer.Option(
             "--seeds",
             min=1,
+            max=MOST_SEEDS,
             help="For all: runs of each algorithm on each environment (50).",
             show_default=False,
         ),
@@ -150,14 +152,17 @@ def learn(
     times that. Runs that are stopped or not begun count among the 50, and are
     told.
 
-    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
+    Without all, --time-limit is the CPU time of the run; there is none by default.
+
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing, or the
+    run did not end within its limit.
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
     from olivine.cli.comparison import Plan
     from olivine.cli.learn_all import learn_all
     from olivine.cli.learn_assumptions import Examination
-    from olivine.cli.learn_run import prepare
+    from olivine.cli.learn_run import OutOfTimeError, prepare
 
     examination = None
     if check or run_anyway:
@@ -179,7 +184,6 @@ def learn(
             return learn_all(plan, output, jobs or 1, json_lines=json_lines)
         only = {
             "--seeds": seeds,
-            "--time-limit": time_limit,
             "--jobs": jobs,
             "--output": output,
         }
@@ -194,9 +198,18 @@ def learn(
             epsilon,
             delta,
             setting or [],
+            time_limit,
         )
         with _Watch() as watch, heartbeat(lambda: f"learning, {algorithm} on {env}"):
             record, _ = run.with_seed(seed, watch.observers, examination)
+    except OutOfTimeError as error:
+        record = {"algorithm": algorithm, "env": env, "status": "unknown"}
+        record |= {"reason": str(error), "seed": seed}
+        if json_lines:
+            print_json(record)
+        else:
+            say(f"olivine: {algorithm} on {env}: unknown ({error})")
+        return ExitStatus.UNDECIDED
     except ValueError as error:
         message = " ".join(str(error).split())
         if json_lines:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +19,9 @@ if TYPE_CHECKING:
     from olivine.algorithms.learning.registry import Algorithm
     from olivine.algorithms.learning.result import LearningResult
     from olivine.cli.learn_assumptions import Examination
+
+PATIENCE = 10
+"""Wall seconds for each second of CPU time: a run that waits ends, too."""
 
 MONTE_CARLO = 20_000
 """Episodes that estimate V^π where it is not known exactly."""
@@ -44,6 +51,8 @@ class LearningRun:
         Accuracy and failure probability, in (0, 1).
     for_env, for_algorithm
         Options of the environment and settings of the algorithm.
+    time_limit
+        Seconds of CPU time of a run, None for no limit.
     """
 
     algorithm: str
@@ -54,6 +63,7 @@ class LearningRun:
     delta: float
     for_env: Mapping[str, Any]
     for_algorithm: Mapping[str, Any]
+    time_limit: float | None = None
 
     def with_seed(
         self,
@@ -70,7 +80,18 @@ class LearningRun:
         ------
         ValueError
             If the task does not fit the algorithm, or an option is out of range.
+        OutOfTimeError
+            If the time limit is reached.
         """
+        with _limited(self.time_limit):
+            return self._with_seed(seed, observers, examination)
+
+    def _with_seed(
+        self,
+        seed: int,
+        observers: tuple[Any, ...],
+        examination: Examination | None,
+    ) -> tuple[dict[str, Any], LearningResult]:
         import numpy as np
         from olivine.algorithms.environments import make
         from olivine.algorithms.learning import registry
@@ -119,6 +140,7 @@ def prepare(
     epsilon: float,
     delta: float,
     settings: Sequence[str] = (),
+    time_limit: float | None = None,
 ) -> LearningRun:
     """Check what the command line says and make a run of it.
 
@@ -143,8 +165,41 @@ def prepare(
             raise ValueError(f"{option}: {value} is not in (0, 1)")
     for_env, for_algorithm = _split(algorithm, env, settings)
     return LearningRun(
-        name, env, parameters, kind, epsilon, delta, for_env, for_algorithm
+        name, env, parameters, kind, epsilon, delta, for_env, for_algorithm, time_limit
     )
+
+
+class OutOfTimeError(Exception):
+    """A run did not end within its limit."""
+
+
+@contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise OutOfTimeError after so much CPU time of this process.
+
+    It counts no children, so there is a limit of wall time too. The exception comes
+    again, should a library drop it.
+    """
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise OutOfTimeError(f"limit of {seconds:g} s of CPU time reached")
+
+    patience = threading.Timer(
+        PATIENCE * seconds, os.kill, (os.getpid(), signal.SIGPROF)
+    )
+    patience.daemon = True
+    before = signal.signal(signal.SIGPROF, stop)
+    try:
+        patience.start()
+        signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        patience.cancel()
+        signal.signal(signal.SIGPROF, before)
 
 
 def _choice(option: str, value: str, known: Sequence[Any]) -> Any:

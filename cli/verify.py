@@ -214,11 +214,10 @@ def _results(
 ) -> Iterator[tuple[Record, ExitStatus]]:
     """Yield results in the order of the inputs."""
     files = [file for file, error in inputs if error is None]
-    results: Iterator[tuple[Record, ExitStatus]] = map(job, files)
     if jobs > 1:
-        import olivine.reduction.verify.verification  # noqa: F401
+        import olivine.reduction.verify.verification  # noqa: F401 (for all children)
 
-        results = in_parallel(job, files, jobs)
+    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
     for file, error in inputs:
         if error is None:
             yield next(results)

@@ -63,10 +63,16 @@ def rmax(
     Raises
     ------
     ValueError
-        If parameters do not fit, or observations cannot be decoded.
+        If parameters do not fit or need more than 10^9 batches, or observations
+        cannot be decoded.
     """
     check_fit(environment, parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)
+    if parameters.batches > (most := 10**9):  # days of work
+        raise ValueError(
+            f"m: up to {parameters.batches} batches of n = {parameters.n} episodes "
+            f"may be needed, more than {most}; set a greater n, or max_batches"
+        )
     if decoding.most_cells > parameters.X:
         raise ValueError(
             f"X: {parameters.X} is too small, the environment has levels of "

@@ -14,13 +14,23 @@ import pytest
 from tests.support.commands import CASES, ROOT
 
 FULL3 = str(CASES / "cadical" / "full3.cnf")
-LONG, QUICK = 100, 3
+LONG = 100
+QUICK = [(signal.SIGINT, 0.4), (signal.SIGTERM, 1.0)]
 VERBS = {
     "verify": ["verify", FULL3, "--certificate", "{}/c.json"],
-    "verify -j 2": ["verify", "-j", "2", FULL3, str(CASES / "odd"), "--json"],
+    "verify -j 2": ["verify", "-j", "2", FULL3, FULL3, FULL3, "--json"],
     "generate": ["generate", FULL3, "-o", "{}/new/folder"],
     "report": ["report", FULL3, "-o", "{}/page.html"],
-    "learn all": ["learn", "all", "--env", "lock", "--seeds", "2", "-o", "{}/f.svg"],
+    "learn all": [
+        "learn",
+        "all",
+        "--env",
+        "threesat",
+        "--seeds",
+        "1",
+        "-o",
+        "{}/f.svg",
+    ],
     "contrast": ["contrast", "--max-n", "4", "--instances", "1", "-o", "{}/c/out"],
 }
 WHOLE = {  # what a run that was not stopped in time leaves
@@ -86,7 +96,7 @@ def whole_run(folder: Path, verb: str) -> float:
     place, start = Place(folder), time.monotonic()
     process = place.start(VERBS[verb])
     said = process.communicate(timeout=300)[1]
-    assert process.returncode in (0, 2, 3), said  # tests/cases/odd has bad files
+    assert process.returncode in (0, 3), said
     assert {p.name for p in place.output.iterdir()} == WHOLE[verb]
     assert place.files() == []
     return time.monotonic() - start
@@ -112,7 +122,7 @@ def stop(folder: Path, verb: str, number: int, seconds: float) -> str:
         return "by the system"
     if "init_import_site" in said or "import site" in said:
         return "by the system"
-    assert process.returncode in (0, 2, 3, 128 + number), said
+    assert process.returncode in (0, 3, 128 + number), said
     assert "Traceback" not in said, said
     return "stopped" if process.returncode == 128 + number else "done before"
 
@@ -130,9 +140,10 @@ def stop_often(tmp_path: Path, verb: str, times: int) -> dict[str, int]:
     return ends
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [v for v in VERBS if v != "verify"])
 def test_a_few_moments(tmp_path, verb) -> None:
-    assert sum(stop_often(tmp_path, verb, QUICK).values()) == QUICK
+    for number, seconds in QUICK:
+        stop(tmp_path / str(number), verb, number, seconds)
 
 
 @pytest.mark.long
