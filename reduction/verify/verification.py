@@ -151,7 +151,8 @@ def verify(
         Of the MILP route: "faithful", "strengthened" or "projected"; by size
         when None.
     routes
-        The routes to run, or the name of one; chosen by size (see the module) when None.
+        The routes to run, or the name of one; chosen by size (see the module) when
+        None.
     time_limit
         Seconds for each route; when None, 60, and 5 for the MILP.
     seed
