@@ -5,6 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 from olivine.cli.page import escape, table
+from olivine.cli.report import verdict
+from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.verify.verification import verify
 
 from tests.support.commands import CASES, olivine, run_olivine
 
@@ -139,3 +142,34 @@ def test_a_full_disk_leaves_nothing(tmp_path, size: int) -> None:
     assert done.err == f"olivine: {out}: File too large\n"
     assert re.search("(Unsat|Undec).*: the optimum", done.out)  # engines write too
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_explains_its_terms_and_remarks(tmp_path) -> None:
+    out = tmp_path / "page.html"
+    assert olivine("report", FULL3, "-o", out).status == 0
+    page = look(out)
+    for told in ("p: the penalty", "top: the reward", "W: their total", "u: the least"):
+        assert told in page.text
+    assert "formulation: " in page.text  # the remark of the MILP, as verify tells it
+    assert "x1^0: " in page.text
+    text = out.read_text(encoding="utf-8")
+    assert 'class="verdict unsatisfiable"' in text
+    assert "prefers-color-scheme: dark" in text
+    # What is wider than a phone scrolls in its own box.
+    assert text.count('<div class="scroll"><table>') == 1
+    assert text.count('<div class="facts"><table>') == 2
+
+
+def test_what_is_left_out_is_said(tmp_path) -> None:
+    out = tmp_path / "page.html"
+    done = olivine("report", CASES / "satlib" / "uf20-01.cnf", "-o", out)
+    assert done.status == 0
+    assert "Not drawn: more than 12 variables or 24 clauses" in look(out).text
+
+
+def test_an_unproved_optimum_is_a_bound_on_the_page() -> None:
+    formula = read_dimacs(FULL3).formula
+    answer = verify(formula, routes="witness")
+    assert verdict(answer, weighted=False) == (
+        "Undecided: the optimum was not proved within the limits; it is at least 23/24."
+    )

@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from olivine.cli import common
 
 from tests.support.commands import CASES, ROOT, expected, olivine, run_olivine
 
@@ -447,3 +449,31 @@ def test_a_pipe_that_is_named_is_read() -> None:
         ["bash", "-c", line], capture_output=True, cwd=ROOT, check=True
     )
     assert json.loads(done.stdout)["satisfiable"] is True
+
+
+def test_an_optimum_that_is_not_proved_is_told_as_a_bound() -> None:
+    done = olivine("verify", CASES / "cadical" / "full3.cnf", "--route", "witness")
+    assert done.status == 3
+    assert "≥ 23/24" in done.out
+    assert "no route proved that it is not higher" in " ".join(done.out.split())
+    assert "agree ?: fewer than two routes finished" in done.out
+
+
+def test_a_milp_that_proves_nothing_is_explained() -> None:
+    file = CASES / "cadical" / "full3.cnf"
+    done = olivine("verify", file, "--route", "milp", "--route", "maxsat")
+    assert done.status == 0
+    assert "proves nothing" in done.out
+
+
+def test_a_pipe_is_told_that_work_goes_on(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(common, "FIRST_BEAT", 0.01)
+    told = threading.Event()
+    say = common.say
+    monkeypatch.setattr(common, "say", lambda text: (say(text), told.set()))
+    with common.progress_bar("verifying", 2, json_lines=True) as progress:
+        progress.advance(progress.task_ids[0])
+        assert told.wait(60)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "olivine: verifying, 1 of 2 done after" in shown.err

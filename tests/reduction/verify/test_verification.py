@@ -417,3 +417,10 @@ def test_the_example_of_the_module_holds() -> None:
     found = doctest.testmod(olivine.reduction.verify.verification)
     assert found.failed == 0
     assert found.attempted > 0
+
+
+def test_one_route_by_its_name() -> None:
+    answer = verify(Formula.from_clauses([[1], [-1]]), routes="maxsat")
+    assert list(answer.routes) == ["maxsat"]
+    with pytest.raises(ValueError, match=r"unknown route 'oracle': choose from sat, "):
+        verify(Formula.from_clauses([[1]]), routes="oracle")

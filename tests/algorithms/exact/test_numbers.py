@@ -1,0 +1,29 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from olivine.algorithms.exact.numbers import as_rational
+from olivine.algorithms.mdp.tabular import TabularMDP
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3), Fraction(3)])
+def test_exact_numbers_become_fractions_of_python_integers(value) -> None:
+    found = as_rational("reward", value)
+    assert found == 3
+    assert type(found.numerator) is int
+    assert found * 2**80 == 3 * 2**80  # which numpy's integers do not hold
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(True), 0.5, np.float64(1), "1", None])
+def test_what_is_not_exact_is_refused(value) -> None:
+    with pytest.raises(ValueError, match=r"^reward .* is neither Fraction nor integer"):
+        as_rational("reward", value)
+
+
+def test_rewards_of_numpy_are_those_of_python() -> None:
+    def mdp(one) -> TabularMDP:
+        ending = ("t", 2, [("end", one, {})])
+        return TabularMDP.from_lists([("s", 1, [("go", 0, {"t": one})]), ending])
+
+    best = mdp(np.int64(1)).optimal_values()
+    assert best.value(0) == mdp(1).optimal_values().value(0) == 1
