@@ -2,7 +2,8 @@
 
 The folders have names that other distributions use (PyPI has ``algorithms`` and
 ``solvers``), so only ``olivine.*`` is installed. The build happens in a temporary
-folder: a ``build`` left here would bring deleted modules back.
+folder: a ``build`` left here would bring deleted modules back, and ``pip`` needs no
+``egg-info`` here.
 """
 
 import atexit
@@ -20,5 +21,8 @@ setup(
     packages=["olivine", *(f"olivine.{name}" for name in found)],
     package_dir={"olivine": "api", **{f"olivine.{f}": f for f in FOLDERS}},
     package_data={"olivine": ["py.typed"]},
-    options={"build": {"build_base": build_base}},
+    options={
+        "build": {"build_base": build_base},
+        "egg_info": {"egg_base": build_base},
+    },
 )

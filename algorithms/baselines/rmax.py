@@ -63,15 +63,16 @@ def rmax(
     Raises
     ------
     ValueError
-        If parameters do not fit or need more than 10^9 batches, or observations
+        If parameters do not fit or take more than 10^9 batches, or observations
         cannot be decoded.
     """
     check_fit(environment, parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)
-    if parameters.batches > (most := 10**9):  # days of work
+    least, most = parameters.m // parameters.n, 10**9  # days of work
+    if min(least, parameters.batches) > most:
         raise ValueError(
-            f"m: up to {parameters.batches} batches of n = {parameters.n} episodes "
-            f"may be needed, more than {most}; set a greater n, or max_batches"
+            f"m: no pair is known before {least} batches of n = {parameters.n} "
+            f"episodes, more than {most}; set a greater n, or max_batches"
         )
     if decoding.most_cells > parameters.X:
         raise ValueError(

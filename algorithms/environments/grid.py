@@ -24,6 +24,7 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 _MAX_FLICKER = 10
 _MOST_CELLS = 10_000
+_MOST_LEVELS = 10_000
 
 
 def grid(
@@ -65,6 +66,8 @@ def grid(
             f"rows: {rows} by {columns} makes {cells} cells, which are not in "
             f"2..{_MOST_CELLS}"
         )
+    if horizon > _MOST_LEVELS:
+        raise ValueError(f"horizon: {horizon} is above {_MOST_LEVELS}")
     if not 0 <= walls <= cells - 2:
         raise ValueError(f"walls: {walls} is not in 0..{cells - 2}")
     if not 0 <= flicker <= min(_MAX_FLICKER, cells - walls):

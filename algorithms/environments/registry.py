@@ -22,9 +22,6 @@ from olivine.algorithms.environments.random_finite import random_finite
 from olivine.algorithms.environments.tabular import tabular
 from olivine.algorithms.exact.columns import INT64_MAX
 
-MOST = 10**6
-"""States, actions and the like are at most so many: all are held in memory."""
-
 Factory = Callable[..., Environment]
 """Takes a Generator, then options as keywords."""
 
@@ -131,6 +128,4 @@ def _converted(name: str, option: str, value: Any, default: Any) -> Any:
             raise ValueError(f"{given} is no integer")
         if abs(value) > INT64_MAX:
             raise ValueError(f"{given} is beyond 64 bits")
-        if value > MOST and option != "denominator":
-            raise ValueError(f"{given} is more than {MOST}, too much for its tables")
     return type(default)(value)

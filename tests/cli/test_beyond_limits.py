@@ -16,8 +16,8 @@ RMAX = ["learn", "rmax", "--env", "lock", "--params", "practical", "--json"]
     [
         (["learn", "all", "--seeds", ABSURD], "1000000"),
         (["contrast", "--instances", ABSURD, "-o", "x"], "10000"),
-        (["learn", "valor", "--env", "tabular", "--set", f"states={ABSURD}"], "tables"),
-        (["learn", "psdp", "--env", "lock", "--set", f"horizon={ABSURD}"], "tables"),
+        (["learn", "psdp", "--env", "grid", "--set", f"horizon={ABSURD}"], "horizon"),
+        (["learn", "psdp", "--env", "lock", "--set", f"horizon={ABSURD}"], "too big"),
         ([*RMAX, "--set", f"m={ABSURD}"], "batches"),
     ],
 )
