@@ -96,7 +96,12 @@ def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
         message states.
     """
     variant = as_variant(variant)
-    penalty = as_rational("penalty", penalty)
+    try:
+        penalty = as_rational("penalty", penalty)
+    except ValueError:
+        raise ValueError(
+            f"penalty must be an exact number (Fraction or int), got {penalty!r}"
+        ) from None
     if variant is Variant.GAP:
         if penalty != Fraction(1, 4):
             raise ValueError(f"penalty of variant gap is 1/4, got {penalty}")
