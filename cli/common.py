@@ -66,7 +66,8 @@ def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
 
 
 STANDARD_INPUT = "-"
-FIRST_BEAT = 10.0
+FIRST_BEAT = 30.0
+"""Seconds after which a run whose standard error is no terminal says it goes on."""
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,13 @@ def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
     from olivine.algorithms.exact.numbers import as_rational
 
     variant = as_variant(variant)
-    penalty, declared = as_rational("penalty", penalty), variant.declaration
+    declared = variant.declaration
+    try:
+        penalty = as_rational("penalty", penalty)
+    except ValueError:
+        raise ValueError(
+            f"penalty must be an exact number (Fraction or int), got {penalty!r}"
+        ) from None
     if declared.fixed_penalty is not None:
         if penalty != declared.fixed_penalty:
             raise ValueError(
