@@ -152,10 +152,8 @@ class _Search:
         mdp, alone = self.mdp, single_state_constraints(program)
 
         def cap(action: int, depth: int) -> Fraction:
-            ahead = sum(
-                (p * at(t, depth) for t, p in mdp.successors(action)), Fraction()
-            )
-            return mdp.reward(action) + ahead
+            ahead = (p * at(t, depth) for t, p in mdp.successors(action))
+            return mdp.reward(action) + sum(ahead, Fraction())
 
         def at(state: int, depth: int) -> Fraction:
             most = program.upper_of(state)
@@ -174,9 +172,7 @@ class _Search:
         first = mdp.actions(mdp.start)[action]
         relevant = {*support_states(program), *(t for t, _ in mdp.successors(first))}
         states = sorted(relevant - {mdp.start})
-        options = [
-            [a - mdp.actions(s).start for a in distinct_actions(mdp, s)] for s in states
-        ]
+        options = [distinct_actions(mdp, s) for s in states]
         for chosen in itertools.product(*options):
             policy = np.zeros(mdp.n_states, dtype=np.int32)
             policy[mdp.start] = action
@@ -212,9 +208,7 @@ class _Search:
             if self.levels == "lowest" and other < level:
                 model.add_row(list(row), list(row.values()), "<=", cost)
             if self.levels == "largest":
-                row = {
-                    s: row.get(s, Fraction()) - own.get(s, 0) for s in {**row, **own}
-                }
+                row = {s: row.get(s, 0) - own.get(s, Fraction()) for s in row | own}
                 model.add_row(list(row), list(row.values()), "<=", cost - reward)
         model.set_objective(
             list(own), list(own.values()), maximise=True, constant=-reward

@@ -25,10 +25,8 @@ def up_to_renaming(n: int, m: int) -> Iterator[list[list[int]]]:
     for rows in itertools.combinations_with_replacement(clauses, m):
         forms = []
         for order in itertools.permutations(range(1, n + 1)):
-            renamed = [
-                [order[abs(x) - 1] * (1 if x > 0 else -1) for x in r] for r in rows
-            ]
-            forms.append(tuple(sorted(tuple(sorted(r)) for r in renamed)))
+            to = {s * (i + 1): s * k for i, k in enumerate(order) for s in (1, -1)}
+            forms.append(tuple(sorted(tuple(sorted(to[x] for x in r)) for r in rows)))
         if min(forms) not in seen:
             seen.add(min(forms))
             yield [list(r) for r in rows]
