@@ -216,6 +216,9 @@ def _routes(instance: Instance, answer: Verification) -> str:
         )
         for name, found in answer.routes.items()
     ]
+    parameters = instance.family.parameters
+    best, share = parameters.best, "" if parameters.reach == 1 else "reach "
+    theorem = f"{best} - min({share}top u / (3 W), p)"
     agree = {True: "They agree.", False: "They contradict each other.", None: ""}
     return page.section(
         "Routes to the optimum",
@@ -223,12 +226,12 @@ def _routes(instance: Instance, answer: Verification) -> str:
         page.paragraph(agree[answer.agree]),
         page.figure(
             draw_theorem_o(
-                instance.family.parameters,
+                parameters,
                 answer.unsatisfied,
                 weighted=instance.formula.is_weighted,
             ),
-            "Theorem O: the optimum is 1 - min(top u / (3 W), p). The dotted line "
-            "is 1 - p; the filled point is this formula's.",
+            f"Theorem O: the optimum is {theorem}. The dotted line is {best} - p; the "
+            "filled point is this formula's.",
         ),
     )
 

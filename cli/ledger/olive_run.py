@@ -18,11 +18,12 @@ from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.families import assignments, families
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.run.bound import StartBound
 from olivine.reduction.run.functions import QFunction, q_functions
 from olivine.reduction.run.run import Run, adversarial_run, n_rounds
 from olivine.reduction.run.schedule import Move
 
-_SINGLE_LEVEL = (Variant.PAPER, Variant.NORMALIZED, Variant.GAP)
+_SINGLE_LEVEL = tuple(v for v in Variant if not v.declaration.every_level)
 _ASSUMED = (
     " Assumptions: 3-SAT is NP-hard (Cook 1971, Karp 1972); OLIVE may take any "
     "maximiser and any level with a positive average Bellman error (Jiang et al. "
@@ -45,8 +46,8 @@ def _runs(
     source="paper, thm:olive_nphard_g",
     statement="OLIVE, run on any member with exact expectations and φ = 0, can leave "
     "the program of thm:olive_nphard_g_simple as its next one: after m+n+1 rounds in "
-    "paper, m+2n+1 in normalized and gap. So the programs met in runs of OLIVE are "
-    "NP-hard." + _ASSUMED,
+    "paper, m+2n+1 in normalized, gap and strict. So the programs met in runs of OLIVE "
+    "are NP-hard." + _ASSUMED,
     method="exhaustive on small instances",
     erratum="5",
 )
@@ -86,10 +87,10 @@ def _runs_hold(variants: tuple[Variant, ...]) -> Evidence:
 @claim(
     "olive-nphard-f",
     source="paper, thm:olive_nphard_f",
-    statement="The same holds for Q-functions: each round's f has values in [0, 1], "
+    statement="The same holds for Q-functions: each round's f has values in its range, "
     "equals the paper's where the paper gives values, and whichever greedy actions "
-    "π_f takes, it meets the constraints so far and attains 1, and the error at the "
-    "level chosen is positive." + _ASSUMED,
+    "π_f takes, it meets the constraints so far and attains the optimum, and the error "
+    "at the level chosen is positive." + _ASSUMED,
     method="exhaustive on small instances",
     erratum="5",
 )
@@ -116,30 +117,36 @@ def _q_faults(
 ) -> Iterator[tuple[int, str]]:
     """Yield each round's number and what is wrong with its f, "" if nothing is."""
     member = family.mdp(y)
-    every = family.variant is Variant.ALL_LEVELS
+    every, most = family.variant is Variant.ALL_LEVELS, StartBound(family)
     collected: list[Distribution] = []
     for number, (move, f) in enumerate(q_functions(family), start=1):
-        program = OliveProgram(member, collected)
+        program = OliveProgram(member, collected, upper=family.ranges())
         fault = _fault_of_values(family, move, f)
         for _ in range(3):
             pair = _greedy_pair(family, f, rng)
             errors = average_bellman_errors(member, pair)
-            if not program.is_feasible(pair) or program.objective(pair) != 1:
+            if not program.is_feasible(pair) or (
+                program.objective(pair) != most.value()
+            ):
                 fault = "a greedy policy gives no maximiser"
             elif errors[move.level - 1] <= 0 or sum(errors) <= 0:
                 fault = f"errors {[str(e) for e in errors]} at level {move.level}"
         yield number, fault
         levels = range(1, 4) if every else (move.level,)
-        collected += [member.distribution(f.policy, level) for level in levels]
+        for met in (member.distribution(f.policy, level) for level in levels):
+            collected.append(met)
+            most.add(met.states)
 
 
 def _fault_of_values(family: Family, move: Move, f: QFunction) -> str:
     """Find values out of range, or, in `paper`, other ones than the paper gives."""
-    if not all(0 <= v <= 1 for v in f.values):
-        return "values leave [0, 1]"
+    mdp, end = family.mdp(), family.program().upper_of
+    for state in range(mdp.n_states):
+        if not all(0 <= f.values[a] <= end(state) for a in mdp.actions(state)):
+            return f"values leave the range at state {state}"
     if family.variant is not Variant.PAPER:
         return ""
-    layout, mdp = family.layout, family.mdp()
+    layout = family.layout
     own = {
         "clause": layout.solve - family.n_clauses + move.index,
         "literal": move.index,

@@ -29,15 +29,16 @@ _STATED = {
     Variant.NORMALIZED: "1 − min((1−p)u/(3m), p)",
     Variant.GAP: "1 − u/(4m)",
     Variant.ALL_LEVELS: "1 − min((1−p)u/(3m), p)",
+    Variant.STRICT: "3/20 − u/(60m)",
 }
 
 
 @claim(
     "theorem-o",
     source="docs/reduction.md, Theorem O",
-    statement="With φ = 0 and values in [0, 1] the optimum of OLIVE's program is "
-    "1 − min(top·u/(3m), p), for every formula, variant and penalty; with weights, "
-    "u/m is the least unsatisfied weight over the total.",
+    statement="With φ = 0 and values in their ranges the optimum of OLIVE's program is "
+    "1 − min(top·u/(3m), p), in strict 3/20 − top·u/(6m), for every formula, variant "
+    "and penalty; with weights, u/m is the least unsatisfied weight over the total.",
     method="exhaustive on small instances",
 )
 def _theorem_o() -> Evidence:
@@ -99,9 +100,9 @@ _register_variants()
 @claim(
     "possible-optima",
     source="docs/reduction.md, consequences of Theorem O",
-    statement="The optimum is 1 − p, or above it and 1 − k·top/(3W) with a whole k. "
-    "Two such values differ by so little that an engine's default relative gap of 1e-4 "
-    "is wrong from m > 2500 (in gap; m > 3333 in paper).",
+    statement="The optimum is 1 − p, or above it and 1 − k·top/(3W) with a whole k; in "
+    "strict it is 3/20 − k/(60W). Two such values differ by so little that an engine's "
+    "default relative gap of 1e-4 is wrong from m > 2500 (in gap; m > 3333 in paper).",
     method="exact",
 )
 def _possible_optima() -> Evidence:
@@ -109,7 +110,8 @@ def _possible_optima() -> Evidence:
     for variant in Variant:
         for m in range(1, 40):
             own = default_penalty(variant, m)
-            others = [] if variant is Variant.GAP else [Fraction(1, 7), Fraction(2, 3)]
+            free = variant.declaration.fixed_penalty is None
+            others = [Fraction(1, 7), Fraction(2, 3)] if free else []
             for penalty in (own, *others):
                 parameters = Parameters(variant, penalty, m)
                 by_u = {optimum(parameters, u) for u in range(m // 2 + 1)}
@@ -205,7 +207,7 @@ def _pair_below_zero(family: Family) -> Pair:
     source="paper, remark 1 after thm:olive_nphard_g_simple",
     statement="Approximating the optimum within a polynomially small error is as hard: "
     "satisfiable formulas have optimum 1, others at most 1 − min(top/(3m), p), "
-    "in paper 1 − 1/(3m).",
+    "in paper 1 − 1/(3m); in strict 3/20, others at most 3/20 − 1/(60m).",
     method="exhaustive on small instances",
 )
 def _polynomially_small_error() -> Evidence:
@@ -216,7 +218,11 @@ def _polynomially_small_error() -> Evidence:
             found = program_optimum(family)
             lightest = 1 if family.weights is None else int(family.weights.min())
             gap = min(step(family.parameters) * lightest, family.penalty)
-            if found is None or (found != 1 if satisfiable else found > 1 - gap):
+            best = family.parameters.best
+            right = found is not None and (
+                found == best if satisfiable else found <= best - gap
+            )
+            if not right:
                 return Evidence(False, f"{family}: {found}, {satisfiable=}")
             counts[satisfiable] += 1
     family = Family(contradiction().three_sat())

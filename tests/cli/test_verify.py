@@ -16,12 +16,12 @@ from olivine.cli import common
 
 from tests.support.commands import CASES, ROOT, expected, olivine, run_olivine
 
-VARIANTS = ["paper", "normalized", "gap", "all-levels"]
+VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 FOLDERS = ["satlib", "cadical", "dense"]
 ROWS = [(folder, row) for folder in FOLDERS for row in expected(folder)]
 # One variant each by default, all of them under the marker long.
 SMALL = [
-    (folder, row, VARIANTS[k % 4])
+    (folder, row, VARIANTS[k % len(VARIANTS)])
     for k, (folder, row) in enumerate(ROWS)
     if row["three_sat"]["clauses"] <= 60
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.cli.ledger import runs
 from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.family.variants import as_variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.program import build
 from olivine.reduction.program.witness import check
@@ -80,13 +81,16 @@ def families(
 ) -> Iterator[Family]:
     """Yield families of `formulas`; a third has the default penalty.
 
-    The others have one between 1/100 and 1. At most 8 times `runs.MOST` of them.
+    The others have one between 1/100 and 1, unless the variant fixes it. At most 8
+    times `runs.MOST` of them.
     """
     rng, count = np.random.default_rng(seed + 1), min(count, 8 * runs.MOST)
+    declared = as_variant(variant).declaration
     for k, formula in enumerate(formulas(seed, count, **sizes)):
         penalty = None
-        if k % 3 and variant != Variant.GAP:
-            percent = int(rng.integers(1, 101 if variant == Variant.PAPER else 100))
+        if k % 3 and declared.fixed_penalty is None:
+            end = 101 if declared.largest_penalty_fits else 100
+            percent = int(rng.integers(1, end))
             penalty = Fraction(percent, 100)
         yield Family(formula.three_sat(), variant, penalty)
 

@@ -37,7 +37,7 @@ def vertex_bound(program: OliveProgram) -> Fraction:
     """Bound the optimum of a program with φ = 0 from above, exactly.
 
     States that a constraint binds alone obey the Bellman equation of their action. All
-    other values are free in the program's range, but for the pairs of them that a
+    other values are free in their ranges, but for the pairs of them that a
     constraint binds half each, whose sum is fixed. Constraints of other shapes are
     left out, which can only raise the bound. Given a policy, the value at the start
     is linear in the free values, and these range over a product of boxes and
@@ -62,7 +62,7 @@ def vertex_bound(program: OliveProgram) -> Fraction:
     paired = {s for pair in pairs for s in pair}
     factors = [_segment(program, *pair) for pair in pairs]
     for state in set(range(mdp.n_states)) - alone - paired:
-        factors.append(({state: program.lower}, {state: program.upper}))
+        factors.append(({state: program.lower}, {state: program.upper_of(state)}))
     scale = _scale(program)
     # Whole multiples of 1/scale, an array of one entry for each vertex.
     values: dict[int, Any] = {}
@@ -80,12 +80,13 @@ def vertex_bound(program: OliveProgram) -> Fraction:
             worth.append(ahead)
         values[state] = np.maximum.reduce(np.broadcast_arrays(*worth))
     best = Fraction(np.max(values[mdp.start]), scale)
-    return min(best, program.upper)
+    return min(best, program.upper_of(mdp.start))
 
 
 def _scale(program: OliveProgram) -> int:
     """Integer that makes every value met on the way whole."""
-    mdp, bounds = program.mdp, (program.lower, program.upper)
+    mdp = program.mdp
+    bounds = (program.lower, program.upper, *program.upper_ends)
     rewards = math.lcm(*(v.denominator for v in (*mdp.reward_table, *bounds)))
     chances = math.lcm(*np.unique(mdp.transition_denominator).tolist())
     return int(rewards * chances**mdp.horizon)
@@ -102,7 +103,7 @@ def _segment(program: OliveProgram, first: int, second: int) -> _Vertex:
         if list(mdp.successors(action)):
             raise ValueError(f"state {state} of a pair leads on")
         total += mdp.reward(action)
-    low = max(program.lower, total - program.upper)
-    high = min(program.upper, total - program.lower)
+    low = max(program.lower, total - program.upper_of(second))
+    high = min(program.upper_of(first), total - program.lower)
     ends = {low, high}
     return tuple({first: v, second: total - v} for v in sorted(ends))

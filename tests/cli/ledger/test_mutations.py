@@ -26,6 +26,7 @@ OF_THE_PROGRAM = (
     "theorem-o-normalized",
     "theorem-o-gap",
     "theorem-o-all-levels",
+    "theorem-o-strict",
     "polynomially-small-error",
     "four-values",
     "constant-gap",
@@ -45,7 +46,7 @@ def refuted(name):
 def test_without_pair_constraints(name, monkeypatch):
     def program(family):
         kept = [d for d in family.distributions() if len(d.states) == 1]
-        return OliveProgram(family.mdp(), kept)
+        return OliveProgram(family.mdp(), kept, upper=family.ranges())
 
     mutated = cached_property(program)
     mutated.__set_name__(Family, "_program")

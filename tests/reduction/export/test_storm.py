@@ -22,10 +22,9 @@ pytestmark = pytest.mark.storm
 stormpy = pytest.importorskip("stormpy", minversion="2.0", reason="needs stormpy")
 
 # Large enough to let members differ: the default caps all values of large formulas.
-PENALTIES = dict.fromkeys(VARIANTS, Fraction(1, 7)) | {
-    Variant.PAPER: Fraction(1),
-    Variant.GAP: None,
-}
+PENALTIES = {
+    v: None if v.declaration.fixed_penalty else Fraction(1, 7) for v in VARIANTS
+} | {Variant.PAPER: Fraction(1)}
 PROPERTY = 'R{"reward"}max=? [F "end"]'
 FORMULAS = {
     "full3": lambda: read_dimacs(CASES / "cadical" / "full3.cnf").formula,
