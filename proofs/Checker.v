@@ -5,7 +5,7 @@
     assumed of. Reading files, comparing digests and the given pair (g, pi) with
     the one due is left to the driver, checker/driver.ml. *)
 
-From Coq Require Import List Bool ZArith QArith Qminmax PArith NArith FMapPositive Lia.
+From Coq Require Import List Bool ZArith QArith Qminmax PArith NArith FMapPositive Lia Lqa.
 From Olivine Require Import Formula Dimacs ThreeSat CheckerBound CheckerProof.
 Import ListNotations.
 Open Scope Z_scope.
@@ -101,6 +101,40 @@ Proof.
   now apply (refutes_sound _ _ S) in T.
 Qed.
 
+Lemma weight_nonnegative f : 0 <= weight_of f.
+Proof.
+  induction f as [|c f IH]; [easy|].
+  change (weight_of (c :: f)) with (Zpos (cost c) + weight_of f). lia.
+Qed.
+
+Lemma literal_top_nonnegative k p :
+  penalty_allowed k p = true -> (0 <= literal_top k p)%Q.
+Proof.
+  unfold penalty_allowed. rewrite andb_true_iff. intros [_ H].
+  destruct k; simpl; [easy| | |].
+  - apply negb_true_iff in H. destruct (Qlt_le_dec p 1) as [L|L]; [lra|].
+    apply Qle_bool_iff in L. congruence.
+  - apply Qeq_bool_eq in H. rewrite H. easy.
+  - apply negb_true_iff in H. destruct (Qlt_le_dec p 1) as [L|L]; [lra|].
+    apply Qle_bool_iff in L. congruence.
+Qed.
+
+(** The more is left unsatisfied, the less the optimum. *)
+Lemma closed_form_decreasing k p u v w :
+  penalty_allowed k p = true -> 0 <= w -> u <= v ->
+  (closed_form k p v w <= closed_form k p u w)%Q.
+Proof.
+  intros P W L. pose proof (literal_top_nonnegative k p P) as T. unfold closed_form.
+  assert (M : (literal_top k p * inject_Z u / (3 * inject_Z w)
+               <= literal_top k p * inject_Z v / (3 * inject_Z w))%Q).
+  { unfold Qdiv. apply Qmult_le_compat_r.
+    - rewrite !(Qmult_comm (literal_top k p)). apply Qmult_le_compat_r; [|easy].
+      now rewrite <- Zle_Qle.
+    - apply Qinv_le_0_compat. assert (0 <= inject_Z w)%Q by (rewrite Zle_Qle in W; exact W).
+      lra. }
+  pose proof (Q.min_le_compat_r _ _ p M). lra.
+Qed.
+
 Section Accepted.
   Variables (unfold : list (list signed) -> list step) (limit : N).
   Variables (next : number) (f : list line) (x : valuation) (c : claims).
@@ -168,5 +202,18 @@ Section Accepted.
       pose proof (left_by_nonnegative x f). lia.
     - intros [v V]. apply Z.eqb_eq. destruct D as [D|D]; [easy|].
       pose proof (accepted_at_least (by_index v)) as A. rewrite left_by_index in A. lia.
+  Qed.
+
+  (** The claimed optimum is that of Theorem O: the bounds fix it even where they
+      do not fix u. *)
+  Theorem accepted_closed_form u :
+    least_unsatisfied (meaning f) u ->
+    claimed_optimum c == closed_form (about c) (penalty c) u (weight_of three).
+  Proof.
+    intros L. pose proof (accepted_bounds u L) as [Lo Hi].
+    destruct accepted_parts as (_ & P & _ & _ & _ & _ & E1 & E2 & _).
+    apply Qle_antisym.
+    - rewrite E2. apply closed_form_decreasing; [easy|apply weight_nonnegative|easy].
+    - rewrite E1. apply closed_form_decreasing; [easy|apply weight_nonnegative|easy].
   Qed.
 End Accepted.
