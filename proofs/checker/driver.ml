@@ -210,7 +210,21 @@ let judge text read_proof (formula : Formula_file.t) =
 
 let usage = "usage: olivine_checker [--json] [--input-format cnf|wcnf] CERTIFICATE FILE"
 
+(* Coq's lists are worked on recursively: ask for all the stack there may be. *)
+let with_deep_stack () =
+  let marker = "OLIVINE_CHECKER_STACK" in
+  if Sys.getenv_opt marker = None then begin
+    Unix.putenv marker "raised";
+    let command = "ulimit -s $(ulimit -H -s) 2>/dev/null; exec \"$0\" \"$@\"" in
+    let arguments = List.tl (Array.to_list Sys.argv) in
+    try
+      Unix.execv "/bin/sh"
+        (Array.of_list ([ "sh"; "-c"; command; Sys.executable_name ] @ arguments))
+    with Unix.Unix_error _ -> ()
+  end
+
 let () =
+  with_deep_stack ();
   let json = ref false and input_format = ref None and paths = ref [] in
   let rec arguments = function
     | [] -> ()
