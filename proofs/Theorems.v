@@ -1,0 +1,43 @@
+(** The theorems, one a line, with what each rests on.
+
+    check_assumptions.sh reads this file: every name printed here may rest on
+    the axioms of the standard library's real numbers, and on nothing else.
+    docs/proofs.md says which statement of the project each one proves. *)
+
+From Olivine Require Import Formula Dimacs ThreeSat Multi.
+From Olivine Require Import CheckerBound CheckerProof Checker Certified.
+From Olivine Require Import Optimum Optima.
+
+(* Lemma 1: the 3-SAT form *)
+Print Assumptions three_sat_width.
+Print Assumptions three_sat_back.
+Print Assumptions three_sat_forth.
+Print Assumptions lemma_1.
+Print Assumptions three_sat_satisfiable.
+
+(* Theorem O *)
+Print Assumptions optimum_paper.
+Print Assumptions optimum_normalized.
+Print Assumptions optimum_gap.
+Print Assumptions optimum_all_levels.
+Print Assumptions optimum_strict.
+Print Assumptions paper_decides.
+Print Assumptions normalized_decides.
+Print Assumptions gap_decides.
+Print Assumptions all_levels_decides.
+
+(* The multi-data-set oracle *)
+Print Assumptions policy_feasible.
+Print Assumptions multi_decides_three_sat.
+Print Assumptions multi_size.
+Print Assumptions mixture_feasible.
+
+(* The checker of certificates *)
+Print Assumptions bound_formula_sound.
+Print Assumptions refutes_sound.
+Print Assumptions accepted_at_least.
+Print Assumptions accepted_at_most.
+Print Assumptions accepted_bounds.
+Print Assumptions accepted_satisfiable.
+Print Assumptions accepted_closed_form.
+Print Assumptions accepted_optimum.
