@@ -154,6 +154,8 @@ def test_a_signal_ends_it_cleanly(
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Work in the background inherits that SIGINT is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with open(pipe, "wb"):  # returns once the reader has opened it
         time.sleep(0.1)
