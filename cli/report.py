@@ -35,7 +35,7 @@ from olivine.cli.options import (
     checked_penalty,
 )
 from olivine.cli.outputs import check_output
-from olivine.cli.tables import lower_bound, remark
+from olivine.cli.tables import lower_bound, notes, remark
 
 if TYPE_CHECKING:
     from olivine.reduction.family.instance import Instance
@@ -208,11 +208,16 @@ def _routes(instance: Instance, answer: Verification) -> str:
         )
         for name, found in answer.routes.items()
     ]
-    agree = {True: "They agree.", False: "They contradict each other.", None: ""}
+    agree = {
+        True: "They agree.",
+        False: "They contradict each other.",
+        None: "Nothing to compare.",
+    }
     return page.section(
         "Routes to the optimum",
         page.table(rows, ["route", "status", "value", "seconds", "remark"]),
         page.paragraph(agree[answer.agree]),
+        *map(page.paragraph, notes([answer.to_json()])),
         page.figure(
             draw_theorem_o(
                 instance.family.parameters,
