@@ -12,6 +12,7 @@ how the optimiser's time grows with n. Whatever comes out is what is written.
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import time
@@ -221,7 +222,7 @@ def optimal(run: HonestRun) -> bool:
 def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> None:
     from matplotlib.figure import Figure
 
-    figure: Figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure: Figure = Figure(figsize=(9, 4.1), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     grouped = groups(found)
     for axis, variant in zip(axes, VARIANTS, strict=True):
@@ -236,17 +237,29 @@ def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> 
             middle = [
                 statistics.median(s for size, s in points if size == n) for n in sizes
             ]
-            (line,) = axis.plot(sizes, middle, label=name)
-            axis.plot(
-                *zip(*points, strict=True), marker, color=line.get_color(), alpha=0.5
-            )
+            # A median that the limit cut off is no value: the line ends before.
+            shown = [s if s < options.time_limit else math.nan for s in middle]
+            (line,) = axis.plot(sizes, shown, marker, linestyle="-", label=name)
+            for n, seconds in points:
+                cut = seconds >= options.time_limit
+                face = "none" if cut else line.get_color()
+                axis.plot(
+                    n, seconds, marker, color=line.get_color(), mfc=face, alpha=0.5
+                )
         axis.axhline(options.time_limit, color="grey", linestyle=":")
         axis.set_yscale("log")
         axis.set_xticks(sizes)
         axis.set_xlabel("variables n (4.26 n clauses)")
         axis.set_title(variant)
     axes[0].set_ylabel("slowest call of a run (s)")
-    axes[0].legend(title="ties broken by")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        title="ties broken by (open: cut off by the time limit, dotted)",
+        loc="outside lower center",
+        ncols=3,
+    )
     with style():
         write_figure(path, figure)
 

@@ -36,7 +36,7 @@ from olivine.cli.options import (
     checked_penalty,
 )
 from olivine.cli.outputs import check_output
-from olivine.cli.tables import lower_bound, remark
+from olivine.cli.tables import lower_bound, notes, remark
 from olivine.cli.verify import say_failures
 
 if TYPE_CHECKING:
@@ -219,11 +219,16 @@ def _routes(instance: Instance, answer: Verification) -> str:
     parameters = instance.family.parameters
     best, share = parameters.best, "" if parameters.reach == 1 else "reach "
     theorem = f"{best} - min({share}top u / (3 W), p)"
-    agree = {True: "They agree.", False: "They contradict each other.", None: ""}
+    agree = {
+        True: "They agree.",
+        False: "They contradict each other.",
+        None: "Nothing to compare.",
+    }
     return page.section(
         "Routes to the optimum",
         page.table(rows, ["route", "status", "value", "seconds", "remark"]),
         page.paragraph(agree[answer.agree]),
+        *map(page.paragraph, notes([answer.to_json()])),
         page.figure(
             draw_theorem_o(
                 parameters,

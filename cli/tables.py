@@ -35,7 +35,7 @@ def show(records: list[Record]) -> None:
     )
     if len(records) == 1:
         _show_routes(good[0])
-    for line in _notes(good):
+    for line in notes(good):
         tell(line)
 
 
@@ -112,7 +112,7 @@ def remark(found: Record) -> str:
     return "; ".join(filter(None, [found.get("reason", ""), *facts]))
 
 
-def _notes(records: Iterable[Record]) -> Iterable[str]:
+def notes(records: Iterable[Record]) -> Iterable[str]:
     """Explain what the tables leave open, each once."""
     records = list(records)
     if any(record["agree"] is None for record in records):

@@ -166,7 +166,7 @@ def _panel(
         panel.plot(
             [], [], color=colour, marker=marker, markersize=4, label=f"{label}: {text}"
         )
-        if fitted is not None:
+        if fitted is not None and fitted.is_clear:
             grid = np.linspace(fitted.first, fitted.last, 100)
             panel.plot(grid, fitted(grid), color=colour, linewidth=1.3)
     if any(m.censored for m in measurements if m.series in series):

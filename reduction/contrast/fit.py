@@ -68,11 +68,16 @@ class Fit:
             return None
         return math.log(2) / self.slope
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether there is a law to speak of: an exponential must clearly grow."""
+        return self.law == "power" or 0 < self.slope >= 2 * self.error
+
     def describe(self) -> str:
         """Say the law in a few characters, with a standard error."""
         if self.law == "power":
             return f"~ n^({self.slope:.2f} ± {self.error:.2f})"
-        if self.doubling is None or self.slope < 2 * self.error:
+        if self.doubling is None or not self.is_clear:
             return "no clear growth"
         error = self.doubling * self.error / self.slope
         return f"×2 every {self.doubling:.1f} ± {error:.1f} variables"

@@ -5,8 +5,10 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from olivine.cli.figures.contrast import title
-from olivine.reduction.contrast.contrast import SERIES, Plan
+from matplotlib.figure import Figure
+from olivine.cli.figures.contrast import _panel, title
+from olivine.reduction.contrast.contrast import SERIES, Measurement, Plan
+from olivine.reduction.contrast.fit import Fit
 
 from tests.support.commands import CASES, olivine, run_olivine
 
@@ -139,6 +141,19 @@ def test_multi_names_bad_input():
     refused = run_olivine("multi", "--input-format", "wcnf", "-", stdin=hard)
     assert refused.status == 2
     assert "hard" in refused.err
+
+
+@pytest.mark.parametrize(("slope", "lines"), [(1.0, 1), (0.1, 0), (-1.0, 0)])
+def test_a_line_is_drawn_only_where_growth_is_clear(slope, lines) -> None:
+    law = Fit("exponential", slope, 0.0, 0.1, 0.1, 3, 6, 4, 0)
+    measured = [
+        Measurement("faithful", n, 4 * n, 0, 1.0, 1, False, "optimal")
+        for n in (3, 4, 5, 6)
+    ]
+    axes = Figure().subplots()
+    _panel(axes, ["faithful"], "seconds", measured, {"faithful": {"seconds": law}})
+    drawn = [line for line in axes.lines if len(line.get_xdata()) > 4]
+    assert len(drawn) == lines
 
 
 def test_the_figure_counts_its_formulas() -> None:
