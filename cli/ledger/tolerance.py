@@ -47,8 +47,9 @@ _TRIED: tuple[tuple[Variant, Fraction | None], ...] = (
     "critical-tolerance",
     source="docs/reduction.md, tolerances",
     statement="The least φ at which an unsatisfiable formula's optimum reaches that of "
-    "a satisfiable one is min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and all-levels, "
-    "u/(90W+20u) in strict; in paper it is at least min(u/(3W+8u), p, 1/4).",
+    "a satisfiable one is min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and "
+    "all-levels, u/(90W+20u) in strict; in paper it is at least min(u/(3W+8u), p, "
+    "1/4).",
     method="exhaustive on small instances",
 )
 def _critical_tolerance() -> Evidence:

@@ -214,7 +214,9 @@ class _Search:
             list(own), list(own.values()), maximise=True, constant=-reward
         )
         values = solve_lp(model, exact=True).values
-        return values is not None and model.objective_value(values) > 0
+        if values is None:
+            return False
+        return model.objective_value([Fraction(v) for v in values]) > 0
 
     def _error(self, policy: _Policy, distribution: Distribution) -> _Row:
         """E[g(x) − g(x′)] as coefficients, and E[r]."""
