@@ -37,6 +37,7 @@ SUBJECTS = (
     "hardness",
     "multi",
     "olive_run",
+    "ties",
     "efficiency",
     "tolerance",
     "errata",

@@ -46,9 +46,10 @@ _TRIED: tuple[tuple[Variant, Fraction | None], ...] = (
 @claim(
     "critical-tolerance",
     source="docs/reduction.md, tolerances",
-    statement="The least φ at which an unsatisfiable formula's optimum reaches 1 is "
-    "min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and all-levels; in paper it "
-    "is at least min(u/(3W+8u), p, 1/4).",
+    statement="The least φ at which an unsatisfiable formula's optimum reaches that of "
+    "a satisfiable one is min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and "
+    "all-levels, u/(90W+20u) in strict; in paper it is at least min(u/(3W+8u), p, "
+    "1/4).",
     method="exhaustive on small instances",
 )
 def _critical_tolerance() -> Evidence:
@@ -76,7 +77,7 @@ def _critical_tolerance() -> Evidence:
             capped += found.value == family.penalty / 4
     return Evidence(
         capped > 0,
-        f"{_FORMULAS} random formulas, four variants, two of them with p = "
+        f"{_FORMULAS} random formulas, five variants, two of them with p = "
         f"{_SMALL}, too: {equal} equal to the closed form, {capped} of them to p/4, "
         f"{above} above it (paper)",
     )

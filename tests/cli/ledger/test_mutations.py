@@ -6,6 +6,7 @@ from functools import cached_property
 
 import pytest
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.olive import benign
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
@@ -13,11 +14,12 @@ from olivine.cli.ledger import (
     global_policy_constants,
     load,
     olive,
+    ties,
     tolerance,
     two_sample_constants,
 )
 from olivine.reduction.family.family import Family
-from olivine.reduction.family.variants import Variant
+from olivine.reduction.family.variants import DECLARATIONS, Ranges, Rewards, Variant
 
 CLAIMS = {entry.id: entry for entry in load()}
 OF_THE_PROGRAM = (
@@ -138,3 +140,44 @@ def test_with_another_closed_form_of_the_critical_tolerance(monkeypatch):
 
     monkeypatch.setattr(tolerance, "critical_tolerance", mutated)
     assert refuted("critical-tolerance")
+
+
+TENTH = Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rewards": lambda _: Rewards(TENTH, TENTH, Fraction(1, 20), Fraction(0))},
+        {"rewards": lambda _: Rewards(2 * TENTH, TENTH, Fraction(7, 100), Fraction(0))},
+        {"ranges": Ranges(Fraction(1), 4 * TENTH, 3 * TENTH, Fraction(0))},
+    ],
+    ids=["try x at 1/20", "top at 1/5", "literal range 3/10"],
+)
+def test_with_other_constants_of_strict(changes, monkeypatch):
+    mutated = dataclasses.replace(DECLARATIONS[Variant.STRICT], **changes)
+    monkeypatch.setitem(DECLARATIONS, Variant.STRICT, mutated)
+    assert refuted("theorem-t")
+
+
+@pytest.mark.parametrize("step", ["_raised", "_orthogonal"])
+def test_with_another_rule_for_benign_ties(step, monkeypatch):
+    """Without the change at the level, or without keeping the bound means at 0."""
+    without = {
+        "_raised": lambda mdp, policy, direction: mdp.evaluate(policy),
+        "_orthogonal": lambda live, taken, met: live,
+    }
+    monkeypatch.setattr(benign, step, without[step])
+    assert refuted("theorem-k")
+
+
+def test_with_another_bound_on_the_noise(monkeypatch):
+    """φ + 11η < 1/20 is left far behind: errors off by 1/20 more."""
+    true = ties._Noisy.errors
+
+    def mutated(world, pair):
+        world.noise = Fraction(1, 10)
+        return true(world, pair)
+
+    monkeypatch.setattr(ties._Noisy, "errors", mutated)
+    assert refuted("strict-noise")

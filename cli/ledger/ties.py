@@ -1,0 +1,257 @@
+"""Claims about ties and levels: Theorems K and T, and what stands beside them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.benign import benign_rounds
+from olivine.algorithms.olive.enumeration import enumerate_policies
+from olivine.algorithms.olive.exact import ExactWorld
+from olivine.algorithms.olive.loop import run_rounds
+from olivine.algorithms.olive.optimisers import BranchAndBound
+from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.support.families import (
+    assignments,
+    families,
+    least_unsatisfied,
+)
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.program import build
+from olivine.reduction.run.every_tie import every_tie
+from olivine.solvers.lp import solve_lp
+from olivine.solvers.model import LinearModel
+
+_SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
+    (1, [[1]]),
+    (2, [[1, 2]]),
+    (1, [[1], [-1]]),
+)
+
+
+@claim(
+    "theorem-k",
+    source="docs/ties.md, Theorem K",
+    statement="In a layered tabular MDP with all V^π(x) in (0, 1), exact expectations "
+    "and φ = 0, a legal and polynomial choice of maximisers and levels ends with an "
+    "optimal policy after at most |X| constraints, all optima but the last being 1.",
+    method="exhaustive on small instances",
+)
+def _theorem_k() -> Evidence:
+    rng = np.random.default_rng(51)
+    rounds, mdps = 0, 12
+    for _ in range(mdps):
+        drawn = random_tabular_mdp(rng, horizon=3, width=2, n_actions=2)
+        inside = [(r + Fraction(1, 3)) / 3 for r in drawn.reward_table]
+        mdp = drawn.with_rewards(drawn.reward_index, inside)
+        program = OliveProgram(mdp, [])
+        for pair, level in benign_rounds(mdp):
+            legal = program.is_feasible(pair) and program.objective(pair) == 1
+            if not legal or average_bellman_errors(mdp, pair)[level - 1] <= 0:
+                return Evidence(False, f"round {rounds}: not a legal choice")
+            program = program.extended([mdp.distribution(pair.policy, level)])
+            rounds += 1
+        best = mdp.optimal_values()
+        found = enumerate_policies(program).optimum
+        if found != best.value(mdp.start) or len(program.distributions) > mdp.n_states:
+            return Evidence(False, f"last optimum {found}, V* {best.value(mdp.start)}")
+    return Evidence(
+        True,
+        f"{rounds} rounds on {mdps} random MDPs (seed 51), each pair a maximiser with "
+        "a positive error; last programs solved by all policies",
+    )
+
+
+@claim(
+    "theorem-t",
+    source="docs/ties.md, Theorem T",
+    statement="In strict with φ = 0, under the level rule 'lowest' and under "
+    "'largest', every run of OLIVE meets exactly the hard program after m + 2n + 1 "
+    "rounds, whatever maximisers it takes; under 'any' some run never does.",
+    method="exhaustive on small instances",
+)
+def _theorem_t() -> Evidence:
+    programs = faces = 0
+    for n, rows in _SEARCHED:
+        family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
+        for levels in ("lowest", "largest"):
+            found = every_tie(family, levels=levels)
+            if not found.always:
+                return Evidence(False, f"{rows}, {levels}: {list(found.example)}")
+            programs, faces = programs + found.programs, faces + found.faces
+        if every_tie(family, levels="any").always:
+            return Evidence(False, f"{rows}: every run meets it under any, too")
+    return Evidence(
+        True,
+        f"{len(_SEARCHED)} formulas: {programs} programs that runs can meet, {faces} "
+        "polytopes of maximisers, levels decided by exact linear programs",
+    )
+
+
+@claim(
+    "literals-tell-members-apart",
+    source="docs/ties.md; proof of thm:olive_nphard_f (implicit)",
+    statement="The constraints of the hard program are the same on every member. A "
+    "constraint over literal states behind a clause state never is: an action leads "
+    "to three thirds, and these do not balance.",
+    method="exhaustive on small instances",
+)
+def _literals_tell() -> Evidence:
+    telling = 0
+    for variant in (v for v in Variant if not v.declaration.every_level):
+        for family in families(variant, 52, 12, max_variables=3, max_clauses=2):
+            members = [family.mdp(y) for y in assignments(family.n_variables)]
+            for met in family.distributions():
+                if len({_reward(m, met.probabilities()) for m in members}) > 1:
+                    return Evidence(False, f"{family}: {met} tells members apart")
+            zero, layout = members[0], family.layout
+            for j in range(family.n_clauses):
+                for action in zero.actions(layout.clause_state(j)):
+                    shares = dict(zero.successors(action))
+                    if len({_reward(m, shares) for m in members}) == 1:
+                        return Evidence(False, f"{family}, C{j + 1}: {shares}")
+                    telling += 1
+    return Evidence(telling > 0, f"{telling} actions of clause states, all members")
+
+
+def _reward(mdp: TabularMDP, shares: dict[int, Fraction]) -> Fraction:
+    """Mean reward of the first action over states with their shares."""
+    return sum(
+        (p * mdp.reward(mdp.actions(s)[0]) for s, p in shares.items()), Fraction()
+    )
+
+
+class _Noisy(ExactWorld):
+    """Exact constraints of any tolerance within η of φ, and errors off by ±η."""
+
+    def __init__(
+        self, program: OliveProgram, noise: Fraction, rng: np.random.Generator
+    ) -> None:
+        super().__init__(program)
+        self.noise, self.rng = noise, rng
+
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+        signs: Sequence[int] = self.rng.choice([-1, 1], self.horizon).tolist()
+        exact = super().errors(pair)
+        return tuple(e + s * self.noise for e, s in zip(exact, signs, strict=True))
+
+
+@claim(
+    "strict-noise",
+    source="docs/ties.md, noise; paper, remark after thm:olive_nphard_f",
+    statement="In strict let each estimate be within η of its expectation, η ≤ φ, and "
+    "OLIVE stop at errors that add up to S with 3φ + 6η < S < 1/20 + 2φ − 5η, which "
+    "there is if φ + 11η < 1/20. Under lowest and largest every run still meets "
+    "exactly the hard program after m + 2n + 1 rounds, and that decides the formula if "
+    "φ + η < u/(90W + 20u).",
+    method="exhaustive on small instances",
+)
+def _noise() -> Evidence:
+    rng, runs = np.random.default_rng(53), 0
+    for share, (_, rows) in itertools.product((1, 4), _SEARCHED):
+        family = Family(Formula.from_clauses(rows).three_sat(), Variant.STRICT)
+        noise = Fraction(share, 1000)  # φ = 4/1000; 1/20 is more than 4 + 44 of them
+        phi = Fraction(4, 1000)
+        stop = (3 * phi + 6 * noise + Fraction(1, 20) + 2 * phi - 5 * noise) / 2
+        stated = [d.probabilities() for d in family.distributions()]
+        for rule, tolerance in itertools.product(
+            ("first", "largest"), (phi - noise, phi + noise)
+        ):
+            program = OliveProgram(family.mdp(), [], tolerance, upper=family.ranges())
+            run = run_rounds(
+                _Noisy(program, noise, rng),
+                BranchAndBound(),
+                RandomTiebreak(rng, "first" if rule == "first" else "largest"),
+                stop=stop,
+                all_levels=False,
+                max_rounds=len(stated),
+            )
+            met = [d.probabilities() for d in run.constraints]
+            if len(met) != len(stated) or any(d not in stated for d in met):
+                return Evidence(False, f"{rows}, {rule}, η = {noise}: {run.status}")
+            runs += 1
+    return Evidence(
+        True,
+        f"{runs} runs with random maximisers, constraints of tolerance φ ± η, errors "
+        "off by η with random signs (seed 53), φ = 1/250, η = φ/4 and φ",
+    )
+
+
+@claim(
+    "randomised-policies-do-not-help",
+    source="docs/ties.md, smaller facts",
+    statement="Over randomised policies X → Δ(A) the optimum of OLIVE's program over "
+    "the family is the same: g(s0) is multilinear in π for fixed literal values.",
+    method="exhaustive on small instances",
+)
+def _randomised() -> Evidence:
+    rng, tried = np.random.default_rng(54), 0
+    for variant in Variant:
+        for family in families(variant, 54, 8, max_variables=2, max_clauses=2):
+            best = optimum(family.parameters, least_unsatisfied(family))
+            for _ in range(3):
+                found = _best_of_mixture(family.program(), rng)
+                if found is not None and found > best:
+                    return Evidence(False, f"{family}: {found} above {best}")
+                tried += found is not None
+    return Evidence(
+        tried > 0, f"{tried} random policies in sixths, each with its best g, exact"
+    )
+
+
+def _best_of_mixture(
+    program: OliveProgram, rng: np.random.Generator
+) -> Fraction | None:
+    """Optimum over g with a random randomised policy; None if no g is feasible."""
+    mdp, model = program.mdp, LinearModel("mixture")
+    shares: dict[int, Fraction] = {}
+    for state, name in enumerate(mdp.state_names):
+        model.add_variable(name, program.lower, program.upper_of(state))
+        actions = mdp.actions(state)
+        even = np.full(len(actions), 1 / len(actions))
+        for action, sixths in zip(actions, rng.multinomial(6, even), strict=True):
+            shares[action] = Fraction(int(sixths), 6)
+    for distribution in program.distributions:
+        row, reward = dict[int, Fraction](), Fraction()
+        for state, p in distribution.probabilities().items():
+            row[state] = row.get(state, Fraction()) + p
+            for action in mdp.actions(state):
+                reward += p * shares[action] * mdp.reward(action)
+                for target, chance in mdp.successors(action):
+                    lost = p * shares[action] * chance
+                    row[target] = row.get(target, Fraction()) - lost
+        model.add_row(list(row), list(row.values()), "==", reward)
+    model.set_objective([mdp.start], [1], maximise=True)
+    values = solve_lp(model, exact=True).values
+    return None if values is None else Fraction(values[mdp.start])
+
+
+@claim(
+    "integrality-gap",
+    source="docs/ties.md, smaller facts",
+    statement="The linear relaxation of strengthened has the optimum of a satisfiable "
+    "formula whenever each clause has two distinct literals that are not "
+    "complementary: all literals at half of the top. So its gap is that of Theorem O.",
+    method="exact",
+)
+def _integrality_gap() -> Evidence:
+    rng, solved = np.random.default_rng(55), 0
+    for variant in Variant:
+        formulas = [random_ksat(3, m, 2 + m % 2, rng) for m in (2, 5, 9)]
+        for formula in formulas:
+            family = Family(formula.three_sat(), variant)
+            found = solve_lp(build(family, "strengthened").model, exact=True).objective
+            if found != family.parameters.best:
+                return Evidence(False, f"{family}: {found}")
+            solved += 1
+    return Evidence(solved > 0, f"{solved} relaxations of random formulas, exact")

@@ -1,0 +1,57 @@
+"""Honest OLIVE on samples of `strict`: the run goes through, whatever its ties."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from olivine.algorithms.olive import (
+    OliveParameters,
+    RandomTiebreak,
+    TabularEnvironment,
+    olive_sampled,
+)
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.random_formula import random_ksat
+
+from tests.support.families import as_three_sat
+
+# η = φ = 1/500: 3φ + 6η < S < 1/20 + 2φ − 5η, and φ + η < 1/200 for x, ¬x. The
+# deviations of so many draws are below η by far, so no seed is unlucky in practice.
+PHI, STOP, DRAWS = Fraction(1, 500), Fraction(1, 40), 10**9
+
+
+def sampled(family, rng, rule):
+    n, m = family.n_variables, family.n_clauses
+    rounds = m + 2 * n + 1
+    parameters = OliveParameters(PHI, STOP, 10, DRAWS, DRAWS, rounds)
+    result = olive_sampled(
+        TabularEnvironment(family.mdp(rng.random(n) < 0.5)),
+        parameters,
+        rng,
+        tiebreak=RandomTiebreak(rng, rule),
+        upper=family.ranges(),
+    )
+    assert result.status == "round limit"
+    return [family.mdp().distribution(r.pair.policy, r.level) for r in result.rounds]
+
+
+def check(family, rng, rule):
+    stated = [sorted(d.probabilities().items()) for d in family.distributions()]
+    met = [sorted(d.probabilities().items()) for d in sampled(family, rng, rule)]
+    assert sorted(met) == sorted(stated)
+
+
+@pytest.mark.parametrize("rule", ["first", "largest"])
+@pytest.mark.parametrize("clauses", [[[1, 1, 1], [-1, -1, -1]], [[1, 2, 3]]], ids=str)
+def test_the_run_meets_exactly_the_hard_program(clauses, rule):
+    n = max(abs(x) for row in clauses for x in row)
+    check(Family(as_three_sat(clauses, n), "strict"), np.random.default_rng(61), rule)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rule", ["first", "largest"])
+def test_up_to_six_variables(rule):
+    rng = np.random.default_rng(62)
+    for n in (4, 5, 6):
+        formula = random_ksat(n, 2, 3, rng)
+        check(Family(formula.three_sat(), "strict"), rng, rule)
