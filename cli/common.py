@@ -51,6 +51,10 @@ class ExitStatus(enum.IntEnum):
     TERMINATED = 143
 
 
+class ContradictionError(Exception):
+    """Two answers that exclude each other: exit status 1."""
+
+
 def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
     """Return the first that occurs of 1, 70, 2, 3, 0 (0 when there is none)."""
     seen = set(statuses)
@@ -355,6 +359,9 @@ def _status_of(error: Exception) -> ExitStatus:
         drop_stdout()
         say(f"olivine: {describe(error)}")
         return ExitStatus.BAD_INPUT
+    if isinstance(error, ContradictionError):
+        say(f"olivine: contradiction: {describe(error)}")
+        return ExitStatus.CONTRADICTION
     say(f"olivine: {internal_error(error)}")
     return ExitStatus.FAILED
 

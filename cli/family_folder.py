@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine import __version__
+from olivine.cli.common import ContradictionError
 from olivine.cli.folder import pretty_json
 from olivine.reduction.export.dot import write_dot
 from olivine.reduction.export.drn import write_drn
@@ -279,10 +280,11 @@ def _read_back(
         except ValueError as error:
             if known is not None and abs(value - float(known)) > FAR:
                 reason = f"{file}: HiGHS finds {value}, the optimum is {known}"
-                raise RuntimeError(reason) from error
+                raise ContradictionError(reason) from error
             checks[file] = f"not decided: {error}"
             continue
         if known is not None and found != known:
-            raise RuntimeError(f"{file}: HiGHS finds {found}, the optimum is {known}")
+            reason = f"{file}: HiGHS finds {found}, the optimum is {known}"
+            raise ContradictionError(reason)
         checks[file] = f"solved by HiGHS: optimum {found}"
     return checks

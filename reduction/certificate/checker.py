@@ -170,11 +170,12 @@ def check_refutation(formula: Formula, proof: bytes) -> None:
         raise ValueError(f"proof: the clause of step {result.failed_step} is not RUP")
 
 
-def rewards(variant: str, p: Fraction) -> list[Fraction]:
+def rewards(variant: str, p: Fraction) -> tuple[Fraction, ...]:
     """Return top, rewards of [solve], [try x], [try C], and the chance of a clause."""
-    strict = list(map(Fraction, ("1/10", "1/10", "7/100", "0", "1/2")))
-    known = {"paper": [1 + 0 * p, 0 * p, 0 * p, -p, 1 + 0 * p], "strict": strict}
-    return known.get(variant, [1 - p, p, p, 0 * p, 1 + 0 * p])
+    if variant == "strict":
+        return tuple(map(Fraction, ("1/10", "1/10", "7/100", "0", "1/2")))
+    top, solve, attempt = (1, 0, -p) if variant == "paper" else (1 - p, p, 0)
+    return tuple(map(Fraction, (top, solve, solve, attempt, 1)))
 
 
 def values(three: Formula, variant: str, p: Fraction, x: list[bool], pi: Any) -> Any:

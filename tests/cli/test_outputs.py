@@ -132,7 +132,7 @@ def test_a_certificate_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(os, "replace", replace)
     done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
     assert done.status == 2
-    assert f"olivine: {path}: No space left on device" in done.err
+    assert f"no certificate: {path}: No space left on device" in done.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -130,7 +130,7 @@ def test_an_unconfirmed_no_of_the_milp_is_no_answer(monkeypatch) -> None:
     # A model that is none: our own check must find out.
     monkeypatch.setattr(decision, "solve_sat", refuted)
     done = olivine("solve", file, "--engine", "milp")
-    assert done.status == 1
+    assert done.status == 70
     assert "internal error" in done.err
 
 

@@ -18,6 +18,7 @@ from olivine.reduction.certificate.certificate import (
     make_certificate,
 )
 from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.variants import Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.verify.members import best_member
 
@@ -57,9 +58,8 @@ def is_true(instance: Instance, statement: dict[str, Any]) -> bool:
     three_sat = instance.family.three_sat
     penalty = Fraction(statement["penalty"])
     variant = statement["variant"]
-    named = Instance.of(
-        instance.formula, variant, None if variant == "gap" else penalty
-    )
+    fixed = Variant(variant).declaration.fixed_penalty is not None
+    named = Instance.of(instance.formula, variant, None if fixed else penalty)
     least, _ = best_assignments(three_sat)
     return (
         penalty == named.family.penalty

@@ -32,7 +32,7 @@ SOURCE = Path(checker.__file__)
 
 def test_the_checker_is_small_and_imports_nothing_of_the_project() -> None:
     text = SOURCE.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 300
+    assert len(text.splitlines()) <= 320
     modules = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
