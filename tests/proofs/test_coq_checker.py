@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
 from reduction.dimacs_write import write_dimacs
 from tests.reduction.test_certificate_forgery import CASES, REFUSED, made
+
 from tests.support.certificates import (
     forgery,
     leaves,
@@ -110,7 +110,9 @@ def damaged(certificate, draw: random.Random, forgeries: int, changes: int | Non
         inner = content
         for key in path:
             inner = inner[key]
-        found.append((sealed(replaced(content, path, inner | {"more": 1}), None), proof))
+        found.append(
+            (sealed(replaced(content, path, inner | {"more": 1}), None), proof)
+        )
         for key in inner:
             for other in (None, True, [], {}, [[]], 3, "", [inner[key]]):
                 wrong = replaced(content, (*path, key), other)
