@@ -110,6 +110,7 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
+    from olivine.cli.ledger.coq import PROOFS
     from olivine.cli.ledger.statements import numbers_of
 
     start = time.perf_counter()
@@ -137,6 +138,8 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     }
     if entry.erratum:
         record["erratum"] = entry.erratum
+    if entry.id in PROOFS:
+        record["proved_in_coq"] = str(PROOFS[entry.id])
     if status is not ExitStatus.DONE:
         say(f"olivine: claim {entry.id}: {verdict or 'its check failed'}")
     return record, status

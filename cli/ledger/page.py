@@ -82,6 +82,11 @@ def _entry(record: Mapping[str, Any]) -> list[str]:
         f"- Checked: {record['method']}",
         f"- Verdict: {verdict}",
         f"- Evidence: {record['evidence'] or 'none'}",
+        *(
+            [f"- Proved in [Coq](proofs.md): {record['proved_in_coq']}"]
+            if "proved_in_coq" in record
+            else []
+        ),
         "",
     ]
 
