@@ -6,7 +6,7 @@
 
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
-From Olivine Require Import Optimum Optima.
+From Olivine Require Import Optimum Optima Back Run Strict FalseStatements Bridge.
 
 (* Lemma 1: the 3-SAT form *)
 Print Assumptions three_sat_width.
@@ -25,6 +25,30 @@ Print Assumptions paper_decides.
 Print Assumptions normalized_decides.
 Print Assumptions gap_decides.
 Print Assumptions all_levels_decides.
+
+(* The way back *)
+Print Assumptions back_paper.
+Print Assumptions back_normalized.
+Print Assumptions back_all_levels.
+Print Assumptions back_strict.
+Print Assumptions back_paper_satisfying.
+Print Assumptions back_normalized_satisfying.
+
+(* Runs of OLIVE *)
+Print Assumptions run_paper.
+Print Assumptions run_normalized.
+Print Assumptions run_gap.
+Print Assumptions run_on_its_way.
+Print Assumptions run_goes_on.
+Print Assumptions theorem_T.
+
+(* False statements, refuted *)
+Print Assumptions whole_pair_is_false.
+Print Assumptions half_for_an_unsatisfied_clause_is_false.
+Print Assumptions number_for_total_weight_is_false.
+
+(* The bridge to Python *)
+Print Assumptions computed_optimum_correct.
 
 (* The multi-data-set oracle *)
 Print Assumptions policy_feasible.
