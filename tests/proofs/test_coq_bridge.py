@@ -15,10 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-
-from reduction.family import Family, Variant
-from reduction.formula import Formula
-from reduction.members import best_member
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.verify.members import best_member
 
 PROOFS = Path(__file__).resolve().parents[2] / "proofs"
 USED = ["Formula", "Family", "Sums", "Vertex", "Optimum", "Brute", "Optima", "Bridge"]
@@ -31,7 +30,10 @@ VARIANTS = [
     (Variant.ALL_LEVELS, SEVENTH),
 ]
 
-pytestmark = pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is missing")
+pytestmark = [
+    pytest.mark.coq,
+    pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is missing"),
+]
 
 
 def formulas():

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from reduction.dimacs_write import write_dimacs
-from tests.reduction.test_certificate_forgery import CASES, REFUSED, made
+from olivine.reduction.formula.dimacs_write import write_dimacs
 
+from tests.reduction.certificate.test_certificate_forgery import CASES, REFUSED, made
 from tests.support.certificates import (
     forgery,
     leaves,
@@ -33,7 +33,12 @@ CHECKER = PROOFS / "checker" / "olivine_checker"
 FORGERIES, CHANGES = 12, 8  # of each certificate; all of them in the long test
 MISSING = [tool for tool in ("coqc", "ocamlopt", "make") if not shutil.which(tool)]
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"missing: {MISSING}")
+pytestmark = [
+    pytest.mark.coq,
+    pytest.mark.skipif(bool(MISSING), reason=f"missing: {MISSING}"),
+]
+# The format that Coq's checker reads has the paper's constructions, not `strict`.
+KNOWN = [case for case in CASES if case.values[1] != "strict"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -139,13 +144,13 @@ def compare(name: str, variant: str, folder: Path, forgeries: int, changes) -> N
     assert verdicts[1] > forgeries // 2
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), KNOWN)
 def test_forgeries(name: str, variant: str, tmp_path) -> None:
     compare(name, variant, tmp_path, FORGERIES, CHANGES)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), KNOWN)
 def test_every_forgery(name: str, variant: str, tmp_path) -> None:
     compare(name, variant, tmp_path, 200, None)
 
