@@ -103,7 +103,7 @@ def measured(*arguments: object) -> tuple[Done, float, int]:
         "own, below = (resource.getrusage(w) for w in (resource.RUSAGE_SELF,"
         " resource.RUSAGE_CHILDREN))\n"
         "cpu = sum(u.ru_utime + u.ru_stime for u in (own, below))\n"
-        # ru_maxrss of the process itself starts with that of the one it was forked from.
+        # The own ru_maxrss starts with that of the process forked from.
         "lines = open('/proc/self/status').read().splitlines()\n"
         "peak = next(int(x.split()[1]) for x in lines if x.startswith('VmHWM'))\n"
         "print(cpu, max(peak, below.ru_maxrss), file=sys.stderr)\n"
