@@ -9,6 +9,7 @@ from the formula.
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import subprocess
 from fractions import Fraction
@@ -137,9 +138,8 @@ def disagreements(folder, cases):
     names = listed(f"case_{index}" for index in range(len(cases)))
     text += f"Eval vm_compute in disagreements {names}.\n"
     (folder / "Cases.v").write_text(text)
-    shown = coq(folder, "Cases.v").replace("\n", " ").split("= ", 1)[1]
-    shown = shown.split(":")[0].strip().removesuffix("%list").strip("()[] ")
-    return [int(index) for index in shown.split(";") if index.strip()]
+    shown = coq(folder, "Cases.v").split("= ", 1)[1].split(":", 1)[0]
+    return [int(index) for index in re.findall(r"\d+", shown)]
 
 
 @pytest.mark.long
