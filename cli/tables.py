@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from olivine.cli.console import print_table, tell
@@ -122,12 +123,25 @@ def notes(records: Iterable[Record]) -> Iterable[str]:
             "optimum ≥: at least the exact value of the best assignment found; no "
             "route proved that it is not higher."
         )
-    votes = [record["routes"].get("milp", {}) for record in records]
-    if any(v.get("status") == "optimal" and v["value"] != "1" for v in votes):
+    for best in sorted({_best(record) for record in records if _is_vote(record)}):
         yield (
-            "milp: computed in floating point; below 1 its optimum is compared with "
-            "the others, but proves nothing."
+            f"milp: computed in floating point; below {best} its optimum is compared "
+            "with the others, but proves nothing."
         )
+
+
+def _best(record: Record) -> str:
+    """Optimum of a satisfiable formula, which a MILP's solution alone proves."""
+    from olivine.reduction.family.variants import Parameters, Variant
+
+    penalty = Fraction(record["penalty"])
+    return str(Parameters(Variant(record["variant"]), penalty, 1).best)
+
+
+def _is_vote(record: Record) -> bool:
+    """Whether a MILP found an optimum that its solution does not prove."""
+    found = record["routes"].get("milp", {})
+    return bool(found.get("status") == "optimal" and found["value"] != _best(record))
 
 
 def _word(value: bool | None) -> str:

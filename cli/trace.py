@@ -125,7 +125,7 @@ def trace(
     import numpy as np
     from olivine.reduction.run.ties import traced_run
 
-    start = time.perf_counter()
+    start, seconds = time.perf_counter(), time_limit or DEFAULT_SECONDS
     exact_penalty = checked_penalty(variant, penalty)
     try:
         reading = Reading(strict, input_format, max_variables, max_bytes)
@@ -134,7 +134,7 @@ def trace(
         return report_error(file, describe(error), json_lines=json_lines)
     family = instance.family
     try:
-        y = _choose(family, member, seed, time_limit or DEFAULT_SECONDS)
+        y = _choose(family, member, seed, seconds)
     except ValueError as error:
         message = f"{file}: {describe(error)}"
         return report_error(file, message, json_lines=json_lines)
@@ -143,7 +143,6 @@ def trace(
         return ExitStatus.UNDECIDED
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
-    seconds = time_limit or DEFAULT_SECONDS
     try:
         run = traced_run(
             family,
@@ -217,7 +216,6 @@ def _record(
     family = run.family
     draws = member is MemberName.RANDOM or ties is TiesName.RANDOM
     drawn = {"seed": seed} if draws else {}
-    least = min((r.total_error for r in run.rounds), default=0)
     return {
         "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
         "variant": str(family.variant),
@@ -226,7 +224,7 @@ def _record(
         "assignment": "".join("1" if bit else "0" for bit in run.member),
         **drawn,
         "rounds": [_round(r) for r in run.rounds],
-        "least_total_error": str(least),
+        "least_total_error": str(run.least_total_error),
         "program_as_stated": run.meets_hard_program,
         "failures": list(run.failures),
         "ties": run.ties,
@@ -285,12 +283,11 @@ def _row(done: Round, *, stated: bool) -> list[str]:
 
 def _summary(run: TracedRun) -> str:
     """Say how the run ended and whether it met the hard program."""
-    least = min((r.total_error for r in run.rounds), default=0)
     if run.ending == "hard program":
         same = "as stated" if run.meets_hard_program else "NOT as stated"
         return (
             f"{len(run.rounds)} rounds, final program {same}; the errors of a round "
-            f"add up to {least} at least"
+            f"add up to {run.least_total_error} at least"
         )
     met = "met" if run.meets_hard_program else "never met"
     end = f"stopped: {run.reason}"

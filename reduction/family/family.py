@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.columns import exact_sum
-from olivine.algorithms.mdp.distributions import Distributions
+from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.reduction.family.layout import Layout
@@ -191,7 +191,7 @@ class Family:
         """
         if y is None:
             return self._zero_member
-        bits = as_assignment(y, self.n_variables)
+        bits = self.assignment_of(y)
         first = self.layout.first_literal_action
         indices = self._zero_member.reward_index.copy()
         table = self._zero_member.reward_table
@@ -199,6 +199,18 @@ class Family:
         pairs[:, 0] = np.where(bits, table.index(Fraction(0)), table.index(self.top))
         pairs[:, 1] = np.where(bits, table.index(self.top), table.index(Fraction(0)))
         return self._zero_member.with_rewards(indices, table)
+
+    def assignment_of(self, y: ArrayLike | None) -> NDArray[np.bool_]:
+        """Return the assignment y of a member M_y, shape (n,); None: the all-zero one.
+
+        Raises
+        ------
+        ValueError
+            If `y` is not n truth values.
+        """
+        if y is None:
+            return np.zeros(self.n_variables, dtype=np.bool_)
+        return as_assignment(y, self.n_variables)
 
     @cached_property
     def _zero_member(self) -> TabularMDP:
@@ -308,8 +320,11 @@ class Family:
 
     def distribution_name(self, index: int) -> str:
         """Name of a distribution: "s0", "C3", "x1^0, x1^1", "X1", "bottom"."""
-        states = self._distributions[index].states
-        return ", ".join(self.layout.state_name(int(s)) for s in states)
+        return self.name_of(self._distributions[index])
+
+    def name_of(self, distribution: Distribution) -> str:
+        """Name of any distribution over the family's states, by these states."""
+        return ", ".join(self.layout.state_name(int(s)) for s in distribution.states)
 
     @cached_property
     def _program(self) -> OliveProgram:

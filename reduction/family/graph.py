@@ -31,7 +31,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.family import Family
 from olivine.reduction.family.graph_validation import validate_graph
 
 __all__ = [
@@ -88,12 +88,11 @@ def graph(
     _check_memory(sizes.actions, sizes.transitions, memory_limit)
     mdp = family.mdp(y)
     built = graph_from_mdp(mdp, memory_limit=memory_limit)
-    n = family.n_variables
-    bits = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    bits = family.assignment_of(y)
     built.graph.update(
         variant=family.variant.value,
         penalty=family.penalty,
-        n_variables=n,
+        n_variables=family.n_variables,
         n_clauses=family.n_clauses,
         total_weight=family.total_weight,
         member="".join("1" if bit else "0" for bit in bits),

@@ -86,9 +86,11 @@ def _solve_chances(
     # reach = a/b: a w_j of b W for each clause, (b - a) W for the worthless state.
     rest = (reach.denominator - reach.numerator) * total
     whole = reach.denominator * total
+    idle = layout.second_bottom_state
+    assert idle is not None  # a declaration with reach < 1 has one
     chances = np.append(weights * reach.numerator, np.int64(rest))
     divisor = math.gcd(whole, int(np.gcd.reduce(chances)))
-    states = np.append(states, np.int32(layout.second_bottom_state or 0))
+    states = np.append(states, np.int32(idle))
     return states, chances // divisor, whole // divisor
 
 

@@ -35,10 +35,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.pair import Pair
-from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.family import Family
 from olivine.reduction.family.layout import CLAUSE_BITS
-from olivine.reduction.run.check import Replay, Replayed
-from olivine.reduction.run.run import Checks, Round
+from olivine.reduction.run.check import Replay
+from olivine.reduction.run.run import Round, judged, not_maximiser
 from olivine.reduction.run.schedule import Setting
 
 __all__ = ["BenignRun", "benign_run"]
@@ -112,8 +112,7 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
             f"variant {family.variant} binds all levels in each round, and whether "
             "benign ties help there is open; they do in the other variants"
         )
-    n = family.n_variables
-    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    member = family.assignment_of(y)
     mdp = family.mdp(member)
     replay = Replay(mdp, 0, family.program().upper_given)
     rounds = tuple(
@@ -140,34 +139,15 @@ def _checked(
     level: int,
 ) -> Round:
     played = replay.play(changes, level)
+    error = played.errors[level - 1]
+    wrong = f"the average Bellman error at level {level} is {error}"
+    # s0 is bound last, so the end of its range is the optimum.
     failures = {
-        "maximiser": list(_maximiser(family, played)),
-        "positive_error": [
-            f"the average Bellman error at level {level} is {played.errors[level - 1]}"
-        ][: int(played.errors[level - 1] <= 0)],
-        "constraint_as_stated": ["it adds no new constraint"][: not played.added],
+        "maximiser": not_maximiser(played, family.layout.declaration.ranges.start),
+        "positive_error": [wrong] if error <= 0 else [],
+        "constraint_as_stated": [] if played.added else ["it adds no new constraint"],
     }
-    mdp = replay.mdp
-    names = [", ".join(mdp.state_names[int(s)] for s in d.states) for d in played.added]
-    return Round(
-        number,
-        mdp.action_names[replay.action_at(mdp.start)],
-        level,
-        played.errors,
-        "; ".join(names),
-        played.objective,
-        Checks(**{name: not lines for name, lines in failures.items()}),
-        tuple(f"{name}: {line}" for name, ls in failures.items() for line in ls),
-        played.evaluated,
-    )
-
-
-def _maximiser(family: Family, played: Replayed) -> Iterator[str]:
-    """Say why the pair is no maximiser; s0 is unbound, so its range is the optimum."""
-    yield from played.broken
-    most = family.layout.declaration.ranges.start
-    if played.objective != most:
-        yield f"g(s0) is {played.objective}, not the optimum {most}"
+    return judged(family, replay, number, level, played, failures)
 
 
 class _Moves:

@@ -8,6 +8,7 @@ optimum. (Once all is bound it no longer is: the program is the hard one then.)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -26,17 +27,14 @@ class StartBound:
     def __init__(self, family: Family) -> None:
         self.family = family
         self.ranges = family.layout.declaration.ranges
-        n, m = family.n_variables, family.n_clauses
-        weights = [1] * m if family.weights is None else family.weights.tolist()
-        self._chances = [
-            family.parameters.reach * Fraction(w, family.total_weight) for w in weights
-        ]
+        n = family.n_variables
         self._start = False
-        self._clauses = dict.fromkeys(range(m), self.ranges.middle)
-        self._variables = [False] * n
-        self._pairs = [False] * n
-        self._solved = sum(self._chances, Fraction(0)) * self.ranges.middle
-        self._free_clauses = m
+        self._bound = set[int]()  # clauses, by their states
+        # Of each variable: whether its pair, and what leads to it, is bound.
+        passes = not family.layout.declaration.variable_states
+        self._pairs, self._passes = [False] * n, [passes] * n
+        self._tried = Counter({self._worth(0): n})
+        self._solved = family.parameters.reach * self.ranges.middle
 
     def add(self, states: Iterable[int]) -> None:
         """Bind a distribution: one state, or both literals of a variable."""
@@ -45,36 +43,50 @@ class StartBound:
         if met == [layout.start]:
             self._start = True
         elif len(met) == 1 and 1 <= met[0] <= layout.n_clauses:
-            j = met[0] - 1
-            self._solved -= self._chances[j] * (self._clauses[j] - self.ranges.literal)
-            self._clauses[j] = min(self._clauses[j], self.ranges.literal)
+            self._bind_clause(met[0])
         elif len(met) == 1 and met[0] < first:
-            self._variables[met[0] - 1 - layout.n_clauses] = True
+            self._bind_variable(met[0] - 1 - layout.n_clauses, self._passes)
         elif len(met) == 2 and met[1] == met[0] + 1 and (met[0] - first) % 2 == 0:
-            self._pairs[(met[0] - first) // 2] = True
+            self._bind_variable((met[0] - first) // 2, self._pairs)
 
     def value(self) -> Fraction:
         """Greatest g(s0) that the ranges and the bound states leave possible."""
         if not self._start:
             return self.ranges.start
-        family = self.family
-        tried = max(
-            self._pair(i) if self._passes(i) else self.ranges.middle
-            for i in range(family.n_variables)
-        )
+        family, ranges = self.family, self.ranges
+        free = len(self._bound) < family.n_clauses
         return min(
-            self.ranges.start,
+            ranges.start,
             max(
-                family.try_variable_reward + tried,
-                family.try_clause_reward + max(self._clauses.values()),
+                family.try_variable_reward + max(self._tried),
+                family.try_clause_reward + (ranges.middle if free else self._clause),
                 family.solve_reward + self._solved,
             ),
         )
 
-    def _passes(self, i: int) -> bool:
-        """Whether [try x_i] is worth what its pair is worth."""
-        return self._variables[i] or not self.family.layout.declaration.variable_states
+    @property
+    def _clause(self) -> Fraction:
+        """Greatest value of a clause state that is bound."""
+        return min(self.ranges.middle, self.ranges.literal)
 
-    def _pair(self, i: int) -> Fraction:
-        """Greatest mean value of the pair of x_i."""
+    def _bind_clause(self, state: int) -> None:
+        if state in self._bound:
+            return
+        self._bound.add(state)
+        family = self.family
+        weight = 1 if family.weights is None else int(family.weights[state - 1])
+        chance = family.parameters.reach * weight / family.total_weight
+        self._solved -= chance * (self.ranges.middle - self._clause)
+
+    def _bind_variable(self, i: int, what: list[bool]) -> None:
+        before = self._worth(i)
+        what[i] = True
+        self._tried.subtract({before: 1})
+        self._tried[self._worth(i)] += 1
+        self._tried = +self._tried  # at most three values
+
+    def _worth(self, i: int) -> Fraction:
+        """Greatest value of what [try x_i] leads to."""
+        if not self._passes[i]:
+            return self.ranges.middle
         return self.family.top / 2 if self._pairs[i] else self.ranges.literal

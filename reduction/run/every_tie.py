@@ -24,7 +24,7 @@ from olivine.algorithms.olive.backups import (
     support_states,
 )
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.family import Family
 from olivine.reduction.run.levels import LevelRule
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.model import LinearModel
@@ -74,8 +74,7 @@ def every_tie(
     levels
         Which level with a positive error may be bound.
     """
-    n = family.n_variables
-    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    member = family.assignment_of(y)
     search = _Search(family, family.mdp(member), levels)
     stated = [d.probabilities() for d in family.distributions()]
     waiting: list[tuple[Distribution, ...]] = [()]

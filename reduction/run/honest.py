@@ -32,7 +32,7 @@ from olivine.algorithms.olive.exact import olive_exact
 from olivine.algorithms.olive.interfaces import Optimiser
 from olivine.algorithms.olive.loop import OliveResult
 from olivine.algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
-from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.family import Family
 from olivine.reduction.run.functions import q_functions
 
 Kind = Literal[
@@ -114,8 +114,7 @@ def honest_run(
     ValueError
         If `y` is not n truth values.
     """
-    n = family.n_variables
-    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    member = family.assignment_of(y)
     mdp = family.mdp(member)
     result = olive_exact(
         mdp,

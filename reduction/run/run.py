@@ -35,7 +35,7 @@ True
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -45,8 +45,7 @@ from olivine.algorithms.mdp.average_constraint import (
     AverageConstraint,
     average_constraint,
 )
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.reduction.family.family import Family, as_assignment
+from olivine.reduction.family.family import Family
 from olivine.reduction.run.bound import StartBound
 from olivine.reduction.run.check import Replay, Replayed
 from olivine.reduction.run.levels import LevelRule, chosen_level
@@ -194,13 +193,43 @@ def adversarial_run(
     ValueError
         If `y` is not n truth values, or a move names what the MDP does not have.
     """
-    n = family.n_variables
-    member = np.zeros(n, dtype=np.bool_) if y is None else as_assignment(y, n)
+    member = family.assignment_of(y)
     checker = _Checker(family, member)
     chosen = schedule(family) if moves is None else moves
     rounds = tuple(checker.round(t, move) for t, move in enumerate(chosen, start=1))
     difference = tuple(checker.difference())
     return Run(family, member, rounds, not difference, difference)
+
+
+def judged(
+    family: Family,
+    replay: Replay,
+    number: int,
+    level: int,
+    played: Replayed,
+    failures: Mapping[str, Iterable[str]],
+) -> Round:
+    """Put together a round that was played, with what is wrong by each check."""
+    found = {name: list(lines) for name, lines in failures.items()}
+    action = replay.action_at(replay.mdp.start)
+    return Round(
+        number,
+        replay.mdp.action_names[action],
+        level,
+        played.errors,
+        "; ".join(family.name_of(d) for d in played.added),
+        played.objective,
+        Checks(**{name: not lines for name, lines in found.items()}),
+        tuple(f"{name}: {line}" for name, lines in found.items() for line in lines),
+        played.evaluated,
+    )
+
+
+def not_maximiser(played: Replayed, best: Fraction) -> Iterator[str]:
+    """Say why a pair is no maximiser of a program with the optimum `best`."""
+    yield from played.broken
+    if played.objective != best:
+        yield f"g(s0) is {played.objective}, not the optimum {best}"
 
 
 class _Checker:
@@ -223,32 +252,16 @@ class _Checker:
         self.collected: list[AverageConstraint] = []
 
     def round(self, number: int, move: Move) -> Round:
-        self.best = self.bound.value()  # of the program before this round
+        best = self.bound.value()  # of the program before this round
         played = self.replay.play(move.changes, move.level)
         for distribution in played.added:
             self.bound.add(distribution.states)
         failures = {
-            "maximiser": list(self._maximiser(played)),
-            "positive_error": list(self._positive_error(played, move.level)),
-            "constraint_as_stated": list(self._as_stated(played, move)),
+            "maximiser": not_maximiser(played, best),
+            "positive_error": self._positive_error(played, move.level),
+            "constraint_as_stated": self._as_stated(played, move),
         }
-        action = self.replay.action_at(self.mdp.start)
-        return Round(
-            number,
-            self.mdp.action_names[action],
-            move.level,
-            played.errors,
-            "; ".join(self._name(d) for d in played.added),
-            played.objective,
-            Checks(**{name: not lines for name, lines in failures.items()}),
-            tuple(f"{name}: {line}" for name, ls in failures.items() for line in ls),
-            played.evaluated,
-        )
-
-    def _maximiser(self, played: Replayed) -> Iterator[str]:
-        yield from played.broken
-        if played.objective != self.best:
-            yield f"g(s0) is {played.objective}, not the optimum {self.best}"
+        return judged(self.family, self.replay, number, move.level, played, failures)
 
     def _positive_error(self, played: Replayed, level: int) -> Iterator[str]:
         chosen = played.errors[level - 1]
@@ -264,7 +277,7 @@ class _Checker:
         for distribution in played.added:
             constraint = average_constraint(self.mdp, distribution)
             self.collected.append(constraint)
-            name = self._name(distribution)
+            name = self.family.name_of(distribution)
             found = [i for i, stated in missing.items() if stated == distribution]
             if not found:
                 yield f"it adds {{{name}}} at level {distribution.level}"
@@ -273,8 +286,8 @@ class _Checker:
             if constraint != self.stated_forms[found[0]]:
                 yield f"the constraint of {{{name}}} is another function"
         for distribution in missing.values():
-            level = distribution.level
-            yield f"it does not add {{{self._name(distribution)}}} at level {level}"
+            name, level = self.family.name_of(distribution), distribution.level
+            yield f"it does not add {{{name}}} at level {level}"
 
     def difference(self) -> Iterator[str]:
         """Compare all constraints collected with the program's, each once."""
@@ -288,6 +301,3 @@ class _Checker:
                     self.mdp.state_names[s] for s, _ in constraint.base.coefficients
                 )
                 yield f"a constraint on {states} is {what}"
-
-    def _name(self, distribution: Distribution) -> str:
-        return ", ".join(self.mdp.state_names[int(s)] for s in distribution.states)

@@ -76,6 +76,11 @@ class TracedRun:
     optimal_value: Fraction
     reason: str = ""
 
+    @property
+    def least_total_error(self) -> Fraction:
+        """Least sum of errors of any round; 0 where there is none."""
+        return min((r.total_error for r in self.rounds), default=Fraction(0))
+
 
 def traced_run(
     family: Family,
@@ -205,7 +210,7 @@ def _rounds(run: HonestRun) -> Iterator[Round]:
             mdp.action_names[int(done.pair.policy[mdp.start])],
             done.level,
             done.errors,
-            "; ".join(_name(run.family, d) for d in done.added),
+            "; ".join(run.family.name_of(d) for d in done.added),
             done.optimum,
             Checks(
                 maximiser=True if proved else None,
@@ -221,7 +226,3 @@ def _rounds(run: HonestRun) -> Iterator[Round]:
 
 def _positive(done: OliveRound[Distribution]) -> bool:
     return done.level is None or done.errors[done.level - 1] > 0
-
-
-def _name(family: Family, distribution: Distribution) -> str:
-    return ", ".join(family.layout.state_name(int(s)) for s in distribution.states)

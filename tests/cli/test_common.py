@@ -20,9 +20,12 @@ def test_worst_is_the_first_that_occurs_of_1_70_2_3_0(length: int) -> None:
 
 def test_choices_are_those_of_the_library() -> None:
     from olivine.cli.solve import EngineName
+    from olivine.cli.trace import LevelsName, TiesName
     from olivine.cli.verify import RouteName
     from olivine.reduction.family.variants import Variant
     from olivine.reduction.program.program import FORMULATIONS
+    from olivine.reduction.run.levels import LEVEL_RULES
+    from olivine.reduction.run.ties import TIES
     from olivine.reduction.verify.decision import ENGINES
     from olivine.reduction.verify.route import ROUTES
 
@@ -30,6 +33,8 @@ def test_choices_are_those_of_the_library() -> None:
     assert [f.value for f in options.FormulationName] == list(FORMULATIONS)
     assert [r.value for r in RouteName] == list(ROUTES)
     assert [e.value for e in EngineName] == list(ENGINES)
+    assert [t.value for t in TiesName] == list(TIES)
+    assert {r.value for r in LevelsName} == set(LEVEL_RULES)
 
 
 @pytest.mark.parametrize(

@@ -466,6 +466,21 @@ def test_a_milp_that_proves_nothing_is_explained() -> None:
     assert "proves nothing" in done.out
 
 
+def test_a_milp_is_measured_against_the_optimum_of_its_variant(tmp_path) -> None:
+    routes = ("--variant", "strict", "--route", "milp", "--route", "sat")
+    satisfiable, not_satisfiable = tmp_path / "yes.cnf", tmp_path / "no.cnf"
+    satisfiable.write_text("p cnf 1 1\n1 0\n")
+    not_satisfiable.write_text("p cnf 1 2\n1 0\n-1 0\n")
+    proved = olivine("verify", satisfiable, *routes)
+    assert proved.status == 0
+    assert "proves nothing" not in proved.out
+    vote = olivine("verify", not_satisfiable, *routes)
+    best = json.loads(olivine("verify", satisfiable, *routes, "--json").out)
+    optimum = best["routes"]["milp"]["value"]
+    assert optimum != "1"
+    assert f"below {optimum} its optimum" in " ".join(vote.out.split())
+
+
 def test_a_pipe_is_told_that_work_goes_on(monkeypatch, capsys) -> None:
     monkeypatch.setattr(common, "FIRST_BEAT", 0.01)
     told = threading.Event()
