@@ -59,6 +59,7 @@ class RouteName(enum.StrEnum):
     MAXSAT = "maxsat"
     MILP = "milp"
     BRUTE = "brute"
+    TREEWIDTH = "treewidth"
     WITNESS = "witness"
 
 
@@ -162,7 +163,8 @@ def verify(
     """Check that the optimum of OLIVE's program equals satisfiability.
 
     Independent routes (a SAT solver, MaxSAT with Theorem O, a MILP of the
-    program, brute force, exact certificates) must agree. A route may take 60
+    program, brute force, exact certificates; on request dynamic programming over
+    the formula's treewidth) must agree. A route may take 60
     seconds (the MILP 5) unless --time-limit says otherwise.
 
     Exit status: 0 all agree, 1 a contradiction, 2 bad input (or a certificate

@@ -16,8 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.reduction.program.program import FORMULATIONS
 
-Route = Literal["sat", "maxsat", "milp", "brute", "witness"]
-ROUTES: tuple[Route, ...] = ("sat", "maxsat", "milp", "brute", "witness")
+Route = Literal["sat", "maxsat", "milp", "brute", "treewidth", "witness"]
+ROUTES: tuple[Route, ...] = (
+    "sat",
+    "maxsat",
+    "milp",
+    "brute",
+    "treewidth",
+    "witness",
+)
 
 SECONDS = 60.0
 MILP_SECONDS = 5.0

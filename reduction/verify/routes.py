@@ -3,22 +3,24 @@
 Each route answers on its own, within its own time limit, and says what it
 vouches for:
 
-========  ====================================================================
-route     what it does, and what that proves
-========  ====================================================================
-sat       a SAT solver on the formula as read. Satisfiable: the optimum is 1.
-          Unsatisfiable: it is at most the greatest possible optimum below 1.
-maxsat    RC2 on the formula as read finds the least unsatisfied weight u;
-          Theorem O turns it into the optimum.
-milp      a formulation of the program itself in floating point. Its answer
-          is rounded to the possible optima and must be attained exactly by
-          the certificate back of its solution. That proves a lower bound, so
-          an optimum of 1; anything below 1 stays a vote.
-brute     the best of all 2^n members by exact planning: no theorem about u.
-witness   the certificate forward of the best assignment known (a local search
-          improves it), checked against every constraint in exact arithmetic:
-          a lower bound, and the optimum where an upper bound meets it.
-========  ====================================================================
+=========  ===================================================================
+route      what it does, and what that proves
+=========  ===================================================================
+sat        a SAT solver on the formula as read. Satisfiable: the optimum is 1.
+           Unsatisfiable: it is at most the greatest possible optimum below 1.
+maxsat     RC2 on the formula as read finds the least unsatisfied weight u;
+           Theorem O turns it into the optimum.
+milp       a formulation of the program itself in floating point. Its answer
+           is rounded to the possible optima and must be attained exactly by
+           the certificate back of its solution. That proves a lower bound, so
+           an optimum of 1; anything below 1 stays a vote.
+brute      the best of all 2^n members by exact planning: no theorem about u.
+treewidth  dynamic programming over a tree decomposition of the 3-SAT form finds u,
+           in time exponential in the width alone; Theorem O does the rest.
+witness    the certificate forward of the best assignment known (a local search
+           improves it), checked against every constraint in exact arithmetic:
+           a lower bound, and the optimum where an upper bound meets it.
+=========  ===================================================================
 
 Routes `sat` and `maxsat` see the original clauses, the others the 3-SAT form,
 so that their agreement checks Lemma 1 as well.
@@ -40,6 +42,7 @@ from olivine.reduction.verify.certified import certify
 from olivine.reduction.verify.members import MAX_VARIABLES, best_member
 from olivine.reduction.verify.milp_route import milp_route
 from olivine.reduction.verify.route import Results, Route, RouteResult, Settings
+from olivine.reduction.verify.treewidth_route import treewidth_route
 from olivine.solvers.child import run_in_child
 from olivine.solvers.maxsat import solve_maxsat
 from olivine.solvers.outcome import SatStatus
@@ -83,6 +86,8 @@ def run_route(
             return milp_route(instance, settings)
         if route == "brute":
             return brute_route(instance, settings)
+        if route == "treewidth":
+            return treewidth_route(instance, settings)
         return witness_route(instance, settings, earlier)
     except (MemoryError, OSError) as error:
         reason = str(error) or "out of memory"

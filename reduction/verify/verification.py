@@ -6,14 +6,15 @@ proved.
 
 Choice of routes, unless they are named (m, n: sizes of the 3-SAT form):
 
-========  ====================================================================
-sat       always
-maxsat    m <= 20,000, or the SAT solver has not found the formula satisfiable
-          (a model already proves u = 0)
-milp      m <= 1,000 and n <= 3,000
-brute     2^n m <= 20,000
-witness   always, last, from the best assignment of the others
-========  ====================================================================
+=========  ===================================================================
+sat        always
+maxsat     m <= 20,000, or the SAT solver has not found the formula satisfiable
+           (a model already proves u = 0)
+milp       m <= 1,000 and n <= 3,000
+brute      2^n m <= 20,000
+treewidth  never: it is run where it is named
+witness    always, last, from the best assignment of the others
+=========  ===================================================================
 
 Examples
 --------
@@ -230,4 +231,4 @@ def _worth(route: Route, family: Family, results: Mapping[Route, RouteResult]) -
         return m <= MILP_CLAUSES and n <= MILP_VARIABLES
     if route == "brute":
         return n < BRUTE_WORK.bit_length() and m << n <= BRUTE_WORK
-    return True
+    return route != "treewidth"

@@ -492,3 +492,16 @@ def test_a_pipe_is_told_that_work_goes_on(monkeypatch, capsys) -> None:
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "olivine: verifying, 1 of 2 done after" in shown.err
+
+
+def test_the_treewidth_route_by_name() -> None:
+    file = CASES / "cadical" / "full3.cnf"
+    done = olivine("verify", file, "--route", "treewidth", "--json")
+    found = done.record["routes"]["treewidth"]
+    assert (done.status, list(done.record["routes"])) == (0, ["treewidth"])
+    assert (found["status"], found["unsatisfied"], found["width"]) == ("optimal", 1, 2)
+    assert done.record["optimum_by"] == ["treewidth"]
+    wide = CASES / "satlib" / "uf100-01.cnf"
+    done = olivine("verify", wide, "--route", "treewidth", "--json")
+    assert done.status == 3
+    assert "more than 22" in done.record["routes"]["treewidth"]["reason"]

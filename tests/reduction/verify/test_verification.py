@@ -19,6 +19,7 @@ from olivine.reduction.verify.routes import (
 )
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.outcome import Status
+from olivine.solvers.treewidth import Elimination
 
 VARIANTS = list(Variant)
 FULL3 = Formula.from_clauses(list(product((1, -1), (2, -2), (3, -3))))
@@ -151,6 +152,7 @@ def test_consistent_answers_never_contradict(u, data) -> None:
         "maxsat": proved(value, unsatisfied=u),
         "milp": vote(value) if u else proved(ONE),
         "brute": proved(value),
+        "treewidth": proved(value, unsatisfied=u),
         "witness": witness(worse),
     }
     chosen = data.draw(st.sets(st.sampled_from(ROUTES)))
@@ -159,7 +161,7 @@ def test_consistent_answers_never_contradict(u, data) -> None:
     assert found.optimum in (None, value)
     assert found.satisfiable in (None, u == 0)
     assert found.unsatisfied in (None, u)
-    if chosen & {"maxsat", "brute"}:
+    if chosen & {"maxsat", "brute", "treewidth"}:
         assert found.optimum == value
 
 
@@ -190,7 +192,13 @@ def test_all_routes_agree_with_going_through_all_assignments(
     formula, variant, penalty
 ) -> None:
     usable = 0 < penalty < 1 and variant.declaration.fixed_penalty is None
-    answer = verify(formula, variant, penalty if usable else None, time_limit=60)
+    answer = verify(
+        formula,
+        variant,
+        penalty if usable else None,
+        routes=ROUTES,
+        time_limit=60,
+    )
     u = least_unsatisfied(formula)
     family = Instance.of(formula, variant, penalty if usable else None).family
     assert answer.agree is True, answer.contradictions
@@ -213,7 +221,7 @@ def test_each_route_alone_on_a_satisfiable_formula(route) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("route", ["maxsat", "brute"])
+@pytest.mark.parametrize("route", ["maxsat", "brute", "treewidth"])
 def test_each_exact_route_alone_on_an_unsatisfiable_formula(route, variant) -> None:
     answer = verify(FULL3, variant, routes=[route])
     known = {"paper": "23/24", "gap": "31/32", "strict": "71/480"}
@@ -284,7 +292,8 @@ def test_bad_options_are_refused(options) -> None:
 
 
 def test_a_limit_reached_is_unknown_and_no_fault() -> None:
-    answer = verify(FULL3, routes=["sat", "maxsat", "brute"], time_limit=1e-9)
+    routes = ["sat", "maxsat", "brute", "treewidth"]
+    answer = verify(FULL3, routes=routes, time_limit=1e-9)
     assert {r.status for r in answer.routes.values()} == {"unknown"}
     assert all(r.reason for r in answer.routes.values())
     assert answer.agree is answer.satisfiable is answer.optimum is None
@@ -296,6 +305,31 @@ def test_too_many_members_are_unknown_at_once() -> None:
     answer = verify(formula, routes=["brute"])
     assert answer.routes["brute"].status == "unknown"
     assert "2^40" in answer.routes["brute"].reason
+
+
+def test_a_wide_formula_is_unknown_with_its_width() -> None:
+    pairs = [[i, j] for i in range(1, 33) for j in range(1, i)]
+    answer = verify(Formula.from_clauses(pairs), routes=["treewidth"])
+    assert answer.routes["treewidth"].status == "unknown"
+    assert "width 31 or more" in answer.routes["treewidth"].reason
+    assert not answer.decided
+
+
+def test_treewidth_runs_only_where_it_is_named() -> None:
+    assert "treewidth" not in verify(SATISFIABLE).routes
+    found = verify(FULL3, routes=["treewidth"]).routes["treewidth"]
+    assert found.to_json()["width"] == 2
+    assert (found.unsatisfied, found.attained) == (1, 1)
+
+
+def test_a_false_count_of_the_dynamic_programming_is_an_error(monkeypatch) -> None:
+    monkeypatch.setattr(
+        "olivine.reduction.verify.treewidth_route.solve_by_treewidth",
+        lambda clauses, n, weights: Elimination(0, np.zeros(n, np.bool_), 2),
+    )
+    found = verify(FULL3, routes=["treewidth"]).routes["treewidth"]
+    assert (found.status, found.value) == ("error", None)
+    assert "claims 0 unsatisfied, its assignment leaves 1" in found.reason
 
 
 def test_large_formulas_choose_their_routes() -> None:
