@@ -1,13 +1,13 @@
 """Find the least weight of falsified clauses over a tree decomposition.
 
 Two variables are adjacent in the primal graph if a clause has both. networkx's
-heuristics choose an order of elimination, by small degree or small fill-in, and the
-order gives a tree of bags (a variable and the neighbours it has when it goes); its width w is the size of the largest bag less 1. Dynamic programming up
+heuristics choose an order of elimination, by least degree or least fill-in. A
+variable and the neighbours that it has when it goes are a bag, and the bags make
+a tree; its width w is the size of the largest bag less 1. Dynamic programming up
 the tree keeps, for each assignment of the variables that a bag shares with its
 parent, the least weight that the clauses below must leave unsatisfied. That is
-exact, and takes O(n 2^w) steps: the problem is fixed-parameter tractable in the
-treewidth (Samer and Szeider, *Algorithms for propositional model counting*, JDA
-8, 2010, does the same for counting).
+exact and takes O(n 2^w) steps (bucket elimination: Dechter, *Artificial
+Intelligence* 113, 1999).
 
 Tables are NumPy arrays with one axis of length 2 for each variable, of int64,
 or of Python integers where the total weight exceeds it.
@@ -31,7 +31,7 @@ MAX_WIDTH = 22
 MAX_BYTES = 2**30
 """Most bytes that tables may take at a time."""
 
-_NARROW = 12  # up to here tables cost less than the search for a narrower tree
+_NARROW = 15  # up to here tables cost less than the search for a narrower tree
 _OBJECT_BYTES = 40  # a pointer and a Python integer
 
 Table = NDArray[Any]

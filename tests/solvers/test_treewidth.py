@@ -127,7 +127,7 @@ def test_large_tables_are_refused_with_their_size() -> None:
 
 
 def test_the_narrower_tree_is_chosen() -> None:
-    rows = band(150, 700, 14, 0)
+    rows = band(120, 600, 18, 0)
     width = decompose([tuple(row) for row in rows], 22).width
     graph = nx.Graph()
     for a, b, c in rows:
