@@ -35,6 +35,7 @@ SUBJECTS = (
     "optimum",
     "formulations",
     "hardness",
+    "fixed_parameter",
     "multi",
     "olive_run",
     "ties",
