@@ -31,8 +31,12 @@ def _fixed_parameter() -> Evidence:
     compared, widths = 0, set()
     for variant in Variant:
         for family in families(variant, 10, 24, max_variables=5, max_clauses=6):
-            clauses = family.clauses.tolist()
-            found = solve_by_treewidth(clauses, family.n_variables)
+            weights = family.weights  # None for a plain formula
+            found = solve_by_treewidth(
+                family.clauses.tolist(),
+                family.n_variables,
+                None if weights is None else weights.tolist(),
+            )
             left = family.three_sat.unsatisfied_weight(found.model)
             value = best_member(family).value
             if (
