@@ -44,13 +44,12 @@ def _row(record: Record) -> list[str]:
     if "error" in record:
         return [record["file"], *["-"] * 5, "error", "", ""]
     sizes = record["three_sat"]
-    least = record["unsatisfied"]
     return [
         record["file"],
         str(sizes["variables"]),
         str(sizes["clauses"]),
         _word(record["satisfiable"]),
-        "?" if least is None else str(least),
+        _unsatisfied(record),
         _optimum(record),
         ", ".join(record["optimum_by"]) or "-",
         _word(record["agree"]),
@@ -72,6 +71,15 @@ def _optimum(record: Record) -> str:
         return str(record["optimum"])
     least = lower_bound(record)
     return "?" if least is None else f"≥ {least}"
+
+
+def _unsatisfied(record: Record) -> str:
+    if record["unsatisfied"] is not None:
+        return str(record["unsatisfied"])
+    bounds = record["routes"].get("maxsat", {})
+    if "at_least" not in bounds:
+        return "?"
+    return f"{bounds['at_least']} to {bounds['at_most']}"
 
 
 def _totals(records: Iterable[Record]) -> str:
@@ -108,7 +116,7 @@ def _show_routes(record: Record) -> None:
 
 def remark(found: Record) -> str:
     """Say of a route what its columns do not: its reason, and further facts."""
-    shown = ("status", "value", "seconds", "reason", "traceback")
+    shown = ("status", "value", "seconds", "reason", "traceback", "at_least", "at_most")
     facts = [f"{k}: {v}" for k, v in found.items() if k not in shown]
     return "; ".join(filter(None, [found.get("reason", ""), *facts]))
 

@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Generic, Literal, TypeVar, TypeVarTuple
+from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
 
 from olivine.solvers import process
 
@@ -126,12 +126,7 @@ def run_in_child(
         raise ValueError(f"time limit {time_limit} is negative or no number")
     if cpu_limit is not None and not cpu_limit > 0:
         raise ValueError(f"limit of CPU time {cpu_limit} is not positive")
-    if memory_limit is not None and memory_limit < 1:
-        raise ValueError(f"memory limit {memory_limit} is not positive")
-    if memory_limit is not None and not os.path.exists(
-        f"{process.PROC}/self/smaps_rollup"
-    ):
-        raise NotImplementedError("a memory limit needs /proc, as Linux has it")
+    _check_memory_limit(memory_limit)
     deadline = math.inf if time_limit is None else start + time_limit
     start_method = process.Forked if _FORKS else process.Spawned
     worker = start_method(_Task(function, args, cpu_limit), show_errors)
@@ -166,13 +161,13 @@ def run_each(
         as by an exception in between, what runs is killed.
     """
     waiting = iter(items)
-    running: deque[_Running[Value]] = deque()
+    running: deque[Running[Value]] = deque()
     try:
         while True:
             active = sum(child.result is None for child in running)
             for item in islice(waiting, jobs - active):
-                running.append(_Running(_Task(function, (item,))))
-                running[-1].worker.start()
+                running.append(Running(_Task(function, (item,))))
+                running[-1].begin()
             if not running:
                 return
             if (first := running[0].result) is not None:
@@ -186,28 +181,74 @@ def run_each(
             child.worker.close()
 
 
-class _Running(Generic[Value]):
+class Calls:
+    """Calls in child processes that go on side by side; a context manager.
+
+    What still runs when the context ends is killed. For the limit of memory, which is
+    that of each call, see `run_in_child`.
+    """
+
+    def __init__(self, memory_limit: int | None = None) -> None:
+        _check_memory_limit(memory_limit)
+        self._running: list[Running[Any]] = []
+        self._memory_limit = memory_limit
+
+    def __enter__(self) -> Calls:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill what runs."""
+        for child in self._running:
+            child.worker.close()
+
+    def start(self, function: Callable[[*Args], Value], *args: *Args) -> Running[Value]:
+        """Start ``function(*args)``; see `run_in_child`."""
+        child: Running[Value] = Running(_Task(function, args), self._memory_limit)
+        self._running.append(child)
+        child.begin()
+        return child
+
+    def wait(self, seconds: float) -> Running[Any] | None:
+        """Wait for a call that ends and forget it; None after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            for child in self._running:
+                child.listen(_MEMORY_POLL / len(self._running))
+                if child.result is not None:
+                    self._running.remove(child)
+                    return child
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            if not self._running:
+                time.sleep(min(left, _HEARTBEAT))
+
+
+class Running(Generic[Value]):
     """A call that goes on, or has ended with a result."""
 
-    def __init__(self, task: _Task[Value]) -> None:
+    def __init__(self, task: _Task[Value], memory_limit: int | None = None) -> None:
         self.start = time.monotonic()
         start_method = process.Forked if _FORKS else process.Spawned
         self.worker: process.Worker = start_method(task, False)
         self.result: ChildResult[Value] | None = None
+        self._memory_limit = memory_limit
+        self._shared = 0
+
+    def begin(self) -> None:
+        """Start the child."""
+        self.worker.start()
+        self._shared = 0 if self._memory_limit is None else self.worker.memory()
 
     def listen(self, seconds: float) -> None:
         """Wait at most so long for the end of the call, if it has not ended."""
         if self.result is not None:
             return
-        report: _Report[Value]
-        try:
-            answer = self.worker.receive(seconds)
-        except EOFError:
-            report = ("died", None, self.worker.epitaph(), "")
-        else:
-            if answer is None:
-                return
-            report = pickle.loads(answer)
+        report: _Report[Value] | None
+        report = _heard(self.worker, seconds, self._memory_limit, self._shared)
+        if report is None:
+            return
         status, value, message, details = report
         seconds = time.monotonic() - self.start
         self.result = ChildResult(status, value, seconds, message, details)
@@ -250,14 +291,34 @@ def _await(
     pause = _HEARTBEAT if memory_limit is None else _MEMORY_POLL
     shared = 0 if memory_limit is None else worker.memory()
     while (left := deadline - time.monotonic()) > 0:
-        try:
-            answer = worker.receive(min(left, pause))
-        except EOFError:
-            return "died", None, worker.epitaph(), ""
-        if answer is not None:
-            report: _Report[Value] = pickle.loads(answer)
+        report: _Report[Value] | None
+        report = _heard(worker, min(left, pause), memory_limit, shared)
+        if report is not None:
             return report
-        if memory_limit is not None and worker.memory() - shared > memory_limit:
-            limit = f"memory limit of {memory_limit / 2**20:.4g} MiB reached"
-            return "memory", None, limit, ""
     return "timeout", None, "", ""
+
+
+def _heard(
+    worker: process.Worker, seconds: float, memory_limit: int | None, shared: int
+) -> _Report[Value] | None:
+    """Listen for so long: an answer, a death or a limit of memory; else None."""
+    try:
+        answer = worker.receive(seconds)
+    except EOFError:
+        return "died", None, worker.epitaph(), ""
+    if answer is not None:
+        report: _Report[Value] = pickle.loads(answer)
+        return report
+    if memory_limit is not None and worker.memory() - shared > memory_limit:
+        limit = f"memory limit of {memory_limit / 2**20:.4g} MiB reached"
+        return "memory", None, limit, ""
+    return None
+
+
+def _check_memory_limit(memory_limit: int | None) -> None:
+    if memory_limit is not None and memory_limit < 1:
+        raise ValueError(f"memory limit {memory_limit} is not positive")
+    if memory_limit is not None and not os.path.exists(
+        f"{process.PROC}/self/smaps_rollup"
+    ):
+        raise NotImplementedError("a memory limit needs /proc, as Linux has it")

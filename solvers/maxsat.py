@@ -1,50 +1,48 @@
-"""Find the least weight of falsified clauses with RC2, in a child process.
+"""Find the least weight of falsified clauses, by two engines that race.
 
-RC2 (Ignatiev, Morgado and Marques-Silva, *RC2: an efficient MaxSAT solver*, JSAT
-11, 2019) is core-guided: it raises a lower bound core by core until a model meets
-it, so what it finishes with is the optimum. Its cost is not taken on trust all the
-same; it must be the cost of its model, counted here.
+RC2 (`olivine.solvers.rc2`) raises a lower bound. Where a caller can say in clauses
+that less than some weight is falsified, a SAT solver lowers an upper bound beside it:
+it looks for an assignment that falsifies less than the best one known, and when
+there is none, that one is best. On uniform formulas of which little is falsified
+the refutation is faster, on dense and on weighted ones RC2 is. RC2 has
+the machine to itself first, since it needs but milliseconds for most formulas.
 
-Before RC2 sees them, clauses become sets of literals, tautologies are dropped,
-equal soft clauses become one of their total weight and empty ones are counted
-(RC2 cannot take those). The hard clauses go through a SAT solver first: RC2 gives
-cost 0 and no model where they cannot be satisfied.
-
-Options were chosen by measuring (uuf50 to uuf100, dense and random formulas,
-weights 1, 1 to 5 and 1 to 10^6; see benchmarks/maxsat_options.py): Glucose 3 as
-the oracle, stratification and core exhaustion always; core minimisation only
-where weights differ, since it pays there and costs elsewhere; detection of
-at-most-one constraints only for few clauses, since it is quadratic.
+No engine's cost is taken on trust; it must be the cost of its model, counted here.
 """
 
 from __future__ import annotations
 
-import gc
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from operator import index
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.solvers.child import run_in_child
+from olivine.solvers.child import Calls, ChildResult, Running
 from olivine.solvers.clauses import (
     ClauseArrays,
     Clauses,
     check_clauses,
-    clause_lists,
     satisfied,
 )
 from olivine.solvers.outcome import MaxSatOutcome, SatStatus
+from olivine.solvers.rc2 import lower_bound, minimise
 from olivine.solvers.sat import pack_model, unpack_model
-from pysat.examples.rc2 import RC2Stratified
-from pysat.formula import WCNF
+from olivine.solvers.temporary import scratch_folder
 from pysat.solvers import Solver
 
-_ENGINE = "rc2"
-_ADAPT_UP_TO = 5_000
+Answer = TypeVar("Answer")
+Bounded = Callable[[int], tuple[list[list[int]], int]]
+"""Clauses, and their number of variables, that hold for some values of further
+variables exactly where less than this weight is falsified. ValueError: too large."""
 
-# None: hard clauses unsatisfiable; else cost and packed model.
-_Answer = tuple[int, bytes] | None
+HEAD_START = 0.5
+"""Seconds that RC2 has to itself."""
+_POLL = 3600.0
 
 
 def solve_maxsat(
@@ -53,6 +51,8 @@ def solve_maxsat(
     weights: Sequence[int] | NDArray[np.integer] | None = None,
     *,
     hard: ArrayLike | None = None,
+    known: NDArray[np.bool_] | None = None,
+    bounded: Bounded | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
 ) -> MaxSatOutcome:
@@ -66,53 +66,210 @@ def solve_maxsat(
     n_variables
         Number of variables n, used or not.
     weights
-        Integers of at least 1, one a clause, of any size; None for all 1. Those
-        of hard clauses are not looked at.
+        Integers of at least 1, one for each clause, of any size; None for all 1.
+        Those of hard clauses are not looked at.
     hard
         Booleans, shape (m,): clauses that must hold; None for none.
+    known
+        A good assignment, bool, shape (n,), that satisfies the hard clauses.
+    bounded
+        For the refutation, which begins with `known`; without either there is none.
     time_limit, memory_limit
-        Wall seconds, and bytes beyond what the caller holds; see
-        `olivine.solvers.child.run_in_child`.
+        Wall seconds for all, and bytes beyond what the caller holds for each engine;
+        see `olivine.solvers.child.run_in_child`.
 
     Returns
     -------
     SATISFIABLE with the optimum, UNSATISFIABLE when no assignment satisfies all
-    hard clauses, or UNKNOWN with a reason.
+    hard clauses, or UNKNOWN with a reason and the bounds found.
 
     Raises
     ------
     ValueError
-        If the clauses are malformed (see `check_clauses`), or weights or hard
-        are not as described.
+        If the clauses are malformed (see `check_clauses`), or weights, hard or
+        known are not as described.
     RuntimeError
-        If RC2 fails, or its model falsifies a hard clause or has another cost
-        than it says.
+        If an engine fails, or its model falsifies a hard clause or has another
+        cost than it says, or a lower bound exceeds the cost of a model.
     """
     start = time.monotonic()
     check_clauses(clauses, n_variables)
-    m = clauses.offsets.size - 1
-    must = _checked_hard(hard, m)
-    soft_weights = _checked_weights(weights, must)
-    child = run_in_child(
-        _solve,
+    must = _checked_hard(hard, clauses.offsets.size - 1)
+    problem = _Problem(
         Clauses(clauses.literals, clauses.offsets),
         n_variables,
-        soft_weights,
+        _checked_weights(weights, must),
         must,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
     )
-    child.raise_error(_ENGINE)
-    status, cost, model = SatStatus.UNKNOWN, None, None
-    if child.status == "done":
-        status = SatStatus.UNSATISFIABLE
-    if child.value is not None:
-        status = SatStatus.SATISFIABLE
-        cost, packed = child.value
-        model = unpack_model(packed, n_variables)
-        _check_cost(cost, satisfied(clauses, model), soft_weights, must)
-    seconds = time.monotonic() - start
-    return MaxSatOutcome(status, cost, model, seconds, _ENGINE, child.message)
+    best = None if known is None else problem.valued(known)
+    if best is not None and best.cost == 0:
+        outcome = MaxSatOutcome(SatStatus.SATISFIABLE, 0, best.model, 0.0, "known")
+    else:
+        deadline = math.inf if time_limit is None else start + time_limit
+        with scratch_folder() as folder, Calls(memory_limit) as calls:
+            race = _Race(calls, folder / "bound", problem, best, bounded)
+            outcome = race.run(deadline, start + HEAD_START)
+    if outcome.status is SatStatus.UNKNOWN and not outcome.reason:
+        outcome = replace(outcome, reason=f"time limit of {time_limit:g} s reached")
+    return replace(outcome, seconds=time.monotonic() - start)
+
+
+@dataclass(frozen=True)
+class _Valued:
+    """An assignment that satisfies the hard clauses, and its cost."""
+
+    model: NDArray[np.bool_]
+    cost: int
+
+
+@dataclass(frozen=True)
+class _Problem:
+    clauses: Clauses
+    n_variables: int
+    weights: list[int]
+    must: NDArray[np.bool_]
+
+    def valued(self, model: NDArray[np.bool_]) -> _Valued:
+        """Count what an assignment falsifies."""
+        if model.shape != (self.n_variables,):
+            raise ValueError(f"no assignment of {self.n_variables} variables")
+        holds = satisfied(self.clauses, model)
+        if not holds[self.must].all():
+            raise ValueError("the assignment falsifies a hard clause")
+        cost = sum(self.weights[j] for j in np.flatnonzero(~holds).tolist())
+        return _Valued(model, cost)
+
+    def answered(self, engine: str, packed: bytes) -> _Valued:
+        """Count what an engine's model falsifies."""
+        try:
+            return self.valued(unpack_model(packed, self.n_variables))
+        except ValueError as error:
+            raise RuntimeError(f"{engine} gave a wrong model: {error}") from error
+
+
+class _Race:
+    """RC2 from below, and refutations of what is known less one from above."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        bound: Path,
+        problem: _Problem,
+        best: _Valued | None,
+        bounded: Bounded | None,
+    ) -> None:
+        self.calls, self.bound, self.problem = calls, bound, problem
+        self.best, self.bounded = best, bounded if best else None
+        self.refutation: Running[bool | bytes] | None = None
+        self.reason = ""
+
+    def run(self, deadline: float, second_start: float) -> MaxSatOutcome:
+        """Run until one of them is done, the time is over or neither goes on."""
+        p = self.problem
+        rc2 = self.calls.start(
+            minimise, p.clauses, p.n_variables, p.weights, p.must, self.bound
+        )
+        goes_on = True
+        while (goes_on or self.bounded) and (now := time.monotonic()) < deadline:
+            if now >= second_start or not goes_on:
+                self._refute()
+            alarm = deadline if self.refutation else min(deadline, second_start)
+            if self.bounded is None:
+                alarm = deadline
+            ended = self.calls.wait(min(alarm - now, _POLL))
+            if ended is rc2:
+                goes_on, answer = False, self._of_rc2(_result(rc2))
+            elif ended is not None:
+                answer = self._of_refutation(_result(ended))
+            else:
+                answer = None
+            if answer is not None:
+                return answer
+        return self._unknown("" if goes_on else self.reason)
+
+    def _refute(self) -> None:
+        """Ask for an assignment that falsifies less than the best one."""
+        if self.bounded is not None and self.best is not None and not self.refutation:
+            self.refutation = self.calls.start(
+                _refute, self.bounded, self.best.cost, self.problem.n_variables
+            )
+
+    def _of_rc2(
+        self, result: ChildResult[tuple[int, bytes] | None]
+    ) -> MaxSatOutcome | None:
+        result.raise_error("rc2")
+        if result.status != "done":
+            self.reason = result.message
+            return None
+        if result.value is None:
+            if self.best is not None:
+                raise RuntimeError("rc2 says that the hard clauses have no model")
+            return MaxSatOutcome(SatStatus.UNSATISFIABLE, None, None, 0.0, "rc2")
+        cost, packed = result.value
+        found = self.problem.answered("rc2", packed)
+        if found.cost != cost:
+            raise RuntimeError(f"rc2 says cost {cost}, its model has {found.cost}")
+        if self.best is not None and self.best.cost < cost:
+            raise RuntimeError(f"rc2 says cost {cost}, a model has {self.best.cost}")
+        return _optimal(found, "rc2")
+
+    def _of_refutation(self, result: ChildResult[bool | bytes]) -> MaxSatOutcome | None:
+        """Keep a better model; without one, the best is the optimum."""
+        self.refutation = None
+        result.raise_error("the refutation")
+        assert self.best is not None
+        if result.value is None or result.value is True:
+            self.bounded = None
+            return None
+        if result.value is False:
+            return _optimal(self.best, "cadical153")
+        found = self.problem.answered("cadical153", result.value)
+        if found.cost >= self.best.cost:
+            raise RuntimeError("cadical153 gave a model that is not better")
+        self.best = found
+        return _optimal(found, "cadical153") if found.cost == 0 else None
+
+    def _unknown(self, reason: str) -> MaxSatOutcome:
+        lower, best = lower_bound(self.bound), self.best
+        if best is None:
+            return MaxSatOutcome(
+                SatStatus.UNKNOWN, None, None, 0.0, "rc2", reason, lower
+            )
+        if lower > best.cost:
+            raise RuntimeError(f"rc2 says at least {lower}, a model has {best.cost}")
+        if lower == best.cost:
+            return _optimal(best, "rc2")
+        return MaxSatOutcome(
+            SatStatus.UNKNOWN, best.cost, best.model, 0.0, "rc2", reason, lower
+        )
+
+
+def _result(call: Running[Answer]) -> ChildResult[Answer]:
+    assert call.result is not None
+    return call.result
+
+
+def _optimal(found: _Valued, engine: str) -> MaxSatOutcome:
+    return MaxSatOutcome(
+        SatStatus.SATISFIABLE, found.cost, found.model, 0.0, engine, "", found.cost
+    )
+
+
+def _refute(bounded: Bounded, cost: int, n_variables: int) -> bool | bytes:
+    """Look for a model that falsifies less, in a child process.
+
+    False where there is none; True where the clauses would be too many.
+    """
+    try:
+        clauses, _ = bounded(cost)
+    except ValueError:
+        return True
+    if not all(clauses):
+        return False
+    solver = Solver(name="cadical153", bootstrap_with=clauses)
+    if solver.solve():
+        return pack_model(solver.get_model(), n_variables)
+    return False
 
 
 def _checked_hard(hard: ArrayLike | None, m: int) -> NDArray[np.bool_]:
@@ -141,81 +298,3 @@ def _checked_weights(
         if not is_hard and checked[-1] < 1:
             raise ValueError(f"clause {j}: weight {weight} is not positive")
     return checked
-
-
-def _check_cost(
-    cost: int, satisfied: NDArray[np.bool_], weights: list[int], must: NDArray[np.bool_]
-) -> None:
-    if not satisfied[must].all():
-        raise RuntimeError(f"{_ENGINE} gave a model that falsifies a hard clause")
-    counted = sum(weights[j] for j in np.flatnonzero(~satisfied).tolist())
-    if counted != cost:
-        raise RuntimeError(f"{_ENGINE} says cost {cost}, its model has {counted}")
-
-
-def _solve(
-    clauses: Clauses, n_variables: int, weights: list[int], must: NDArray[np.bool_]
-) -> _Answer:
-    """Run RC2, in the child."""
-    gc.disable()
-    soft, hard = _normal_form(clauses, weights, must)
-    empty = soft.pop((), 0)
-    if () in hard:
-        return None
-    model: list[int] = []
-    if hard:
-        with Solver(name="cadical153", bootstrap_with=hard) as solver:
-            if not solver.solve():
-                return None
-            model = solver.get_model()
-    cost = 0
-    if soft:
-        cost, model = _run_rc2(soft, hard, n_variables)
-    return cost + empty, pack_model(model, n_variables)
-
-
-def _normal_form(
-    clauses: Clauses, weights: list[int], must: NDArray[np.bool_]
-) -> tuple[dict[tuple[int, ...], int], list[tuple[int, ...]]]:
-    """Soft clauses with their total weights, and hard clauses; all as sets."""
-    soft: dict[tuple[int, ...], int] = {}
-    hard = []
-    rows = zip(clause_lists(clauses), weights, must.tolist(), strict=True)
-    for clause, weight, is_hard in rows:
-        literals = set(clause)
-        if not literals.isdisjoint([-literal for literal in clause]):
-            continue
-        key = tuple(sorted(literals))
-        if is_hard:
-            hard.append(key)
-        else:
-            soft[key] = soft.get(key, 0) + weight
-    return soft, hard
-
-
-def _run_rc2(
-    soft: dict[tuple[int, ...], int], hard: list[tuple[int, ...]], n_variables: int
-) -> tuple[int, list[int]]:
-    formula = WCNF()
-    # Not by `extend`, which takes half as long as all the rest. RC2 appends to
-    # the lists that it is given.
-    formula.hard = [list(clause) for clause in hard]
-    formula.soft = [list(clause) for clause in soft]
-    formula.wght = list(soft.values())
-    formula.nv = n_variables
-    solver = RC2Stratified(
-        formula,
-        solver="glucose3",
-        blo="full",
-        exhaust=True,
-        minz=len(set(soft.values())) > 1,
-        adapt=len(soft) <= _ADAPT_UP_TO,
-    )
-    model = solver.compute()
-    _kept.append(solver)  # the process ends: clearing up would only take time
-    if model is None:
-        raise RuntimeError("no model although the hard clauses are satisfiable")
-    return solver.cost, model
-
-
-_kept: list[object] = []

@@ -134,12 +134,15 @@ class MaxSatOutcome:
         clauses have no model (so never where every clause is soft), else
         UNKNOWN.
     cost
-        Least total weight of falsified clauses (number, when unweighted), or
-        None. It has been recomputed from `model`.
+        Total weight (number, when unweighted) of the clauses that `model` falsifies,
+        counted; the least there is when SATISFIABLE, the least known when UNKNOWN.
+        None where no model is known.
     model
         Boolean array of length n that attains `cost`, or None.
     seconds, engine, reason
         As in `SatOutcome`.
+    lower
+        Each assignment that satisfies the hard clauses falsifies at least this weight.
     """
 
     status: SatStatus
@@ -148,3 +151,4 @@ class MaxSatOutcome:
     seconds: float
     engine: str
     reason: str = ""
+    lower: int = 0

@@ -8,8 +8,8 @@ route      what it does, and what that proves
 =========  ===================================================================
 sat        a SAT solver on the formula as read. Satisfiable: the optimum is 1.
            Unsatisfiable: it is at most the greatest possible optimum below 1.
-maxsat     RC2 on the formula as read finds the least unsatisfied weight u;
-           Theorem O turns it into the optimum.
+maxsat     MaxSAT on the formula as read finds the least unsatisfied weight u, or
+           bounds of it; Theorem O turns it into the optimum.
 milp       a formulation of the program itself in floating point. Its answer
            is rounded to the possible optima and must be attained exactly by
            the certificate back of its solution. That proves a lower bound, so
@@ -39,12 +39,12 @@ from olivine.reduction.formula.local_search import walksat
 from olivine.reduction.program.optimum import optimum as theorem_o
 from olivine.reduction.program.optimum import unsatisfied_from_optimum
 from olivine.reduction.verify.certified import certify
+from olivine.reduction.verify.maxsat_route import maxsat_route
 from olivine.reduction.verify.members import MAX_VARIABLES, best_member
 from olivine.reduction.verify.milp_route import milp_route
 from olivine.reduction.verify.route import Results, Route, RouteResult, Settings
 from olivine.reduction.verify.treewidth_route import treewidth_route
 from olivine.solvers.child import run_in_child
-from olivine.solvers.maxsat import solve_maxsat
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import solve_sat
 
@@ -138,34 +138,6 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
         satisfiable=False,
         lower=lower,
         upper=upper,
-    )
-
-
-def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
-    """Find the least unsatisfied weight of the formula as read."""
-    family = instance.family
-    formula = family.three_sat.original
-    outcome = solve_maxsat(
-        formula,
-        formula.n_variables,
-        formula.weights,
-        time_limit=settings.limit("maxsat"),
-    )
-    if outcome.cost is None or outcome.model is None:
-        return RouteResult("unknown", outcome.seconds, reason=outcome.reason)
-    value = theorem_o(family.parameters, outcome.cost)
-    assignment = family.three_sat.extend(outcome.model)
-    return RouteResult(
-        "optimal",
-        outcome.seconds,
-        finished=True,
-        value=value,
-        satisfiable=outcome.cost == 0,
-        unsatisfied=outcome.cost,
-        lower=value,
-        upper=value,
-        assignment=assignment,
-        attained=family.three_sat.unsatisfied_weight(assignment),
     )
 
 

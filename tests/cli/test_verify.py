@@ -262,7 +262,7 @@ def raising(*_: object, **__: object):
 
 ENGINES = {  # by route: where the engine or the work of the route is called
     "sat": "olivine.solvers.sat._solve",
-    "maxsat": "olivine.reduction.verify.routes.solve_maxsat",
+    "maxsat": "olivine.reduction.verify.maxsat_route.solve_maxsat",
     "milp": "olivine.reduction.verify.milp_route.build",
     "brute": "olivine.reduction.verify.routes.best_member",
     "witness": "olivine.reduction.verify.routes.certify",
@@ -307,7 +307,7 @@ def test_a_system_that_gives_no_more_is_a_limit(monkeypatch, raised) -> None:
     def refuse(*_: object, **__: object):
         raise raised
 
-    monkeypatch.setattr("olivine.reduction.verify.routes.solve_maxsat", refuse)
+    monkeypatch.setattr("olivine.reduction.verify.maxsat_route.solve_maxsat", refuse)
     done = olivine("verify", CASES / "cadical" / "full3.cnf", "--json")
     assert done.record["routes"]["maxsat"]["status"] == "unknown"
     assert done.record["routes"]["maxsat"]["reason"]
@@ -374,7 +374,7 @@ def test_a_certificate_that_fails_costs_no_verdict(monkeypatch, tmp_path) -> Non
 
 
 def test_a_contradiction_is_reported(monkeypatch) -> None:
-    import olivine.reduction.verify.routes as routes
+    import olivine.reduction.verify.maxsat_route as maxsat_route
     from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 
     def wrong(formula, n_variables, weights, **options):
@@ -383,7 +383,7 @@ def test_a_contradiction_is_reported(monkeypatch) -> None:
         model = np.zeros(n_variables, dtype=np.bool_)
         return MaxSatOutcome(SatStatus.SATISFIABLE, 2, model, 0.0, "wrong")
 
-    monkeypatch.setattr(routes, "solve_maxsat", wrong)
+    monkeypatch.setattr(maxsat_route, "solve_maxsat", wrong)
     file = CASES / "cadical" / "full3.cnf"
     done = olivine("verify", file, CASES / "odd" / "garbage.cnf", "--json")
     assert done.status == 1

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.solvers import child, maxsat
-from olivine.solvers.child import ChildResult
+from olivine.solvers import child, maxsat, rc2
 from olivine.solvers.clauses import Clauses
 from olivine.solvers.maxsat import solve_maxsat
 from olivine.solvers.outcome import SatStatus
@@ -211,7 +210,7 @@ def test_memory_limit_is_unknown():
 
 def test_a_killed_engine_is_unknown(monkeypatch):
     monkeypatch.setattr(
-        maxsat, "_run_rc2", lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        rc2, "_run_rc2", lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     )
     outcome = solve_maxsat(Clauses.from_lists([[1]]), 1)
     assert outcome.status is UNKNOWN
@@ -228,15 +227,13 @@ def test_a_killed_engine_is_unknown(monkeypatch):
 )
 def test_wrong_answers_are_errors(answer, message, monkeypatch):
     packed = answer[0], maxsat.pack_model(answer[1], 2)
-    monkeypatch.setattr(
-        maxsat, "run_in_child", lambda *_, **__: ChildResult("done", packed, 0.1)
-    )
+    monkeypatch.setattr(maxsat, "minimise", lambda *_: packed)
     with pytest.raises(RuntimeError, match=message):
         solve_maxsat(Clauses.from_lists([[1], [2]]), 2, hard=[False, True])
 
 
 def test_rc2_without_a_model_is_an_error(monkeypatch):
-    monkeypatch.setattr(maxsat.RC2Stratified, "compute", lambda self: None)
+    monkeypatch.setattr(rc2._Telling, "compute", lambda self: None)
     with pytest.raises(RuntimeError, match="no model although"):
         solve_maxsat(Clauses.from_lists([[1]]), 1)
 

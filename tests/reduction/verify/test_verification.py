@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -18,6 +19,7 @@ from olivine.reduction.verify.routes import (
     best_assignment,
 )
 from olivine.reduction.verify.verification import verify
+from olivine.solvers import maxsat
 from olivine.solvers.outcome import Status
 from olivine.solvers.treewidth import Elimination
 
@@ -294,7 +296,9 @@ def test_bad_options_are_refused(options) -> None:
 def test_a_limit_reached_is_unknown_and_no_fault() -> None:
     routes = ["sat", "maxsat", "brute", "treewidth"]
     answer = verify(FULL3, routes=routes, time_limit=1e-9)
-    assert {r.status for r in answer.routes.values()} == {"unknown"}
+    found = {name: r.status for name, r in answer.routes.items()}
+    assert found.pop("maxsat") == "feasible"  # a local search has an assignment
+    assert set(found.values()) == {"unknown"}
     assert all(r.reason for r in answer.routes.values())
     assert answer.agree is answer.satisfiable is answer.optimum is None
     assert not answer.decided
@@ -458,3 +462,35 @@ def test_one_route_by_its_name() -> None:
     assert list(answer.routes) == ["maxsat"]
     with pytest.raises(ValueError, match=r"unknown route 'oracle': choose from sat, "):
         verify(Formula.from_clauses([[1]]), routes="oracle")
+
+
+def test_maxsat_tells_bounds_when_time_runs_out() -> None:
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1, 1], (1500, 3))
+    rows = (1 + rng.permuted(np.tile(np.arange(60), (1500, 1)), axis=1)[:, :3]) * signs
+    answer = verify(
+        Formula.from_clauses(rows.tolist()), routes=["maxsat"], time_limit=1
+    )
+    found = answer.routes["maxsat"]
+    bounds = found.details["at_least"], found.details["at_most"]
+    assert found.status == "feasible"
+    assert found.reason == "time limit of 1 s reached"
+    assert 3 < bounds[0] < bounds[1] == found.attained
+    assert answer.unsatisfied is None
+    # The penalty caps the optimum from 3 on, so the bounds prove it.
+    assert answer.optimum == found.lower == found.upper == Fraction(1499, 1500)
+
+
+def test_maxsat_refutes_where_rc2_is_kept_out(monkeypatch) -> None:
+    """The refutation alone finds the optimum of each dense case."""
+    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
+    monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
+    for rows, weights, u in (
+        ([[1, 2], [1, -2], [-1, 2], [-1, -2]] * 3, None, 3),
+        ([[1], [-1], [2], [-2]], [5, 3, 2, 2], 5),
+        ([[1], [], [-1], [1, -1]], None, 2),
+        ([[1, 2, 3]], None, 0),
+    ):
+        formula = Formula.from_clauses(rows, weights=weights)
+        found = verify(formula, routes=["maxsat"]).routes["maxsat"]
+        assert (found.status, found.unsatisfied) == ("optimal", u)
