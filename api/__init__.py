@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from olivine.algorithms.learning.draw_classes import make_classes
     from olivine.algorithms.lsvee import lsvee
     from olivine.algorithms.mdp.tabular import TabularMDP
-    from olivine.algorithms.olive import olive_exact, olive_sampled
+    from olivine.algorithms.olive.exact import olive_exact
+    from olivine.algorithms.olive.sampled import olive_sampled
     from olivine.algorithms.two_sample import two_sample
     from olivine.algorithms.valor import valor, valor_constrained
     from olivine.reduction.certificate.certificate import make_certificate
@@ -61,7 +62,8 @@ _HOMES = {
     "algorithms.learning.draw_classes": ("make_classes",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),
-    "algorithms.olive": ("olive_exact", "olive_sampled"),
+    "algorithms.olive.exact": ("olive_exact",),
+    "algorithms.olive.sampled": ("olive_sampled",),
     "algorithms.two_sample": ("two_sample",),
     "algorithms.valor": ("valor", "valor_constrained"),
     "reduction.certificate.certificate": ("make_certificate",),

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from olivine.algorithms.olive import Milp, RandomTiebreak, SolverTiebreak, Tiebreak
+from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
 from olivine.cli.figures.files import style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat

@@ -5,24 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from olivine import __version__
 from olivine.cli import signals
-from olivine.cli.barrier import barrier
-from olivine.cli.check import check
-from olivine.cli.claims import claims
 from olivine.cli.common import ExitStatus, describe, drop_stdout, say
-from olivine.cli.contrast import contrast
-from olivine.cli.generate import generate
-from olivine.cli.learn import learn
-from olivine.cli.multi import multi
-from olivine.cli.report import report
-from olivine.cli.solve import solve
 from olivine.cli.streams import prepare_streams
-from olivine.cli.trace import trace
-from olivine.cli.verify import verify
 from typer.core import TyperGroup
 
 
@@ -53,32 +44,44 @@ def plain(message: str) -> str:
     return f"{message} Did you mean {near[0]!r}?" if near else message
 
 
-app = typer.Typer(
-    cls=_Verbs,
-    name="olivine",
-    help="3-SAT as the optimisation problem inside OLIVE: build it, verify it, "
-    "solve through it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+VERBS = (
+    "generate",
+    "verify",
+    "check",
+    "solve",
+    "trace",
+    "learn",
+    "contrast",
+    "multi",
+    "barrier",
+    "claims",
+    "report",
 )
+"""Each is a function in the module of its name, in the order of the help."""
 
-for _verb in (
-    generate,
-    verify,
-    check,
-    solve,
-    trace,
-    learn,
-    contrast,
-    multi,
-    barrier,
-    claims,
-    report,
-):
-    app.command()(_verb)
+
+def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
+    """Make the command with some of its verbs; only their modules are imported."""
+    made = typer.Typer(
+        cls=_Verbs,
+        name="olivine",
+        help="3-SAT as the optimisation problem inside OLIVE: build it, verify it, "
+        "solve through it.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in verbs:
+        made.command()(getattr(import_module(f"olivine.cli.{name}"), name))
+    made.callback()(_olivine)
+    return made
+
+
+def _asked(arguments: Sequence[str]) -> Iterable[str]:
+    """Return the verb asked for alone where it comes first, else all."""
+    return [arguments[0]] if arguments and arguments[0] in VERBS else VERBS
 
 
 def _print_version(wanted: bool) -> None:
@@ -87,7 +90,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _olivine(
     version: Annotated[
         bool,
@@ -120,7 +122,7 @@ def main() -> None:
 def _run() -> None:
     try:
         try:
-            app()
+            command_line(_asked(sys.argv[1:]))()
         finally:
             sys.stdout.flush()
     except (SystemExit, OSError) as end:

@@ -22,8 +22,10 @@ from olivine.algorithms.barriers.average_exploration import (
     AverageResult,
     explore_by_averages,
 )
-from olivine.algorithms.olive import FinitePairs, olive_sampled, theorem_parameters
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.parameters import theorem_parameters
+from olivine.algorithms.olive.sampled import olive_sampled
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
 

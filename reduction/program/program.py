@@ -30,10 +30,10 @@ Fraction(5, 6)
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
 
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family
+from olivine.reduction.program.formulations import FORMULATIONS
 from olivine.reduction.program.formulations.faithful import faithful
 from olivine.reduction.program.formulations.projected import projected
 from olivine.reduction.program.formulations.reduction_model import ReductionModel
@@ -41,8 +41,6 @@ from olivine.reduction.program.formulations.strengthened import strengthened
 
 __all__ = ["FORMS", "FORMULATIONS", "ReductionModel", "build"]
 
-Formulation = Literal["faithful", "strengthened", "projected"]
-FORMULATIONS: tuple[Formulation, ...] = ("faithful", "strengthened", "projected")
 FORMS: tuple[Form, ...] = ("value-policy", "q-function")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.program.program import FORMULATIONS
+from olivine.reduction.program.formulations import FORMULATIONS
 
 Route = Literal["sat", "maxsat", "milp", "brute", "treewidth", "witness"]
 ROUTES: tuple[Route, ...] = (

@@ -69,8 +69,8 @@ def test_output_for_people(certificate, tmp_path) -> None:
 def test_check_never_imports_the_rest(certificate) -> None:
     """Not even numpy, so that nothing of ours can help a certificate through."""
     script = (
-        "import sys; from olivine.cli.main import app\n"
-        "try: app(sys.argv[1:])\n"
+        "import sys; from olivine.cli.main import command_line\n"
+        "try: command_line()(sys.argv[1:])\n"
         "except SystemExit as done: assert done.code == 0\n"
         "home = 'olivine.reduction'\n"
         "known = {home, f'{home}.certificate', f'{home}.certificate.checker'}\n"

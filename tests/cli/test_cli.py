@@ -125,7 +125,7 @@ def test_the_command_is_a_module_too() -> None:
 
 def test_help_loads_no_engine() -> None:
     code = (
-        "import sys, olivine.cli.main; "
+        "import sys, olivine.cli.main; olivine.cli.main.command_line(); "
         "heavy = {'numpy', 'pysat', 'pulp', 'highspy', 'networkx', 'matplotlib', "
         "'scipy'}; print(*sorted(heavy & set(sys.modules)))"
     )
@@ -230,3 +230,17 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     )
     assert done.stderr == b""
     assert done.stdout.count(b"\n") == 1
+
+
+def test_a_verb_loads_no_other() -> None:
+    code = (
+        "import sys; from olivine.cli import main; from olivine.cli.main import VERBS; "
+        "sys.argv = ['olivine', 'solve', '--help']\n"
+        "try: main.main()\n"
+        "except SystemExit: pass\n"
+        "print(*(v for v in VERBS if f'olivine.cli.{v}' in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.splitlines()[-1] == b"solve"

@@ -97,8 +97,8 @@ def test_the_checker_by_itself_refuses_deep_nesting() -> None:
 def measured(*arguments: object) -> tuple[Done, float, int]:
     """Run a command in a process; the CPU seconds and the most bytes it took."""
     script = (
-        "import resource, sys; from olivine.cli.main import app\n"
-        "try: app(sys.argv[1:])\n"
+        "import resource, sys; from olivine.cli.main import command_line\n"
+        "try: command_line()(sys.argv[1:])\n"
         "except SystemExit as done: status = done.code\n"
         "own, below = (resource.getrusage(w) for w in (resource.RUSAGE_SELF,"
         " resource.RUSAGE_CHILDREN))\n"

@@ -7,11 +7,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from olivine.cli.main import app
+from olivine.cli.main import command_line
 from typer.testing import CliRunner
 
 CASES = Path(__file__).parent.parent / "cases"
 ROOT = Path(__file__).parent.parent.parent
+_app = command_line()
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Done:
 
 def olivine(*arguments, stdin: bytes | None = None) -> Done:
     """Run a verb in this process."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+    result = CliRunner().invoke(_app, [str(a) for a in arguments], input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Done(result.exit_code, result.stdout, result.stderr)

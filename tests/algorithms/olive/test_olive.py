@@ -11,26 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive import (
-    Answer,
-    BranchAndBound,
-    FinitePairs,
-    Milp,
-    OliveResult,
-    RandomTiebreak,
-    ScriptedTiebreak,
-    SolverTiebreak,
-    olive_exact,
-    pairs_of_q_functions,
-)
 from olivine.algorithms.olive.enumeration import enumerate_policies
+from olivine.algorithms.olive.exact import olive_exact
+from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.interfaces import Answer
+from olivine.algorithms.olive.loop import OliveResult
+from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
 from olivine.algorithms.olive.program import (
     Distribution,
     OliveProgram,
     Pair,
     average_bellman_errors,
 )
-from olivine.algorithms.olive.tiebreak import RoundProblem
+from olivine.algorithms.olive.q_functions import pairs_of_q_functions
+from olivine.algorithms.olive.tiebreak import (
+    RandomTiebreak,
+    RoundProblem,
+    ScriptedTiebreak,
+    SolverTiebreak,
+)
 
 from tests.support.tabular import all_policies, mdps
 

@@ -8,9 +8,9 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.tabular import from_mdp
 from olivine.algorithms.exact.data import END
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.olive import olive_sampled
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
+from olivine.algorithms.olive.sampled import olive_sampled
 
 # Means over 10^12 draws are within 10^-5 of the truth, far below 1/100.
 PARAMETERS = OliveParameters(

@@ -12,25 +12,24 @@ from hypothesis import strategies as st
 from olivine.algorithms.exact.data import END, EmpiricalMeasure
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive import (
-    BranchAndBound,
-    FinitePairs,
-    Milp,
+from olivine.algorithms.olive.environment import TabularEnvironment
+from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.model import program_model
+from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
+from olivine.algorithms.olive.parameters import (
     OliveParameters,
-    RandomTiebreak,
-    TabularEnvironment,
-    olive_sampled,
     tabular_log_size,
     theorem_parameters,
 )
-from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, Pair
+from olivine.algorithms.olive.sampled import olive_sampled
 from olivine.algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,
     on_policy_error,
 )
+from olivine.algorithms.olive.tiebreak import RandomTiebreak
 from scipy.stats import chisquare
 
 from tests.support.tabular import (

@@ -4,12 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.olive import (
-    OliveParameters,
-    RandomTiebreak,
-    TabularEnvironment,
-    olive_sampled,
-)
+from olivine.algorithms.olive.environment import TabularEnvironment
+from olivine.algorithms.olive.parameters import OliveParameters
+from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 
