@@ -7,7 +7,7 @@ are, and every question about all clauses is a handful of numpy calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Protocol
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MAX_VARIABLES = 2**31 - 1
+_BLOCK = 1 << 14
 
 
 class ClauseArrays(Protocol):
@@ -101,14 +102,17 @@ def check_clauses(clauses: ClauseArrays, n_variables: int) -> None:
         raise ValueError(f"clause {j}: 0 is no literal")
 
 
-def clause_lists(clauses: ClauseArrays) -> list[list[int]]:
-    """Convert to lists of Python integers, which is what PySAT wants."""
-    width = _common_width(clauses)
-    if width:
-        rows: list[list[int]] = clauses.literals.reshape(-1, width).tolist()
-        return rows
-    flat = clauses.literals.tolist()
-    return [flat[a:b] for a, b in pairwise(clauses.offsets.tolist())]
+def clause_lists(clauses: ClauseArrays) -> Iterator[list[int]]:
+    """Yield lists of Python integers, which is what PySAT wants, block by block.
+
+    All at once they would take ten times the memory of the arrays.
+    """
+    offsets, m = clauses.offsets, len(clauses.offsets) - 1
+    for first in range(0, m, _BLOCK):
+        bounds = offsets[first : first + _BLOCK + 1]
+        flat = clauses.literals[bounds[0] : bounds[-1]].tolist()
+        for a, b in pairwise((bounds - bounds[0]).tolist()):
+            yield flat[a:b]
 
 
 def satisfied(clauses: ClauseArrays, assignment: ArrayLike) -> NDArray[np.bool_]:

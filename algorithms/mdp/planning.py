@@ -9,7 +9,7 @@ rules overflow out, Python integers otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -75,18 +75,34 @@ def heights(mdp: TabularMDP) -> NDArray[np.int32]:
 
 def global_actions(mdp: TabularMDP, policy: ArrayLike) -> NDArray[np.int64]:
     """Turn local action indices into global ones; see `TabularMDP`."""
+    local = checked_policy(policy, mdp.action_counts, mdp.state_names)
+    chosen: NDArray[np.int64] = mdp.action_offset[:-1] + local
+    return chosen
+
+
+def checked_policy(
+    policy: ArrayLike, action_counts: NDArray[np.int64], names: Sequence[str]
+) -> NDArray[np.int64]:
+    """Check that a policy takes an action of each of the n states; shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If the policy has another length than (n,) or names no action.
+    """
     local = as_integers("policy", policy, np.int64)
-    if len(local) != mdp.n_states:
-        raise ValueError(f"policy of length {len(local)} for {mdp.n_states} states")
-    wrong = np.flatnonzero((local < 0) | (local >= mdp.action_counts))
+    if len(local) != len(action_counts):
+        raise ValueError(
+            f"policy of length {len(local)} for {len(action_counts)} states"
+        )
+    wrong = np.flatnonzero((local < 0) | (local >= action_counts))
     if wrong.size:
         s = int(wrong[0])
         raise ValueError(
-            f"policy takes action {local[s]} in state {mdp.state_names[s]!r}, which "
-            f"has {mdp.action_counts[s]}"
+            f"policy takes action {local[s]} in state {names[s]!r}, which "
+            f"has {action_counts[s]}"
         )
-    chosen: NDArray[np.int64] = mdp.action_offset[:-1] + local
-    return chosen
+    return local
 
 
 def optimal_values(mdp: TabularMDP) -> Pair:

@@ -17,6 +17,7 @@ program; variants in `olivine.reduction.family.variants`, numbering in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,9 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.columns import exact_sum
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
+from olivine.algorithms.mdp.planning import checked_policy
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.reduction.family.layout import Layout
+from olivine.reduction.family.layout import Chosen, Layout
 from olivine.reduction.family.sizes import Sizes, clause_transitions, declared_sizes
 from olivine.reduction.family.transitions import transitions
 from olivine.reduction.family.variants import (
@@ -214,33 +216,67 @@ class Family:
 
     @cached_property
     def _zero_member(self) -> TabularMDP:
+        return self._tabular(None, self._action_offsets(), self.layout.action_names())
+
+    def chain(self, policy: ArrayLike) -> TabularMDP:
+        """Build the all-zero member with a policy's actions only.
+
+        Each state has the one action that the policy takes there. It is what a
+        check of a pair needs, with a seventh of the transitions.
+
+        Parameters
+        ----------
+        policy
+            Local action of each state, shape (number of states,).
+
+        Raises
+        ------
+        ValueError
+            If the policy names an action that a state does not have.
+        """
+        offsets, names = self._action_offsets(), self.layout.action_names()
+        local = checked_policy(policy, np.diff(offsets), self.layout.state_names())
+        actions = offsets[:-1] + local
+        alone = np.arange(self.layout.n_states + 1)
+        return self._tabular(actions, alone, Chosen(names, actions), local)
+
+    def _tabular(
+        self,
+        actions: NDArray[np.int64] | None,
+        action_offsets: NDArray[np.int64],
+        names: Sequence[str],
+        policy: NDArray[np.int64] | None = None,
+    ) -> TabularMDP:
+        """Build the all-zero member from all actions, or from a policy's."""
         offsets, targets, numerators, denominators = transitions(
-            self.layout, self.literal_states_of_clauses, self.weights
+            self.layout, self.literal_states_of_clauses, self.weights, policy
         )
+        rewards = self.parameters.rewards
         table = tuple(
             sorted(
                 {
                     Fraction(0),
                     self.top,
-                    self.solve_reward,
-                    self.try_variable_reward,
-                    self.try_clause_reward,
+                    rewards.solve,
+                    rewards.try_variable,
+                    rewards.try_clause,
                 }
             )
         )
+        indices = self._zero_rewards(table)
         return TabularMDP(
             horizon=self.horizon,
             start=self.start,
             state_level=self._levels(),
-            action_offset=self._action_offsets(),
+            action_offset=action_offsets,
             transition_offset=offsets,
             transition_target=targets,
             transition_numerator=numerators,
             transition_denominator=denominators,
-            reward_index=self._zero_rewards(table),
+            reward_index=indices if actions is None else indices[actions],
             reward_table=table,
             state_names=self.layout.state_names(),
-            action_names=self.layout.action_names(),
+            action_names=names,
         )
 
     def _levels(self) -> NDArray[np.int32]:
@@ -330,13 +366,15 @@ class Family:
     def _program(self) -> OliveProgram:
         return OliveProgram(self.mdp(), self._distributions, upper=self.ranges())
 
-    def program(self) -> OliveProgram:
+    def program(self, mdp: TabularMDP | None = None) -> OliveProgram:
         """OLIVE's program over the family: tolerance 0, values in their ranges.
 
         The members of the family all give this same program; it is written
-        with the all-zero one.
+        with the all-zero one, or with what `chain` makes of that.
         """
-        return self._program
+        if mdp is None:
+            return self._program
+        return OliveProgram(mdp, self._distributions, upper=self.ranges())
 
     # Sizes ------------------------------------------------------------------
 

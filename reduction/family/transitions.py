@@ -11,15 +11,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.columns import exact_sum
-from olivine.reduction.family.layout import CLAUSE_BITS, Layout
+from olivine.reduction.family.layout import CLAUSE_BITS, QUIT, Layout
+
+_Long = NDArray[np.int64]
 
 
 def transitions(
     layout: Layout,
     literal_states: NDArray[np.int32],
     weights: NDArray[np.int64] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Build the transitions of every action.
+    policy: NDArray[np.int64] | None = None,
+) -> tuple[_Long, NDArray[np.int32], _Long, _Long]:
+    """Build the transitions of every action, or of those that a policy takes.
 
     Parameters
     ----------
@@ -29,46 +32,81 @@ def transitions(
         int32, shape (m, 3): the states o_{j,k}^1.
     weights
         int64, shape (m,), positive, with a sum below 2^63; or None.
+    policy
+        Local action of each state, shape (number of states,), each one that the
+        state has; None for all actions.
 
     Returns
     -------
     offsets, targets, numerators, denominators
-        As in `TabularMDP`: shapes (A+1,), (T,), (T,) and (A,).
+        As in `TabularMDP`: shapes (A+1,), (T,), (T,) and (A,). With a policy, A is
+        the number of states.
     """
+    clauses = slice(1, 1 + layout.n_clauses)
+    first = _start_actions(layout, weights)
+    if policy is not None:
+        first = _one(first, int(policy[layout.start]))
+    chosen = None if policy is None else policy[clauses]
+    parts = [first, _clause_actions(literal_states, layout, chosen), _others(layout)]
+    targets, numerators, counts, denominators = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets, targets, numerators, denominators
+
+
+_Part = tuple[
+    NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
+]
+"""Targets and numerators, flat; counts and denominators, one entry for each action."""
+
+
+def _start_actions(layout: Layout, weights: NDArray[np.int64] | None) -> _Part:
+    """[try x_i], [try C_j] and [solve]."""
     n, m = layout.n_variables, layout.n_clauses
-    literals = np.arange(2 * n, dtype=np.int32) + np.int32(layout.first_literal_state)
-    tries, between = literals, literals[:0]
     if layout.declaration.variable_states:
-        tries, between = np.arange(n, dtype=np.int32), literals
-        tries += np.int32(layout.first_variable_state)
-    clause_states = np.arange(1, m + 1, dtype=np.int32)
+        tries = np.arange(n, dtype=np.int32) + np.int32(layout.first_variable_state)
+    else:
+        tries = _literals(layout)
+    each = len(tries) // n
     solved, chances, total = _solve_chances(layout, weights)
-    targets, numerators, clause_counts, clause_denominators = _clause_actions(
-        literal_states, layout
-    )
-    counts = np.zeros(layout.n_actions + 1, dtype=np.int64)
-    denominators = np.ones(layout.n_actions, dtype=np.int64)
-    first, last = layout.first_clause_action, layout.first_literal_action
-    after_clauses = first + len(clause_counts)
-    counts[1 : n + 1] = len(tries) // n
-    denominators[:n] = len(tries) // n
-    counts[n + 1 : first] = 1
-    counts[first] = len(solved)
-    denominators[layout.solve] = total
-    counts[first + 1 : after_clauses + 1] = clause_counts
-    denominators[first:after_clauses] = clause_denominators
-    counts[after_clauses + 1 : last + 1] = 2
-    denominators[after_clauses:last] = 2
-    if layout.second_bottom_state is not None:
-        counts[-1] = 1  # its [go], the last action, leads to the other one
-        between = np.append(between, np.int32(layout.bottom_state))
+    counts = np.ones(n + m + 1, dtype=np.int64)
+    denominators = counts.copy()
+    counts[:n] = denominators[:n] = each
+    counts[layout.solve], denominators[layout.solve] = len(solved), total
+    targets = [tries, np.arange(1, m + 1, dtype=np.int32), solved]
     ones = np.ones(len(tries) + m, dtype=np.int64)
-    return (
-        np.cumsum(counts, out=counts),
-        np.concatenate([tries, clause_states, solved, targets, between]),
-        np.concatenate([ones, chances, numerators, np.ones_like(between, np.int64)]),
-        denominators,
-    )
+    return np.concatenate(targets), np.append(ones, chances), counts, denominators
+
+
+def _others(layout: Layout) -> _Part:
+    """[go], the one action of each state behind the clause states."""
+    pairs = _literals(layout)
+    if not layout.declaration.variable_states:
+        pairs = pairs[:0]
+    counts = np.zeros(layout.n_states - 1 - layout.n_clauses, dtype=np.int64)
+    denominators = np.ones_like(counts)
+    counts[: len(pairs) // 2] = denominators[: len(pairs) // 2] = 2
+    targets = pairs
+    if layout.second_bottom_state is not None:
+        counts[-1] = 1  # the last state's [go] leads to the other worthless one
+        targets = np.append(targets, np.int32(layout.bottom_state))
+    return targets, np.ones(len(targets), dtype=np.int64), counts, denominators
+
+
+def _literals(layout: Layout) -> NDArray[np.int32]:
+    states = np.arange(2 * layout.n_variables, dtype=np.int32)
+    return states + np.int32(layout.first_literal_state)
+
+
+def _one(part: _Part, action: int) -> _Part:
+    """Keep one action of several."""
+    targets, numerators, counts, denominators = part
+    end = int(counts[: action + 1].sum())
+    entries = slice(end - int(counts[action]), end)
+    own = slice(action, action + 1)
+    return targets[entries], numerators[entries], counts[own], denominators[own]
 
 
 def _solve_chances(
@@ -95,37 +133,40 @@ def _solve_chances(
 
 
 def _clause_actions(
-    literal_states: NDArray[np.int32], layout: Layout
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Successors of all clause actions, equal ones merged.
+    literal_states: NDArray[np.int32],
+    layout: Layout,
+    chosen: NDArray[np.int64] | None,
+) -> _Part:
+    """Successors of clause actions, equal ones merged.
 
     Parameters
     ----------
     literal_states
         int32, shape (m, 3): the states o_{j,k}^1.
-
-    Returns
-    -------
-    targets, numerators, counts, denominators
-        The first two flat, the others one entry an action.
+    chosen
+        Local action of each clause state, shape (m,); None for all actions.
     """
-    m, actions = len(literal_states), layout.clause_actions
+    m = len(literal_states)
+    if chosen is None:
+        chosen = np.arange(layout.clause_actions)[None]
+    else:
+        chosen = chosen[:, None]
+    actions = chosen.shape[1]
+    quits = np.broadcast_to(chosen == QUIT, (m, actions))
     first = np.int32(layout.first_literal_state)
     # o^0 is the other state of its pair; pairs start at an even distance.
     opposite = ((literal_states - first) ^ 1) + first
-    targets = np.empty((m, actions, 3), dtype=np.int32)
-    targets[:, :7] = np.where(
-        CLAUSE_BITS[None] == 1, literal_states[:, None], opposite[:, None]
-    )
+    bits = CLAUSE_BITS[np.where(chosen == QUIT, 0, chosen)]
+    targets = np.where(bits == 1, literal_states[:, None], opposite[:, None])
     numerators = np.ones((m, actions, 3), dtype=np.int8)
     kept = np.ones((m, actions, 3), dtype=np.bool_)
     denominators = np.full((m, actions), 3, dtype=np.int64)
-    if actions > 7:
-        targets[:, 7] = layout.bottom_state
-        kept[:, 7, 1:] = False
-        denominators[:, 7] = 1
     variables = (literal_states - first) // 2
     _merge_equal_targets(variables, targets, numerators, kept, denominators)
+    if layout.declaration.quit:
+        targets[quits] = layout.bottom_state
+        numerators[quits], kept[quits] = 1, (True, False, False)
+        denominators[quits] = 1
     return (
         targets[kept],
         numerators[kept].astype(np.int64),
@@ -146,15 +187,15 @@ def _merge_equal_targets(
     repeats = np.flatnonzero((a == b) | (a == c) | (b == c))
     if not len(repeats):
         return
-    a, b, c = np.moveaxis(targets[repeats, :7], 2, 0)
+    a, b, c = np.moveaxis(targets[repeats], 2, 0)
     ab, ac, bc = a == b, a == c, b == c
     same = ab & ac
-    chances = np.ones((len(repeats), 7, 3), dtype=np.int8)
+    chances = np.ones((*a.shape, 3), dtype=np.int8)
     chances[..., 0] += ab
     chances[..., 0] += ac
     chances[..., 1] += bc
     chances[same, 0] = 1
-    numerators[repeats, :7] = chances
-    kept[repeats, :7, 1] = ~ab
-    kept[repeats, :7, 2] = ~(ac | bc)
-    denominators[repeats, :7] = np.where(same, 1, 3)
+    numerators[repeats] = chances
+    kept[repeats, :, 1] = ~ab
+    kept[repeats, :, 2] = ~(ac | bc)
+    denominators[repeats] = np.where(same, 1, 3)

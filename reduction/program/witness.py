@@ -177,13 +177,16 @@ def violations(family: Family, pair: Pair) -> list[str]:
             f"the pair has {pair.n_states} states, the family {family.layout.n_states}"
         )
     lines = []
-    for broken in family.program().violations(pair):
+    # The pair's own actions are all that its errors depend on.
+    alone = Pair(pair.numerators, pair.denominator, np.zeros_like(pair.policy))
+    program = family.program(family.chain(pair.policy))
+    for broken in program.violations(alone):
         if broken.kind == "value":
             name, value = (
                 family.layout.state_name(broken.index),
                 pair.value(broken.index),
             )
-            end = family.program().upper_of(broken.index)
+            end = program.upper_of(broken.index)
             lines.append(f"g({name}) = {value} lies outside [0, {end}]")
         else:
             name = family.distribution_name(broken.index)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.mdp.pair import Pair
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.instance import Instance
-from olivine.reduction.program.witness import back, check, forward
+from olivine.reduction.program.witness import back, forward
 from olivine.reduction.verify.route import Settings
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import Clauses, solve_sat
@@ -90,7 +90,6 @@ def decide(
         or the pair no model of the formula: bugs.
     """
     start = time.perf_counter()
-    instance.family.mdp()  # the program's arrays, kept; for a no they are all
     if engine == "milp":
         found, remarks = _ask_milp(instance, formulation, time_limit)
     elif engine == "sat":
@@ -169,10 +168,10 @@ def _confirm(
     """Turn a model into the checked optimal pair, and that into an answer."""
     family = instance.family
     pair = forward(family, model)
-    value = check(family, pair)
+    value = pair.value(family.start)
     if value != family.parameters.best:
         raise RuntimeError(f"a model of the 3-SAT form gives a pair of value {value}")
-    assignment = instance.restrict(back(family, pair))
+    assignment = instance.restrict(back(family, pair))  # which checks the pair
     if not instance.formula.satisfied(assignment).all():
         raise RuntimeError("the certificate back does not satisfy the formula")
     return pair, assignment

@@ -26,7 +26,7 @@ def formulas(draw):
 def test_lists_and_arrays_are_the_same(formula):
     n, lists = formula
     clauses = Clauses.from_lists(lists)
-    assert clause_lists(clauses) == lists
+    assert list(clause_lists(clauses)) == lists
     assert clauses.literals.dtype == np.int32
     assert clauses.offsets.dtype == np.int64
     check_clauses(clauses, n)
@@ -50,7 +50,7 @@ def test_satisfied_is_what_it_says(formula, data):
 def test_one_width(n, width, m, data):
     clause = st.lists(literals(n), min_size=width, max_size=width)
     lists = data.draw(st.lists(clause, min_size=m, max_size=m))
-    assert clause_lists(Clauses.from_lists(lists)) == lists
+    assert list(clause_lists(Clauses.from_lists(lists))) == lists
 
 
 @pytest.mark.parametrize("literal", [2**31, -(2**31) - 1, 2**32 + 1, 10**30])

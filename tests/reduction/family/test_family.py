@@ -148,6 +148,23 @@ def test_every_member_is_the_mdp_of_the_definition(family, data):
     assert mdp.reward(names.try_variable(n - 1)) == family.try_variable_reward
 
 
+@given(families(), st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_a_chain_is_the_member_with_the_actions_of_a_policy(family, random):
+    mdp = family.mdp()
+    policy = [random.randrange(count) for count in mdp.action_counts.tolist()]
+    chain = family.chain(policy)
+    chain.validate()
+    assert chain.action_counts.tolist() == [1] * mdp.n_states
+    for state, action in enumerate(mdp.global_actions(policy).tolist()):
+        assert chain.successors(state) == mdp.successors(action)
+        assert chain.reward(state) == mdp.reward(action)
+        assert chain.action_names[state] == mdp.action_names[action]
+    policy[0] = family.layout.solve + 1
+    with pytest.raises(ValueError, match="policy takes action .* in state 's0'"):
+        family.chain(policy)
+
+
 @given(families())
 def test_declared_sizes_are_the_measured_ones(family):
     declared = family.declared_sizes()
