@@ -161,7 +161,7 @@ def test_a_chain_is_the_member_with_the_actions_of_a_policy(family, random):
         assert chain.reward(state) == mdp.reward(action)
         assert chain.action_names[state] == mdp.action_names[action]
     policy[0] = family.layout.solve + 1
-    with pytest.raises(ValueError, match="policy takes action .* in state 's0'"):
+    with pytest.raises(ValueError, match=r"policy takes action .* in state 's0'"):
         family.chain(policy)
 
 
