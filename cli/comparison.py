@@ -197,7 +197,10 @@ def _summary(
         if records
         else None,
         "calls": {
-            kind: _mean([record["calls"][kind] for record in records]) for kind in CALLS
+            kind: _mean([record["calls"].get(kind, 0) for record in records])
+            for kind in dict.fromkeys(
+                [*CALLS, *(k for r in records for k in r["calls"])]
+            )
         },
         "enumerated": _mean([record["enumerated"] for record in records]),
         "suboptimality": _mean([float(gap) for gap in gaps]),

@@ -1,6 +1,6 @@
 """Mixed-integer linear programs: solve, confirm exactly, write, read back.
 
-Engines are run through PuLP (`olivine.solvers.pulp_adapter`) on the integer form of the
+Engines are run through PuLP (`olivine.solvers.engines`) on the integer form of the
 model (`olivine.solvers.integer_form`), its objective scaled to integers too
 (`olivine.solvers.objective`), in a child process that the limits can kill, with
 relative and absolute gap 0 and tolerances of 1e-9.
@@ -20,15 +20,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from olivine.solvers import pulp_adapter
+from olivine.solvers import engines
 from olivine.solvers.child import run_in_child
+from olivine.solvers.engines import available_engines
 from olivine.solvers.integer_form import IntegerForm, integer_form
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.model import LinearModel, Variable
 from olivine.solvers.objective import scaled_objective
-from olivine.solvers.outcome import LinearOutcome, Status
+from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.program_files import write_lp, write_mps
-from olivine.solvers.pulp_adapter import Answer, PulpModel, available_engines, to_pulp
+from olivine.solvers.pulp_adapter import PulpModel, to_pulp
 from olivine.solvers.read_back import read_optimum
 
 __all__ = [
@@ -223,7 +224,7 @@ def _ask(
         soft = start + time_limit
         hard = max(0.0, soft + 1 + time_limit / 10 - time.monotonic())
     result = run_in_child(
-        pulp_adapter.solve,
+        engines.solve,
         form,
         engine,
         soft,

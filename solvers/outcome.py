@@ -94,6 +94,24 @@ class LinearOutcome:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What an engine said of an integer form, in the form's sense.
+
+    Attributes
+    ----------
+    values
+        One a variable of the form, None where the engine does not know it; or
+        None altogether.
+    """
+
+    status: Status
+    values: tuple[float | None, ...] | None = None
+    bound: float | None = None
+    nodes: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class SatOutcome:
     """Result of a SAT call.
 

@@ -1,26 +1,19 @@
 """Read an LP or MPS file with an engine and solve what it read.
 
 This is how a written file is checked: by the engines' own readers, not by
-PuLP's or ours. HiGHS reads through highspy, CBC through its command line.
+PuLP's or ours: HiGHS reads through highspy, CBC through its command line.
 """
 
 from __future__ import annotations
 
-import math
 import os
-import shutil
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
 
-import highspy
-from olivine.solvers import highs, pulp_adapter
 from olivine.solvers.child import run_in_child
+from olivine.solvers.engines import UNREADABLE, engines
 from olivine.solvers.outcome import LinearOutcome, Status
-from olivine.solvers.temporary import scratch_folder
-
-_UNREADABLE = "unreadable"
 
 
 def read_optimum(
@@ -37,7 +30,7 @@ def read_optimum(
     path
         The name ends in ``.lp`` or ``.mps``, by which engines know the format.
     engine
-        ``"highs"`` or ``"cbc"``, if it is available here.
+        ``"highs"`` or ``"cbc"``, if it is available here, or another that reads.
     time_limit, memory_limit
         As in `olivine.solvers.milp.solve_milp`.
 
@@ -60,16 +53,16 @@ def read_optimum(
         If the reading process fails otherwise, with its traceback.
     """
     start = time.monotonic()
-    if engine not in ("highs", "cbc") or engine not in pulp_adapter.available_engines():
+    found = engines().get(engine)
+    if found is None or found.read is None or not found.available():
         raise ValueError(f"engine {engine!r} is not available to read files")
     file = Path(path).resolve()
     if file.suffix not in (".lp", ".mps"):
         raise ValueError(f"{path}: the name ends in neither .lp nor .mps")
     file.open("rb").close()
-    read = _by_highs if engine == "highs" else _by_cbc
     hard = None if time_limit is None else time_limit * 1.1 + 1
     result = run_in_child(
-        read,
+        found.read,
         str(file),
         time_limit,
         time_limit=hard,
@@ -82,84 +75,6 @@ def read_optimum(
         outcome = LinearOutcome(
             Status.UNKNOWN, None, None, 0.0, engine, reason=result.message
         )
-    if outcome.reason == _UNREADABLE:
+    if outcome.reason == UNREADABLE:
         raise ValueError(f"{path}: {engine} cannot read it")
     return replace(outcome, seconds=time.monotonic() - start)
-
-
-def _by_highs(path: str, time_limit: float | None) -> LinearOutcome:
-    highs.forget_threads()
-    engine = highs.new_highs()
-    if engine.readModel(path) == highspy.HighsStatus.kError:
-        return _no_values(Status.UNKNOWN, "highs", _UNREADABLE)
-    if time_limit is not None:
-        highs.set_options(engine, time_limit=engine.getRunTime() + time_limit)
-    status = highs.run(engine)
-    if status not in (Status.OPTIMAL, Status.FEASIBLE):
-        reason = highs.verdict(engine) if status is Status.UNKNOWN else ""
-        return _no_values(status, "highs", reason)
-    info = engine.getInfo()
-    mixed = info.mip_node_count >= 0
-    objective = engine.getObjectiveValue()
-    bound = info.mip_dual_bound if mixed else objective
-    proved = (mixed or status is Status.OPTIMAL) and math.isfinite(bound)
-    return LinearOutcome(
-        status,
-        objective,
-        tuple(map(float, engine.getSolution().col_value)),
-        0.0,
-        "highs",
-        bound=bound if proved else None,
-        nodes=int(info.mip_node_count) if mixed else None,
-        reason="" if status is Status.OPTIMAL else highs.verdict(engine),
-    )
-
-
-def _by_cbc(path: str, time_limit: float | None) -> LinearOutcome:
-    with scratch_folder() as folder:
-        os.chdir(folder)
-        return _by_cbc_here(path, time_limit)
-
-
-def _by_cbc_here(path: str, time_limit: float | None) -> LinearOutcome:
-    copy = f"program{Path(path).suffix}"
-    shutil.copyfile(path, copy)  # CBC's command line is not to meet odd names
-    cbc = pulp_adapter.cbc_path()
-    assert cbc is not None
-    command = [cbc, copy, "-ratioGap", "0", "-allowableGap", "0"]
-    if time_limit is not None:
-        command += ["-timeMode", "elapsed", "-sec", str(time_limit)]
-    command += ["-solve", "-printingOptions", "all", "-solution", "solution"]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if "errors on input" in done.stdout or not os.path.exists("solution"):
-        return _no_values(Status.UNKNOWN, "cbc", _UNREADABLE)
-    with open("solution", encoding="utf-8") as file:
-        verdict = file.readline().strip()
-        lines = [line.replace("**", " ").split() for line in file]
-    if not lines:  # it takes a file that it does not understand for an empty one
-        return _no_values(Status.UNKNOWN, "cbc", _UNREADABLE)
-    status, reason = _cbc_status(verdict)
-    if status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return _no_values(status, "cbc", reason)
-    # Rows come first, then columns, each numbered from 0.
-    first = max(k for k, fields in enumerate(lines) if fields[0] == "0")
-    values = tuple(float(fields[2]) for fields in lines[first:])
-    objective = float(verdict.rsplit(maxsplit=1)[1])
-    return LinearOutcome(status, objective, values, 0.0, "cbc", reason=reason)
-
-
-def _cbc_status(verdict: str) -> tuple[Status, str]:
-    if verdict.startswith("Optimal - "):
-        return Status.OPTIMAL, ""
-    if verdict.startswith(("Infeasible", "Integer infeasible")):
-        return Status.INFEASIBLE, ""
-    if verdict.startswith("Unbounded"):
-        return Status.INFEASIBLE_OR_UNBOUNDED, ""
-    found = " - objective value" in verdict and "no integer solution" not in verdict
-    return (Status.FEASIBLE if found else Status.UNKNOWN), f"CBC: {verdict}"
-
-
-def _no_values(status: Status, engine: str, reason: str) -> LinearOutcome:
-    return LinearOutcome(status, None, None, 0.0, engine, reason=reason)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.oracles.ledger import KINDS
 
 Status = Literal["success", "failure"]
 
@@ -157,9 +158,8 @@ class LearningResult:
             "trajectories": self.trajectories,
             "iterations": self.iterations,
             "learned": list(self.learned),
-            "calls": {
-                k: int(self.calls.get(k, 0)) for k in ("csc", "lp", "ls", "multi")
-            },
+            "calls": dict.fromkeys(KINDS, 0)
+            | {k: int(n) for k, n in self.calls.items()},
             "enumerated": self.enumerated,
             "parameters": dict(self.parameters),
             "monitors": {k: m.to_json() for k, m in self.monitors.items()},

@@ -52,9 +52,7 @@ def declare(
     ----------
     name, summary, default_classes, assumptions
         As in `registry.Algorithm`.
-
-    Parameters
-    ----------
+    parameters
         Of a task, given its classes: see `by_kind`.
     learn
         Runs it: called with environment, classes, parameters and generator, and

@@ -31,11 +31,12 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from olivine.algorithms.classes.protocols import Observations
 
-Kind = Literal["csc", "ls", "lp", "multi"]
+KINDS = ("csc", "lp", "ls", "multi")
+"""Kinds that every record names; a new kind is what a file gives to `oracle`."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,12 @@ class Call:
         call made by the algorithm.
     """
 
-    kind: Kind
+    kind: str
     rows: int
     operations: int | None
     seconds: float
     honoured: bool
-    inside: Kind | None
+    inside: str | None
 
 
 @dataclass
@@ -128,7 +129,7 @@ class Ledger:
 
 
 _open_ledgers: ContextVar[tuple[Ledger, ...]] = ContextVar("open_ledgers", default=())
-_running: ContextVar[Kind | None] = ContextVar("running_oracle", default=None)
+_running: ContextVar[str | None] = ContextVar("running_oracle", default=None)
 
 
 class OracleResult(Protocol):
@@ -148,14 +149,14 @@ R = TypeVar("R", bound=OracleResult)
 
 
 def oracle(
-    kind: Kind, rows: Callable[..., int], function: str
+    kind: str, rows: Callable[..., int], function: str
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function an oracle: recorded, and able to see through guards.
 
     Parameters
     ----------
     kind
-        Kind of call.
+        Kind of call, "csc" say: what ledgers and records count it as.
     rows
         Computes the size of the input from the function's arguments.
     function

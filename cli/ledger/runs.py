@@ -20,6 +20,8 @@ from scipy.stats import beta
 CONFIDENCE = 0.95
 MOST = 1_000
 """Most seeds of a claim: tests look at fewer than it has."""
+INSTANCES = 1_000
+"""Most formulas, families or MDPs that a claim goes through, likewise."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -28,6 +30,11 @@ _Result = TypeVar("_Result")
 def seeds(count: int) -> range:
     """Seeds of the runs of a claim, at most `MOST`."""
     return range(min(count, MOST))
+
+
+def instances(count: int) -> int:
+    """Cut the number of a claim's instances to `INSTANCES` at most."""
+    return min(count, INSTANCES)
 
 
 def made_once(make: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

@@ -289,6 +289,30 @@ class Parameters:
         object.__setattr__(self, "penalty", check_penalty(self.variant, self.penalty))
         if self.total_weight < 1:
             raise ValueError(f"total weight must be positive, got {self.total_weight}")
+        self._check_theorem()
+
+    def _check_theorem(self) -> None:
+        """Hold the declaration against what the proof of Theorem O uses.
+
+        See `olivine.reduction.program.optimum`; a declaration that does not fit is
+        not taken for one that does.
+        """
+        r, best, ends = self.rewards, self.best, self.variant.declaration.ranges
+        fits = {
+            "[try C] is to lose p": r.try_clause + r.top == best - self.penalty,
+            "[try x] is not to beat [solve]": r.try_variable + r.top / 2
+            <= r.solve + Fraction(5, 6) * self.reach * r.top,
+            "its values are to be in the ranges of g": min(ends.middle, ends.literal)
+            >= r.top
+            >= 0
+            and max(best, r.solve) <= ends.start,
+        }
+        for demand, met in fits.items():
+            if not met:
+                raise ValueError(
+                    f"variant {self.variant} with penalty {self.penalty} is none that "
+                    f"Theorem O covers: {demand}"
+                )
 
     @property
     def rewards(self) -> Rewards:

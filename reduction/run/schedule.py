@@ -49,6 +49,7 @@ from typing import Literal
 import numpy as np
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.layout import QUIT
+from olivine.reduction.family.variants import Variant
 
 Kind = Literal["clause", "literal", "variable", "start"]
 
@@ -110,9 +111,15 @@ def schedule(family: Family) -> Iterator[Move]:
     """Yield the moves of the run, round by round.
 
     All of them together change O(m + n) states.
+
+    Raises
+    ------
+    ValueError
+        For a variant without a stated run.
     """
-    forced = family.layout.declaration.reach < 1
-    return (_ForcedSchedule if forced else _Schedule)(family).moves()
+    if family.variant not in _SCHEDULES:
+        raise ValueError(f"no run is stated for variant {family.variant}")
+    return _SCHEDULES[family.variant](family).moves()
 
 
 class _Schedule:
@@ -284,3 +291,12 @@ class _ForcedSchedule(_Schedule):
         changes |= self.set_pair(i, self.top)
         changes |= self.set_variable(i, self.top)
         return Move("literal", i, 3, changes, (self.pair_constraint + i,))
+
+
+_SCHEDULES = {
+    Variant.PAPER: _Schedule,
+    Variant.NORMALIZED: _Schedule,
+    Variant.GAP: _Schedule,
+    Variant.ALL_LEVELS: _Schedule,
+    Variant.STRICT: _ForcedSchedule,
+}

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from olivine.solvers import program_files, pulp_adapter
+from olivine.solvers import program_files
+from olivine.solvers.engines import cbc
 from olivine.solvers.integer_form import integer_form
 from olivine.solvers.milp import (
     available_engines,
@@ -224,7 +225,7 @@ def test_reading_within_memory(engine, tmp_path):
 
 
 def test_without_cbc_it_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(pulp_adapter, "cbc_path", lambda: None)
+    monkeypatch.setattr(cbc, "cbc_path", lambda: None)
     assert "cbc" not in available_engines()
     with pytest.raises(ValueError, match="'cbc' is not available"):
         read_optimum(tmp_path / "program.lp", "cbc")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import highspy
 import pytest
+from olivine.solvers import engines
 from olivine.solvers import highs as highs_module
-from olivine.solvers import pulp_adapter
 from olivine.solvers.child import run_in_child
+from olivine.solvers.engines import cbc
 from olivine.solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable
 from olivine.solvers.milp import available_engines, confirm, solve_milp
 from olivine.solvers.model import LinearModel
@@ -38,7 +39,7 @@ def fake_cbc(tmp_path, monkeypatch):
             "solution = sys.argv[sys.argv.index('-solution') + 1]\n" + body
         )
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setattr(pulp_adapter, "cbc_path", lambda: str(script))
+        monkeypatch.setattr(cbc, "cbc_path", lambda: str(script))
 
     return install
 
@@ -144,7 +145,7 @@ def test_cbc_calls_a_feasible_program_infeasible():
         IntegerRow("c4", (0, 2, 3), (9000, 7200, 7200), ">=", 16200),
     ]
 
-    answer = run_in_child(pulp_adapter.solve, form, "cbc", float("inf"), 1).value
+    answer = run_in_child(engines.solve, form, "cbc", float("inf"), 1).value
     if answer.status is Status.INFEASIBLE:
         assert answer.values is None
     else:
@@ -186,13 +187,13 @@ def lives(pid: int) -> bool:
 
 
 def test_a_killed_child_is_unknown(monkeypatch):
-    monkeypatch.setattr(pulp_adapter, "solve", lambda *_: os.abort())
+    monkeypatch.setattr(engines, "solve", lambda *_: os.abort())
     outcome = solve_milp(small_knapsack())
     assert outcome.status is Status.UNKNOWN
     assert "SIGABRT" in outcome.reason
 
 
 def test_our_own_errors_are_not_the_engines(monkeypatch):
-    monkeypatch.setattr(pulp_adapter, "solve", lambda *_: [][1])
+    monkeypatch.setattr(engines, "solve", lambda *_: [][1])
     with pytest.raises(RuntimeError, match="IndexError"):
         solve_milp(small_knapsack())

@@ -59,11 +59,11 @@ def formulas(
 ) -> Iterator[Formula]:
     """Yield formulas, an odd one and a random one in turn while odd ones last.
 
-    Every other random one is weighted.
+    Every other random one is weighted. At most `runs.INSTANCES` of them.
     """
     rng = np.random.default_rng(seed)
     odd = [Formula.from_clauses(rows, n) for n, rows in ODD]
-    for k in range(count):
+    for k in range(runs.instances(count)):
         if k % 2 == 0 and k // 2 < len(odd):
             yield odd[k // 2]
             continue
@@ -81,10 +81,9 @@ def families(
 ) -> Iterator[Family]:
     """Yield families of `formulas`; a third has the default penalty.
 
-    The others have one between 1/100 and 1, unless the variant fixes it. At most 8
-    times `runs.MOST` of them.
+    The others have one between 1/100 and 1, unless the variant fixes it.
     """
-    rng, count = np.random.default_rng(seed + 1), min(count, 8 * runs.MOST)
+    rng = np.random.default_rng(seed + 1)
     declared = as_variant(variant).declaration
     for k, formula in enumerate(formulas(seed, count, **sizes)):
         penalty = None

@@ -1,6 +1,8 @@
 """What follows from one declaration: checks, JSON, settings; from one entry: a run."""
 
 import ast
+import sys
+import types
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -173,6 +175,23 @@ def test_an_algorithm_is_one_declaration() -> None:
     task = registry.Task(stochastic, "practical", "tabular", 0.3, 0.1, rng)
     with pytest.raises(ValueError, match="stochastic hidden dynamics"):
         entry.run(task)
+
+
+def test_a_folder_is_found_by_its_name_in_modules(monkeypatch) -> None:
+    package = types.ModuleType("olivine_toy")
+    package.ALGORITHMS = (declare(
+        "toy", "does nothing", parameters=None, learn=None, review=None, settings={}
+    ),)  # fmt: skip
+    with monkeypatch.context() as while_it_is_there:
+        while_it_is_there.setitem(sys.modules, "olivine_toy", package)
+        while_it_is_there.setattr(
+            registry, "MODULES", [*registry.MODULES, "olivine_toy"]
+        )
+        while_it_is_there.setattr(registry, "_ALGORITHMS", {})
+        assert registry.get("toy") is package.ALGORITHMS[0]
+        assert registry.algorithms()[-1].name == "toy"
+    with pytest.raises(ValueError, match="unknown algorithm 'toy'"):
+        registry.get("toy")
 
 
 def test_a_review_can_report_more_than_once() -> None:

@@ -1,0 +1,80 @@
+"""An engine is one file: a toy is made, asked, and taken away."""
+
+import sys
+
+import pytest
+from olivine.solvers import engines
+from olivine.solvers.engines import Engine, available_engines
+from olivine.solvers.milp import confirm, read_optimum, solve_milp
+from olivine.solvers.outcome import Status
+
+from tests.support.integer_programs import small_knapsack
+
+TOY = """
+import itertools
+
+from olivine.solvers.engines import Engine
+from olivine.solvers.outcome import Answer, Status
+
+
+def run(model, limit, threads):
+    best = None
+    ranges = [range(int(v.lowBound), int(v.upBound) + 1) for v in model.variables]
+    for point in itertools.product(*ranges):
+        for variable, value in zip(model.variables, point, strict=True):
+            variable.varValue = value
+        if model.problem.valid():
+            found = model.problem.objective.value(), point
+            best = found if best is None else min(best, found)
+    if best is None:
+        return Answer(Status.INFEASIBLE)
+    return Answer(Status.OPTIMAL, best[1], best[0])
+
+
+ENGINE = Engine("toy", lambda: AVAILABLE, run)
+"""
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A file beside the engines' own, for as long as the test runs."""
+    (tmp_path / "toy.py").write_text("AVAILABLE = True\n" + TOY)
+    monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
+    yield
+    sys.modules.pop("olivine.solvers.engines.toy", None)
+    vars(engines).pop("toy", None)
+
+
+def test_an_engine_is_one_file(toy) -> None:
+    assert available_engines()[0] == "highs"
+    assert "toy" in available_engines()
+    model = small_knapsack()
+    told, right = solve_milp(model, engine="toy"), solve_milp(model)
+    assert (told.status, told.objective) == (Status.OPTIMAL, right.objective)
+    assert told.engine == "toy"
+    assert told.bound == right.bound
+    assert confirm(model, told).exact
+
+
+def test_an_engine_that_is_not_here_is_refused(toy) -> None:
+    sys.modules["olivine.solvers.engines.toy"] = module = type(sys)("toy")
+    module.ENGINE = Engine("toy", lambda: False, lambda *_: [][1])
+    with pytest.raises(ValueError, match="'toy' is not available; there is highs"):
+        solve_milp(small_knapsack(), engine="toy")
+
+
+def test_an_engine_without_a_reader_reads_nothing(toy, tmp_path) -> None:
+    with pytest.raises(ValueError, match="'toy' is not available to read files"):
+        read_optimum(tmp_path / "program.lp", "toy")
+
+
+def test_the_toy_is_gone() -> None:
+    assert "toy" not in engines.engines()
+    with pytest.raises(ValueError, match="'toy' is not available"):
+        solve_milp(small_knapsack(), engine="toy")
+
+
+def test_every_engine_has_the_name_of_its_file() -> None:
+    for name, engine in engines.engines().items():
+        assert type(engine.available()) is bool
+        assert sys.modules[f"olivine.solvers.engines.{name}"].ENGINE is engine
