@@ -37,8 +37,6 @@ pytestmark = [
     pytest.mark.coq,
     pytest.mark.skipif(bool(MISSING), reason=f"missing: {MISSING}"),
 ]
-# The format that Coq's checker reads has the paper's constructions, not `strict`.
-KNOWN = [case for case in CASES if case.values[1] != "strict"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -144,13 +142,13 @@ def compare(name: str, variant: str, folder: Path, forgeries: int, changes) -> N
     assert verdicts[1] > forgeries // 2
 
 
-@pytest.mark.parametrize(("name", "variant"), KNOWN)
+@pytest.mark.parametrize(("name", "variant"), CASES)
 def test_forgeries(name: str, variant: str, tmp_path) -> None:
     compare(name, variant, tmp_path, FORGERIES, CHANGES)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "variant"), KNOWN)
+@pytest.mark.parametrize(("name", "variant"), CASES)
 def test_every_forgery(name: str, variant: str, tmp_path) -> None:
     compare(name, variant, tmp_path, 200, None)
 
@@ -172,7 +170,7 @@ def test_what_the_checker_refuses(old: str, new: str, reason: str, tmp_path) -> 
 
 
 @pytest.mark.parametrize("folder", ["cadical", "dense"])
-@pytest.mark.parametrize("variant", ["paper", "gap"])
+@pytest.mark.parametrize("variant", ["paper", "gap", "strict"])
 def test_certificates_of_the_cases(folder: str, variant: str, tmp_path) -> None:
     """Made by `olivine verify`; on another formula both refuse them."""
     files = sorted((FILES / folder).glob("*.cnf"), key=lambda f: f.stat().st_size)[:6]
