@@ -1,6 +1,7 @@
 (** The bridge to Python: compares what [reduction/] exports with what is
-    defined here, by computation. The optimum that is compared is proved to be
-    the least upper bound; states are numbered as in [reduction/layout.py]. *)
+    defined here, by computation: transitions, rewards, ranges of g, constraints
+    and the optimum. The optimum that is compared is proved to be
+    the least upper bound; states are numbered as in [reduction/family/layout.py]. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Qminmax Reals Lra Lia.
 From Olivine Require Import Formula Family Sums Vertex Optimum Optima Brute.
@@ -57,15 +58,23 @@ Definition spellings : list action :=
    Spell true false false; Spell true false true; Spell true true false;
    Spell true true true].
 
+(** In the order of their numbers. *)
+Definition state_list (c : construction) (n m : nat) : list state :=
+  [Start] ++ map ClauseState (seq 0 m) ++
+  (if layered c then map VariableState (seq 0 n) else []) ++
+  flat_map (fun i => [LiteralState i false; LiteralState i true]) (seq 0 n) ++
+  (if quits c || diluted c then [Bottom] else []) ++
+  (if diluted c then [Detour] else []).
+
+Definition actions_at (c : construction) (n m : nat) (x : state) : list action :=
+  match x with
+  | Start => map TryVariable (seq 0 n) ++ map TryClause (seq 0 m) ++ [Solve]
+  | ClauseState _ => spellings ++ if quits c then [Quit] else []
+  | _ => [Go]
+  end.
+
 Definition action_list (c : construction) (n m : nat) : list (state * action) :=
-  map (pair Start)
-    (map TryVariable (seq 0 n) ++ map TryClause (seq 0 m) ++ [Solve]) ++
-  flat_map (fun j => map (pair (ClauseState j))
-    (spellings ++ if quits c then [Quit] else [])) (seq 0 m) ++
-  (if layered c then map (fun i => (VariableState i, Go)) (seq 0 n) else []) ++
-  flat_map (fun i => [(LiteralState i false, Go); (LiteralState i true, Go)])
-    (seq 0 n) ++
-  (if quits c then [(Bottom, Go)] else []).
+  flat_map (fun x => map (pair x) (actions_at c n m x)) (state_list c n m).
 
 (** ** Comparisons *)
 
@@ -104,6 +113,8 @@ Fixpoint all2 {A B : Type} (p : A -> B -> bool) (l : list A) (k : list B) : bool
 Record exported := Exported {
   transitions : list (list Z);                  (* a row an action *)
   rewards : list (list bool * list (Z * Z));    (* for each y, one an action *)
+  ranges : list (Z * Z);                        (* upper ends, one a state *)
+  constraints : list (list Z);                  (* a row a distribution, in any order *)
   best : Z * Z                                  (* the optimum *)
 }.
 
@@ -113,12 +124,21 @@ Definition agrees (c : construction) (n : nat) (f : formula) (e : exported) : bo
   let m := length f in
   let actions := action_list c n m in
   let M y := member c n f y in
-  all2 (fun xa row => row_agrees (state_number c n m)
+  let states := state_list c n m in
+  let number := state_number c n m in
+  let hard := hard_program c n f in
+  all2 (fun xa row => row_agrees number
           (transition (M (fun _ => false)) (fst xa) (snd xa)) row)
        actions (transitions e) &&
   forallb (fun yr =>
     all2 (fun xa r => Qeq_bool (reward (M (of_list (fst yr))) (fst xa) (snd xa)) (ratio r))
          actions (snd yr)) (rewards e) &&
+  all2 (fun x k => Z.eqb (number x) (Z.of_nat k)) states (seq 0 (length states)) &&
+  forallb (is_state (M (fun _ => false))) states &&
+  all2 (fun x r => Qeq_bool (upper c x) (ratio r)) states (ranges e) &&
+  Nat.eqb (length hard) (length (constraints e)) &&
+  forallb (fun row => existsb (fun d => row_agrees number d row) hard) (constraints e) &&
+  forallb (fun d => existsb (row_agrees number d) (constraints e)) hard &&
   forallb (fun xa => legal (M (fun _ => false)) (fst xa) (snd xa)) actions &&
   Qeq_bool (computed_optimum c n f) (ratio (best e)).
 

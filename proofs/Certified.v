@@ -2,7 +2,7 @@
 
 From Coq Require Import List Bool ZArith QArith Qminmax Qreals Reals Lia Lra.
 From Olivine Require Import Formula Dimacs ThreeSat Checker.
-From Olivine Require Import Family Optimum Optima.
+From Olivine Require Import Family Sums Optimum Optima.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -12,7 +12,20 @@ Definition construction_of (k : variant) (p : Q) : construction :=
   | Normalized => normalized p
   | Gap => gap
   | AllLevels => all_levels p
+  | Strict => strict
   end.
+
+(** The checker's numbers are those of the construction. *)
+Theorem numbers_of_construction k p (c := construction_of k p) :
+  penalty_allowed k p = true ->
+  literal_top k p == top c /\ solve_pays k p == solve_reward c /\
+  try_variable_pays k p == variable_reward c /\
+  try_clause_pays k p == clause_reward c /\ reach k == share c.
+Proof.
+  intros H. unfold c. destruct k; simpl; try (repeat split; reflexivity).
+  apply andb_prop in H as [_ H]. apply Qeq_bool_eq in H. rewrite H.
+  repeat split; reflexivity.
+Qed.
 
 (** How many variables the numbers below [next] are. *)
 Definition count_below (next : number) : nat := pred (Pos.to_nat next).
@@ -75,13 +88,13 @@ Proof. unfold Q2R. simpl. field. Qed.
 
 Lemma closed_form_real k p u w : (0 < w)%Z ->
   Q2R (closed_form k p u w)
-  = 1 - Rmin (Q2R (literal_top k p) * IZR u / (3 * IZR w)) (Q2R p).
+  = Q2R (solve_pays k p) + Q2R (clauses_top k p)
+    - Rmin (Q2R (clauses_top k p) * IZR u / (3 * IZR w)) (Q2R p).
 Proof.
-  intros W. unfold closed_form. rewrite Q2R_minus, Q2R_min.
+  intros W. unfold closed_form. rewrite Q2R_minus, Q2R_plus, Q2R_min.
   assert (N : ~ (3 * inject_Z w == 0)%Q).
   { destruct w as [|w|w]; try lia. discriminate. }
   rewrite Q2R_div, !Q2R_mult, !Q2R_Z by exact N.
-  replace (Q2R 1) with 1 by (unfold Q2R; simpl; field).
   replace (Q2R 3) with 3 by (unfold Q2R; simpl; field). reflexivity.
 Qed.
 
@@ -104,6 +117,7 @@ Section Certified.
     match about c with
     | Paper => Q2R (penalty c) <= 1
     | Gap => (penalty c == 1 # 4)%Q
+    | Strict => (penalty c == 1 # 20)%Q
     | _ => Q2R (penalty c) < 1
     end.
   Proof.
@@ -120,6 +134,7 @@ Section Certified.
     - rewrite <- O1. now apply Above.
     - now apply Qeq_bool_eq.
     - rewrite <- O1. now apply Above.
+    - now apply Qeq_bool_eq.
   Qed.
 
   (** The claimed optimum is the optimum of OLIVE's program, for each member. *)
@@ -136,13 +151,29 @@ Section Certified.
     { rewrite weight_meant. apply (total_above_0 n). exact T. }
     rewrite (Qeq_eqR _ _ E). fold three. rewrite (closed_form_real _ _ _ _ W).
     rewrite weight_meant.
-    pose proof penalty_range as [P0 P1]. unfold literal_top.
-    assert (O1 : Q2R 1 = 1) by (unfold Q2R; simpl; field).
-    destruct (about c) eqn:K; simpl construction_of.
-    - rewrite O1, Rmult_1_l. now apply optimum_paper.
-    - rewrite Q2R_minus, O1. now apply optimum_normalized.
-    - rewrite Q2R_minus, O1, (Qeq_eqR _ _ P1). apply optimum_normalized; [easy..|].
+    pose proof penalty_range as [P0 P1]. unfold clauses_top. rewrite Q2R_mult.
+    destruct (about c) eqn:K; simpl; try rewrite !Q2R_minus; rewrite ?Q2R_1, ?Q2R_0.
+    - replace (0 + 1 * 1) with 1 by ring. rewrite !Rmult_1_l. now apply optimum_paper.
+    - replace (Q2R (penalty c) + 1 * (1 - Q2R (penalty c))) with 1 by ring.
+      rewrite Rmult_1_l. now apply optimum_normalized.
+    - replace (Q2R (penalty c) + 1 * (1 - Q2R (penalty c))) with 1 by ring.
+      rewrite Rmult_1_l, (Qeq_eqR _ _ P1). apply optimum_normalized; [easy..|].
       unfold Q2R; simpl; lra.
-    - rewrite Q2R_minus, O1. now apply optimum_all_levels.
+    - replace (Q2R (penalty c) + 1 * (1 - Q2R (penalty c))) with 1 by ring.
+      rewrite Rmult_1_l. now apply optimum_all_levels.
+    - (* the loss is at most 1/120, so p = 1/20 never caps it *)
+      pose proof (u_range n (meaning three) u T L) as U.
+      pose proof (W_above_0 n (meaning three) T) as W0.
+      pose proof (optimum_strict n (meaning three) y u T L) as O.
+      set (V := IZR (total_weight (meaning three))) in *.
+      rewrite (Qeq_eqR _ _ P1), Q2R_half.
+      replace (Q2R (1 # 10)) with (1 / 10) by (unfold Q2R; simpl; lra).
+      replace (Q2R (1 # 20)) with (1 / 20) by (unfold Q2R; simpl; lra).
+      replace (1 / 2 * (1 / 10) * IZR u / (3 * V)) with (1 / 20 * (IZR u / (3 * V)))
+        by (field; lra).
+      rewrite Rmin_left by lra.
+      replace (1 / 10 + 1 / 2 * (1 / 10) - 1 / 20 * (IZR u / (3 * V)))
+        with (1 / 10 + 1 / 20 * (1 - IZR u / (3 * V))) by lra.
+      exact O.
   Qed.
 End Certified.

@@ -10,7 +10,7 @@ From Olivine Require Import Formula Dimacs ThreeSat CheckerBound CheckerProof.
 Import ListNotations.
 Open Scope Z_scope.
 
-Inductive variant := Paper | Normalized | Gap | AllLevels.
+Inductive variant := Paper | Normalized | Gap | AllLevels | Strict.
 
 Record claims := Claims {
   about : variant;
@@ -26,16 +26,34 @@ Definition penalty_allowed (k : variant) (p : Q) : bool :=
   match k with
   | Paper => Qle_bool p 1
   | Gap => Qeq_bool p (1 # 4)
+  | Strict => Qeq_bool p (1 # 20)
   | _ => negb (Qle_bool 1 p)
   end.
 
 (** The value of the rewarding literal state of a pair. *)
 Definition literal_top (k : variant) (p : Q) : Q :=
-  match k with Paper => 1 | _ => 1 - p end%Q.
+  match k with Paper => 1 | Strict => 1 # 10 | _ => 1 - p end%Q.
+
+(** The rewards of s0's actions. *)
+Definition solve_pays (k : variant) (p : Q) : Q :=
+  match k with Paper => 0 | Strict => 1 # 10 | _ => p end%Q.
+
+Definition try_variable_pays (k : variant) (p : Q) : Q :=
+  match k with Paper => 0 | Strict => 7 # 100 | _ => p end%Q.
+
+Definition try_clause_pays (k : variant) (p : Q) : Q :=
+  match k with Paper => - p | _ => 0 end%Q.
+
+(** How often [solve] leads to a clause. *)
+Definition reach (k : variant) : Q := match k with Strict => 1 # 2 | _ => 1 end%Q.
+
+(** What the clauses add to [solve], all satisfied. *)
+Definition clauses_top (k : variant) (p : Q) : Q := (reach k * literal_top k p)%Q.
 
 (** The optimum by Theorem O, if [u] of the weight [w] is left at least. *)
 Definition closed_form (k : variant) (p : Q) (u w : Z) : Q :=
-  (1 - Qmin (literal_top k p * inject_Z u / (3 * inject_Z w)) p)%Q.
+  (solve_pays k p + clauses_top k p -
+   Qmin (clauses_top k p * inject_Z u / (3 * inject_Z w)) p)%Q.
 
 Definition weight_of (f : list line) : Z :=
   fold_right (fun c total => Zpos (cost c) + total) 0 f.
@@ -83,10 +101,10 @@ Fixpoint matches (x : valuation) (c : list signed) (bits : list bool) : Z :=
 
 Definition clause_value (top : Q) (matched : Z) : Q := Qred (top * (matched # 3)).
 
-Definition solve_value (top reward : Q) (costs matched : list Z) : Q :=
+Definition solve_value (k : variant) (p : Q) (costs matched : list Z) : Q :=
   let weighted := fold_left (fun s cm => s + fst cm * snd cm) (combine costs matched) 0 in
   let w := fold_left Z.add costs 0 in
-  Qred (reward + top * inject_Z weighted / (3 * inject_Z w)).
+  Qred (solve_pays k p + clauses_top k p * inject_Z weighted / (3 * inject_Z w)).
 
 (** ** What is accepted is true *)
 
@@ -107,11 +125,11 @@ Proof.
   change (weight_of (c :: f)) with (Zpos (cost c) + weight_of f). lia.
 Qed.
 
-Lemma literal_top_nonnegative k p :
-  penalty_allowed k p = true -> (0 <= literal_top k p)%Q.
+Lemma clauses_top_nonnegative k p :
+  penalty_allowed k p = true -> (0 <= clauses_top k p)%Q.
 Proof.
-  unfold penalty_allowed. rewrite andb_true_iff. intros [_ H].
-  destruct k; simpl; [easy| | |].
+  unfold penalty_allowed, clauses_top. rewrite andb_true_iff. intros [_ H].
+  destruct k; simpl; [easy| | | |easy].
   - apply negb_true_iff in H. destruct (Qlt_le_dec p 1) as [L|L]; [lra|].
     apply Qle_bool_iff in L. congruence.
   - apply Qeq_bool_eq in H. rewrite H. easy.
@@ -124,11 +142,11 @@ Lemma closed_form_decreasing k p u v w :
   penalty_allowed k p = true -> 0 <= w -> u <= v ->
   (closed_form k p v w <= closed_form k p u w)%Q.
 Proof.
-  intros P W L. pose proof (literal_top_nonnegative k p P) as T. unfold closed_form.
-  assert (M : (literal_top k p * inject_Z u / (3 * inject_Z w)
-               <= literal_top k p * inject_Z v / (3 * inject_Z w))%Q).
+  intros P W L. pose proof (clauses_top_nonnegative k p P) as T. unfold closed_form.
+  assert (M : (clauses_top k p * inject_Z u / (3 * inject_Z w)
+               <= clauses_top k p * inject_Z v / (3 * inject_Z w))%Q).
   { unfold Qdiv. apply Qmult_le_compat_r.
-    - rewrite !(Qmult_comm (literal_top k p)). apply Qmult_le_compat_r; [|easy].
+    - rewrite !(Qmult_comm (clauses_top k p)). apply Qmult_le_compat_r; [|easy].
       now rewrite <- Zle_Qle.
     - apply Qinv_le_0_compat. assert (0 <= inject_Z w)%Q by (rewrite Zle_Qle in W; exact W).
       lra. }

@@ -31,18 +31,121 @@ Definition largest : rule := fun M g pi h =>
   any_positive M g pi h /\
   forall k, (1 <= k <= 3)%nat -> level_error M g pi k <= level_error M g pi h.
 
+(** One level whose error stands out leaves either rule no choice. *)
+Definition stands_out (M : mdp) (g : state -> R) (pi : state -> action) (h : nat) : Prop :=
+  any_positive M g pi h /\
+  (forall k, (1 <= k < h)%nat -> level_error M g pi k <= 0) /\
+  (forall k, (1 <= k <= 3)%nat -> k <> h -> level_error M g pi k < level_error M g pi h).
+
+Lemma stands_out_picks r M g pi h : r = lowest \/ r = largest ->
+  stands_out M g pi h -> r M g pi h /\ forall k, r M g pi k -> k = h.
+Proof.
+  intros R ([H P] & B & A). destruct R as [->| ->].
+  - split; [split; [split|]; assumption|]. intros k [[K PK] LK].
+    destruct (Nat.lt_trichotomy h k) as [L|[E|L]].
+    + specialize (LK h). assert (level_error M g pi h <= 0) by (apply LK; lia). lra.
+    + congruence.
+    + specialize (B k). assert (level_error M g pi k <= 0) by (apply B; lia). lra.
+  - split.
+    + split; [split; assumption|]. intros k K. destruct (Nat.eq_dec k h) as [->|N]; [lra|].
+      apply Rlt_le, A; assumption.
+    + intros k [[K PK] LK]. destruct (Nat.eq_dec k h) as [E|N]; [exact E|].
+      pose proof (A k K N). pose proof (LK h H). lra.
+Qed.
+
+(** OLIVE stops where the errors of all levels sum up to 0. *)
+Definition error_sum (M : mdp) (g : state -> R) (pi : state -> action) : R :=
+  level_error M g pi 1 + level_error M g pi 2 + level_error M g pi 3.
+
 (** [follows r c M rounds ds]: OLIVE on M can take these rounds (the last one
-    first), each a maximiser of the program so far, and binds [ds]. *)
+    first), each a maximiser of the program so far that does not make it stop,
+    and binds [ds]. *)
 Inductive follows (r : rule) (c : construction) (M : mdp) :
     list round -> list distribution -> Prop :=
   | follows_none : follows r c M [] []
   | follows_round rounds ds g pi h :
-      follows r c M rounds ds -> maximiser c M ds g pi -> r M g pi h ->
+      follows r c M rounds ds -> maximiser c M ds g pi ->
+      0 < error_sum M g pi -> r M g pi h ->
       follows r c M (Round g pi h :: rounds) (roll_in M pi h :: ds).
 
 Lemma follows_length r c M rounds ds : follows r c M rounds ds ->
   length rounds = length ds.
 Proof. induction 1; simpl; congruence. Qed.
+
+(** ** The sum of the errors is the shortfall g(s0) - V^pi *)
+
+Definition reward_at (M : mdp) (pi : state -> action) (h : nat) : R :=
+  expect (roll_in M pi h) (fun x => Q2R (reward M x (pi x))).
+
+(** Episodes have three levels. *)
+Definition policy_value (M : mdp) (pi : state -> action) : R :=
+  reward_at M pi 1 + reward_at M pi 2 + reward_at M pi 3.
+
+Lemma level_error_is M g pi h : (1 <= h)%nat ->
+  level_error M g pi h =
+  expect (roll_in M pi h) g - reward_at M pi h - expect (roll_in M pi (S h)) g.
+Proof.
+  intros H. rewrite roll_in_next by exact H.
+  unfold level_error, bellman_error, reward_at. generalize (roll_in M pi h) as d.
+  unfold expect at 1 3 4 5. induction d as [|[x q] d IH]; simpl; [ring|].
+  rewrite IH. ring.
+Qed.
+
+Definition depth (x : state) : nat :=
+  match x with
+  | Start => 1
+  | ClauseState _ | VariableState _ | Detour => 2
+  | LiteralState _ _ | Bottom => 3
+  end.
+
+Lemma step_deeper c n f y x a z q :
+  In (z, q) (transition (member c n f y) x a) -> (depth x < depth z)%nat.
+Proof.
+  assert (P : forall i, In (z, q) (pair_of i) -> depth z = 3%nat).
+  { intros i [E|[E|[]]]; injection E as <- <-; reflexivity. }
+  destruct x as [| j | i | i b | |], a as [i' | j' | | b1 b2 b3 | |];
+    try (intros []; fail); try (intros [E|[]]; injection E as <- <-; simpl; lia).
+  - simpl. destruct (layered c); [intros [E|[]]; injection E as <- <-; simpl; lia|].
+    intros I. rewrite (P i' I). lia.
+  - simpl. intros I. apply in_app_or in I as [I|I].
+    + destruct (diluted c); [|destruct I]. destruct I as [E|[]].
+      injection E as <- <-. simpl. lia.
+    + apply in_map_iff in I as (jw & E & _). injection E as <- <-. simpl. lia.
+  - simpl. destruct (nth_error f j) as [w|]; [|intros []].
+    unfold clause_transition. destruct (body w) as [|l1 [|l2 [|l3 [|]]]]; try (intros []; fail).
+    intros [E|[E|[E|[]]]]; injection E as <- <-; simpl; lia.
+  - simpl. intros I. rewrite (P i I). lia.
+Qed.
+
+Lemma roll_in_depth c n f y pi h x q :
+  In (x, q) (roll_in (member c n f y) pi h) -> (h <= depth x)%nat.
+Proof.
+  revert x q. induction h as [|[|h] IH]; intros x q; [intros []| |].
+  - intros [E|[]]. injection E as <- <-. simpl. lia.
+  - intros I. change (roll_in ?M pi (S (S h))) with
+      (flat_map (fun xq => map (fun yr => (fst yr, (snd xq * snd yr)%Q))
+                               (transition M (fst xq) (pi (fst xq))))
+                (roll_in M pi (S h))) in I.
+    apply in_flat_map in I as ([z r] & Z & I).
+    apply in_map_iff in I as ([x' r'] & E & I). injection E as <- <-.
+    specialize (IH z r Z). apply step_deeper in I. simpl in *. lia.
+Qed.
+
+Lemma episode_ends c n f y pi : roll_in (member c n f y) pi 4 = [].
+Proof.
+  destruct (roll_in _ pi 4) as [|[x q] d] eqn:E; [reflexivity|exfalso].
+  assert (I : In (x, q) (roll_in (member c n f y) pi 4)) by (rewrite E; simpl; auto).
+  apply roll_in_depth in I. destruct x; simpl in I; lia.
+Qed.
+
+(** So OLIVE stops exactly where the value that g promises is attained. *)
+Theorem error_sum_shortfall c n f y g pi :
+  error_sum (member c n f y) g pi = g Start - policy_value (member c n f y) pi.
+Proof.
+  unfold error_sum, policy_value. rewrite !level_error_is by lia.
+  rewrite episode_ends. change (roll_in _ pi 1) with (point Start) at 1.
+  rewrite expect_point. simpl (expect [] g). ring.
+Qed.
 
 (** ** Equality of states and of distributions can be decided *)
 

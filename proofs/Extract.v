@@ -10,5 +10,6 @@ Extraction Language OCaml.
 
 Extraction "checker/core.ml"
   accepts three_sat left_by weight_of closed_form literal_top penalty_allowed
+  try_variable_pays try_clause_pays
   matches clause_value solve_value Qred Qeq_bool Qplus Qdiv
   Z.add Z.mul Z.opp Z.div_eucl Z.leb Z.eqb Pos.eqb.

@@ -1,6 +1,7 @@
 (** The adversarial run of [paper] and [normalized]: for every member the same
-    rounds, each a maximiser of the program so far with positive average Bellman
-    error at the level that is bound; what is bound is the hard program. *)
+    rounds, each a maximiser of the program so far that does not make OLIVE stop,
+    with positive average Bellman error at the level that is bound; what is bound
+    is the hard program. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Reals Lra Lia.
 From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore.
@@ -20,6 +21,7 @@ Hypothesis no_quit : quits c = false.
 Hypothesis unit_upper : forall x, Q2R (upper c x) = 1.
 Hypothesis top_at_most_1 : Q2R (top c) <= 1.
 Hypothesis variable_below_1 : Q2R (variable_reward c) + Q2R (top c) / 2 < 1.
+Hypothesis clause_below_1 : Q2R (clause_reward c) + Q2R (top c) < 1.
 
 Let m := length f.
 Let top := Q2R (top c).
@@ -98,16 +100,43 @@ Qed.
 
 (** ** Rounds *)
 
-Lemma serves_round rounds ds d g pi h : serves c n f rounds ds ->
+Definition tries (start : action) : Prop :=
+  match start with TryVariable i => (i < n)%nat | TryClause j => (j < m)%nat | _ => False end.
+
+Lemma literal_reward (y : assignment) i b :
+  0 <= Q2R (if Bool.eqb b (y i) then Family.top c else 0) <= top.
+Proof. destruct (Bool.eqb b (y i)); rewrite ?Q2R_0; unfold top in *; lra. Qed.
+
+(** All policies of the run are worth less than 1. *)
+Lemma tries_below_1 (y : assignment) start : tries start ->
+  policy_value (member c n f y) (explore_policy start) < 1.
+Proof.
+  intros S. unfold policy_value, reward_at.
+  destruct start as [i | j | | | |]; try exact (False_ind _ S).
+  - fold top in variable_below_1. simpl.
+    destruct (layered c); simpl; destruct (y i); simpl;
+      rewrite ?Q2R_mult, ?Q2R_1, ?Q2R_0, ?Q2R_half; fold top; lra.
+  - destruct (nth_error_below f j S) as [w E].
+    destruct (three_literals n f T w (nth_error_In _ _ E)) as (l1 & l2 & l3 & B & _).
+    simpl. rewrite E. unfold clause_transition, literal_state. rewrite B. simpl.
+    pose proof (literal_reward y (variable l1) (Bool.eqb (positive l1) true)).
+    pose proof (literal_reward y (variable l2) (Bool.eqb (positive l2) true)).
+    pose proof (literal_reward y (variable l3) (Bool.eqb (positive l3) true)).
+    rewrite ?Q2R_mult, ?Q2R_1, ?Q2R_third, ?Q2R_0. fold top in clause_below_1. lra.
+Qed.
+
+Lemma serves_round rounds ds d g start h : serves c n f rounds ds -> tries start ->
+  let pi := explore_policy start in
   (forall y, feasible c (member c n f y) ds g pi) -> g Start = 1 ->
   (1 <= h <= 3)%nat ->
   (forall y, roll_in (member c n f y) pi h = d) ->
   (forall y, 0 < bellman_error (member c n f y) g pi d) ->
   serves c n f (Round g pi h :: rounds) (d :: ds).
 Proof.
-  intros S F G H D P y. rewrite <- (D y). constructor; [apply S| |].
+  intros S Q pi F G H D P y. rewrite <- (D y). constructor; [apply S| | |].
   - split; [apply F|]. intros k rho (R & _). rewrite G, <- (unit_upper Start).
     apply (R Start eq_refl).
+  - rewrite error_sum_shortfall, G. pose proof (tries_below_1 y start Q). unfold pi. lra.
   - split; [exact H|]. unfold level_error. rewrite D. apply P.
 Qed.
 
@@ -144,7 +173,7 @@ Proof.
   - destruct IH as (rounds & E & S); [lia|].
     exists (Round (explore f (ClauseState t) 1 zero 1)
                   (explore_policy (TryClause t)) 2 :: rounds).
-    split; [simpl; congruence|]. simpl. apply serves_round; try exact S.
+    split; [simpl; congruence|]. simpl. apply serves_round; try exact S; try exact L; try exact V.
     + intros y. apply explores.
       * apply clauses_in_hard. lia.
       * simpl. apply Nat.ltb_lt. exact L.
@@ -179,7 +208,7 @@ Proof.
     set (lifted := Round (explore f Bottom 0 (own_top i) 1)
       (explore_policy (TryVariable i)) (if layered c then 3 else 2)).
     assert (A : serves c n f (lifted :: rounds) (pair_of i :: literals_bound i)).
-    { unfold lifted. apply serves_round; try exact S.
+    { unfold lifted. apply serves_round; try exact S; try exact L; try exact V.
       - intros y. apply explores.
         + apply literals_in_hard. lia.
         + simpl. apply Nat.ltb_lt. exact L.
@@ -201,7 +230,7 @@ Proof.
     simpl. destruct (layered c) eqn:Y.
     + exists (Round (explore f (VariableState i) top truth_top 1)
                     (explore_policy (TryVariable i)) 2 :: lifted :: rounds).
-      split; [simpl; lia|]. apply serves_round; try exact A.
+      split; [simpl; lia|]. apply serves_round; try exact A; try exact L.
       * intros y. apply explores.
         -- intros d [<-|I]; [apply in_hard_pair; exact L|].
            apply (literals_in_hard i); [lia|exact I].
@@ -242,7 +271,7 @@ Proof.
   exists (Round (explore f Bottom 0 halves 1) (explore_policy (TryVariable 0)) 1
           :: rounds), (point Start :: literals_bound n).
   split; [simpl; lia|]. split.
-  - apply serves_round; try exact S.
+  - apply serves_round; try exact S; try exact L; try exact V.
     + intros y. apply explores.
       * apply literals_in_hard, le_n.
       * simpl. apply Nat.ltb_lt, V.
@@ -289,6 +318,7 @@ Proof.
   - intros x. apply Q2R_1.
   - simpl. rewrite Q2R_1. lra.
   - simpl. rewrite Q2R_1, Q2R_0. lra.
+  - simpl. rewrite Q2R_1, Q2R_opp. lra.
   - exists rounds, ds. split; [simpl in E; lia|exact H].
 Qed.
 
@@ -303,6 +333,7 @@ Proof.
   - intros x. apply Q2R_1.
   - simpl. rewrite Q2R_minus, Q2R_1. lra.
   - simpl. rewrite Q2R_minus, Q2R_1. lra.
+  - simpl. rewrite Q2R_minus, Q2R_1, Q2R_0. lra.
   - exists rounds, ds. split; [exact E|exact H].
 Qed.
 

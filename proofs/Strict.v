@@ -1,9 +1,10 @@
-(** Theorem T: with the rule [lowest] no tie helps OLIVE. In [strict] every run
-    binds the distributions of the hard program one by one, whatever maximisers
-    it takes. Source: the toolkit's own, no adversary is needed. *)
+(** Theorem T: with the rule [lowest], and with [largest], no tie helps OLIVE. In
+    [strict] every run binds the distributions of the hard program one by one,
+    whatever maximisers it takes. Source: the toolkit's own, no adversary is
+    needed. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Reals Lra Lia.
-From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore StrictRounds.
+From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore StrictWorth StrictRounds.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -39,12 +40,14 @@ Proof.
   pose proof (NoDup_incl_length (hard_NoDup n f) K) as Q. unfold hard in Q; rewrite hard_length in Q. lia.
 Qed.
 
-Lemma forced_lowest ds g pi h : forced n f y ds g pi -> lowest M g pi h ->
+Lemma round_binds r ds g pi h : r = lowest \/ r = largest ->
+  forced n f y ds g pi -> r M g pi h ->
   In (roll_in M pi h) hard /\ ~ In (roll_in M pi h) ds /\
   (ds = [] -> roll_in M pi h = point Start).
 Proof.
-  intros (k & _ & U & H & N & S) L. rewrite (U h L). split; [|auto].
-  apply hard_iff, H.
+  intros R (k & O & _ & H & N & S) L.
+  destruct (stands_out_picks r M g pi k R O) as [_ U]. rewrite (U h L).
+  split; [|auto]. apply hard_iff, H.
 Qed.
 
 (** ** Maximisers exist *)
@@ -121,49 +124,6 @@ Proof.
   unfold hard in Q; rewrite hard_length in Q. lia.
 Qed.
 
-(** ** Theorem T *)
-
-(** A run that has not bound the whole hard program holds part of it, s0 first. *)
-Theorem run_on_its_way rounds ds : follows lowest strict M rounds ds ->
-  (length rounds <= m + 2 * n + 1)%nat ->
-  incl ds hard /\ NoDup ds /\ (ds = [] \/ In (point Start) ds).
-Proof.
-  intros R. pose proof (follows_length _ _ _ _ _ R) as E. induction R as
-    [|rounds ds g pi h R IH X L]; simpl; intros B.
-  - split; [intros _ []|]. split; [constructor|auto].
-  - pose proof (follows_length _ _ _ _ _ R) as E'.
-    destruct IH as (I & N & S); [exact E'|lia|].
-    assert (FC : forced n f y ds g pi) by (apply round_forced; auto; lia).
-    destruct (forced_lowest ds g pi h FC L) as (H & U & Z).
-    split; [|split].
-    + intros d [<-|D]; auto.
-    + constructor; assumption.
-    + right. destruct S as [->|S]; [left; auto|right; exact S].
-Qed.
-
-(** Before that no run is stuck, and none may stop: there is a maximiser, and
-    every maximiser has a positive error, the lowest of which is unique. *)
-Theorem run_goes_on rounds ds g pi : follows lowest strict M rounds ds ->
-  (length rounds < m + 2 * n + 1)%nat -> maximiser strict M ds g pi ->
-  exists h, lowest M g pi h /\ (forall k, lowest M g pi k -> k = h).
-Proof.
-  intros R B X. pose proof (follows_length _ _ _ _ _ R) as E.
-  destruct (run_on_its_way rounds ds R) as (I & N & S); [lia|].
-  destruct (round_forced ds g pi I S N) as (h & L & U & _); [lia|exact X|].
-  exists h. auto.
-Qed.
-
-(** After m + 2n + 1 rounds exactly the hard program is bound. *)
-Theorem run_meets_hard_program rounds ds : follows lowest strict M rounds ds ->
-  length rounds = (m + 2 * n + 1)%nat ->
-  forall d, In d ds <-> In d hard.
-Proof.
-  intros R B. pose proof (follows_length _ _ _ _ _ R) as E.
-  destruct (run_on_its_way rounds ds R) as (I & N & S); [lia|].
-  intros d. split; [apply I|].
-  apply (NoDup_length_incl N); [|exact I]. unfold hard; rewrite hard_length. lia.
-Qed.
-
 Lemma optimum_same c ds es v : (forall d, In d ds <-> In d es) ->
   optimum c M ds v -> optimum c M es v.
 Proof.
@@ -175,8 +135,70 @@ Proof.
     intros d D. apply B, E, D.
 Qed.
 
+(** ** Theorem T, for either rule *)
+
+Section Rule.
+Variable r : rule.
+Hypothesis either : r = lowest \/ r = largest.
+
+(** A run that has not bound the whole hard program holds part of it, s0 first. *)
+Theorem run_on_its_way rounds ds : follows r strict M rounds ds ->
+  (length rounds <= m + 2 * n + 1)%nat ->
+  incl ds hard /\ NoDup ds /\ (ds = [] \/ In (point Start) ds).
+Proof.
+  intros R. induction R as [|rounds ds g pi h R IH X _ L]; simpl; intros B.
+  - split; [intros _ []|]. split; [constructor|auto].
+  - pose proof (follows_length _ _ _ _ _ R) as E.
+    destruct IH as (I & N & S); [lia|].
+    assert (FC : forced n f y ds g pi) by (apply round_forced; auto; lia).
+    destruct (round_binds r ds g pi h either FC L) as (H & U & Z).
+    split; [|split].
+    + intros d [<-|D]; auto.
+    + constructor; assumption.
+    + right. destruct S as [->|S]; [left; auto|right; exact S].
+Qed.
+
+(** Before that no run is stuck, and none may stop: there is a maximiser, and for
+    each the rule allows exactly one level, and the errors' sum is positive. *)
+Theorem run_goes_on rounds ds : follows r strict M rounds ds ->
+  (length rounds < m + 2 * n + 1)%nat ->
+  (exists g pi, maximiser strict M ds g pi) /\
+  forall g pi, maximiser strict M ds g pi -> 0 < error_sum M g pi /\
+    exists h, r M g pi h /\ forall k, r M g pi k -> k = h.
+Proof.
+  intros R B. pose proof (follows_length _ _ _ _ _ R) as E.
+  destruct (run_on_its_way rounds ds R) as (I & N & S); [lia|].
+  split; [apply maximiser_exists; auto; lia|]. intros g pi X.
+  destruct (round_forced ds g pi I S N) as (h & O & P & _); [lia|exact X|].
+  split; [exact P|]. exists h. apply stands_out_picks; assumption.
+Qed.
+
+(** So there are runs, of every length up to m + 2n + 1. *)
+Theorem run_exists k : (k <= m + 2 * n + 1)%nat ->
+  exists rounds ds, length rounds = k /\ follows r strict M rounds ds.
+Proof.
+  induction k as [|k IH]; intros K.
+  - exists [], []. split; [reflexivity|constructor].
+  - destruct IH as (rounds & ds & E & R); [lia|].
+    destruct (run_goes_on rounds ds R) as [(g & pi & X) G]; [lia|].
+    destruct (G g pi X) as (P & h & H & _).
+    exists (Round g pi h :: rounds), (roll_in M pi h :: ds).
+    split; [simpl; congruence|]. constructor; assumption.
+Qed.
+
+(** After m + 2n + 1 rounds exactly the hard program is bound. *)
+Theorem run_meets_hard_program rounds ds : follows r strict M rounds ds ->
+  length rounds = (m + 2 * n + 1)%nat ->
+  forall d, In d ds <-> In d hard.
+Proof.
+  intros R B. pose proof (follows_length _ _ _ _ _ R) as E.
+  destruct (run_on_its_way rounds ds R) as (I & N & S); [lia|].
+  intros d. split; [apply I|].
+  apply (NoDup_length_incl N); [|exact I]. unfold hard; rewrite hard_length. lia.
+Qed.
+
 Theorem theorem_T rounds ds u : least_unsatisfied f u ->
-  follows lowest strict M rounds ds -> length rounds = (m + 2 * n + 1)%nat ->
+  follows r strict M rounds ds -> length rounds = (m + 2 * n + 1)%nat ->
   (forall d, In d ds <-> In d hard) /\
   optimum strict M ds (1 / 10 + 1 / 20 * (1 - IZR u / (3 * IZR (total_weight f)))).
 Proof.
@@ -185,4 +207,5 @@ Proof.
   - intros d. symmetry. apply E.
   - apply (optimum_strict n f y u T L).
 Qed.
+End Rule.
 End Strict.

@@ -170,3 +170,54 @@ Proof.
     pose proof (unsatisfied_nonnegative a f P). lia.
   - intros ->. exists a. apply Z0, Ha.
 Qed.
+
+(** ** Distributions *)
+
+(** Masses are not negative, sum up to 1 at most, and all lie on [P]. *)
+Definition spread (P : state -> Prop) (d : distribution) : Prop :=
+  (forall x q, In (x, q) d -> 0 <= Q2R q /\ P x) /\ expect d (fun _ => 1) <= 1.
+
+Lemma spread_point (P : state -> Prop) x : P x -> spread P (point x).
+Proof.
+  intros H. split.
+  - intros z q [E|[]]. injection E as <- <-. rewrite Q2R_1. split; [lra|exact H].
+  - simpl. rewrite Q2R_1. lra.
+Qed.
+
+Lemma expect_between P d h low high : spread P d -> low <= 0 -> 0 <= high ->
+  (forall x, P x -> low <= h x <= high) -> low <= expect d h <= high.
+Proof.
+  intros [S B] L0 H0 R.
+  assert (K : low * expect d (fun _ => 1) <= expect d h <= high * expect d (fun _ => 1)
+              /\ 0 <= expect d (fun _ => 1)).
+  { clear B. unfold expect. induction d as [|[x q] d IH]; simpl; [lra|].
+    destruct IH as [[A C] E]; [intros z r I; apply (S z r); right; exact I|].
+    destruct (S x q (or_introl eq_refl)) as [Q Px]. destruct (R x Px) as [Rl Rh].
+    pose proof (Rmult_le_compat_l _ _ _ Q Rl). pose proof (Rmult_le_compat_l _ _ _ Q Rh).
+    split; [split|]; nra. }
+  destruct K as [[A C] E]. split; nra.
+Qed.
+
+Lemma expect_point x h : expect (point x) h = h x.
+Proof. simpl. rewrite Q2R_1. ring. Qed.
+
+(** A step further is an expectation over the states before it. *)
+Lemma roll_in_next M pi k h : (1 <= k)%nat ->
+  expect (roll_in M pi (S k)) h =
+  expect (roll_in M pi k) (fun x => expect (transition M x (pi x)) h).
+Proof.
+  intros K. destruct k as [|k]; [lia|].
+  change (roll_in M pi (S (S k))) with
+    (flat_map (fun xq => map (fun yr => (fst yr, (snd xq * snd yr)%Q))
+                             (transition M (fst xq) (pi (fst xq))))
+              (roll_in M pi (S k))).
+  generalize (roll_in M pi (S k)) as d. clear K k.
+  induction d as [|[x q] d IH]; [reflexivity|].
+  change (flat_map ?t ((x, q) :: d)) with (t (x, q) ++ flat_map t d).
+  rewrite expect_app, IH.
+  change (expect ((x, q) :: d) ?k) with (Q2R q * k x + expect d k).
+  apply Rplus_eq_compat_r. cbn [fst snd].
+  induction (transition M x (pi x)) as [|[z r] e IHe]; unfold expect in *; cbn.
+  - ring.
+  - rewrite IHe, Q2R_mult. ring.
+Qed.

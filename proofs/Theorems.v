@@ -6,7 +6,7 @@
 
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
-From Olivine Require Import Optimum Optima Back Run Strict FalseStatements Bridge.
+From Olivine Require Import Optimum Optima Back Explore Run Strict FalseStatements Bridge.
 
 (* Lemma 1: the 3-SAT form *)
 Print Assumptions three_sat_width.
@@ -38,8 +38,10 @@ Print Assumptions back_normalized_satisfying.
 Print Assumptions run_paper.
 Print Assumptions run_normalized.
 Print Assumptions run_gap.
+Print Assumptions error_sum_shortfall.
 Print Assumptions run_on_its_way.
 Print Assumptions run_goes_on.
+Print Assumptions run_exists.
 Print Assumptions theorem_T.
 
 (* False statements, refuted *)
@@ -64,4 +66,5 @@ Print Assumptions accepted_at_most.
 Print Assumptions accepted_bounds.
 Print Assumptions accepted_satisfiable.
 Print Assumptions accepted_closed_form.
+Print Assumptions numbers_of_construction.
 Print Assumptions accepted_optimum.

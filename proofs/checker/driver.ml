@@ -50,6 +50,7 @@ let variant_of = function
   | String "normalized" -> Some Core.Normalized
   | String "gap" -> Some Core.Gap
   | String "all-levels" -> Some Core.AllLevels
+  | String "strict" -> Some Core.Strict
   | _ -> None
 
 let action_bits variant = function
@@ -136,22 +137,20 @@ let judge text read_proof (formula : Formula_file.t) =
   let value_of = Array.init 4 (fun k -> Core.clause_value top (Numbers.z_of_int k)) in
   let value_text = Array.map rational value_of in
   let paper = variant = Core.Paper in
-  let nothing = { Core.qnum = Z0; qden = XH } in
-  let reward, clause_reward =
-    if paper then (nothing, { p with qnum = Core.Z.opp p.qnum }) else (p, nothing)
-  in
+  let bottoms = match variant with Core.AllLevels -> 1 | Strict -> 2 | _ -> 0 in
   let half_top = Core.qdiv top { Core.qnum = Numbers.z_of_int 2; qden = XH } in
   let start =
     match field "s0" pi with
     | String "[solve]" ->
-        Core.solve_value top reward
+        Core.solve_value variant p
           (List.map (fun (c : Core.line) -> Core.Zpos c.cost) lines)
           matched
     | String text -> (
         match (numbered "[try x" text, numbered "[try C" text) with
-        | Some i, _ when i <= n -> Core.qplus reward half_top
+        | Some i, _ when i <= n -> Core.qplus (Core.try_variable_pays variant p) half_top
         | _, Some j when j <= List.length lines ->
-            Core.qplus clause_reward value_of.(Numbers.int_of_z (List.nth matched (j - 1)))
+            Core.qplus (Core.try_clause_pays variant p)
+              value_of.(Numbers.int_of_z (List.nth matched (j - 1)))
         | _ -> invalid "pi: '%s' is no action of s0" (shorten text))
     | other -> invalid "pi: %s is no action of s0" (shorten (canonical other))
   in
@@ -163,7 +162,7 @@ let judge text read_proof (formula : Formula_file.t) =
         ("X", List (if paper then [] else List.init n (fun _ -> rational half_top)));
         ("x0", List (List.init n (fun i -> if truth.(i) then zero else top_text)));
         ("x1", List (List.init n (fun i -> if truth.(i) then top_text else zero)));
-        ("bottom", List (if variant = Core.AllLevels then [ zero ] else []));
+        ("bottom", List (List.init bottoms (fun _ -> zero)));
       ]
   in
   compare_texts " g" (field "g" given) due_g;

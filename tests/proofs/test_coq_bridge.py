@@ -1,4 +1,4 @@
-"""Coq computes the transitions, rewards and optima that Python exports.
+"""Coq computes the transitions, rewards, programs and optima that Python exports.
 
 All 3-SAT formulas with at most two variables and two clauses, every variant,
 every member y. `proofs/Bridge.v` proves that the optimum it computes is the
@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
-import subprocess
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.members import best_member
 
-PROOFS = Path(__file__).resolve().parents[2] / "proofs"
-USED = ["Formula", "Family", "Sums", "Vertex", "Optimum", "Brute", "Optima", "Bridge"]
+from tests.support.coq import built, coqc, needs_coq
+
 SEVENTH = Fraction(1, 7)
 VARIANTS = [
     (Variant.PAPER, None),
@@ -29,12 +26,11 @@ VARIANTS = [
     (Variant.NORMALIZED, SEVENTH),
     (Variant.GAP, None),
     (Variant.ALL_LEVELS, SEVENTH),
+    (Variant.STRICT, None),
 ]
+BATCH = 99  # cases a file
 
-pytestmark = [
-    pytest.mark.coq,
-    pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is missing"),
-]
+pytestmark = [pytest.mark.coq, needs_coq]
 
 
 def formulas():
@@ -63,6 +59,7 @@ def construction(family):
         Variant.PAPER: f"(paper {p})",
         Variant.NORMALIZED: f"(normalized {p})",
         Variant.GAP: "gap",
+        Variant.STRICT: "strict",
         Variant.ALL_LEVELS: f"(all_levels {p})",
     }[family.variant]
 
@@ -96,36 +93,37 @@ def written_rewards(family):
     return listed(members)
 
 
+def written_ranges(family):
+    ends = family.ranges()
+    if isinstance(ends, Fraction):
+        ends = [ends] * family.mdp().n_states
+    return listed(map(rational, ends))
+
+
+def written_constraints(family):
+    rows = []
+    for d in family.distributions():
+        row = [int(d.denominator)]
+        for state, numerator in zip(d.states, d.numerators, strict=True):
+            row += [int(state), int(numerator)]
+        rows.append(listed(map(str, row)))
+    return listed(rows)
+
+
 def case(family, shift=Fraction(0)):
     """One comparison, the optimum off by `shift`."""
     best = best_member(family).value + shift
     return (
         f"agrees {construction(family)} {family.n_variables}%nat "
         f"{written_formula(family)}\n    (Exported {written_transitions(family.mdp())}"
-        f"\n    {written_rewards(family)}\n    {rational(best)})"
+        f"\n    {written_rewards(family)}\n    {written_ranges(family)}"
+        f"\n    {written_constraints(family)}\n    {rational(best)})"
     )
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """The definitions, compiled in a folder of their own."""
-    folder = tmp_path_factory.mktemp("coq")
-    for name in USED:
-        shutil.copy(PROOFS / f"{name}.v", folder)
-        coq(folder, f"{name}.v")
-    return folder
-
-
-def coq(folder, name):
-    done = subprocess.run(
-        ["coqc", "-Q", ".", "Olivine", name],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture(scope="module", autouse=True)
+def definitions():
+    built("Bridge.vo")
 
 
 def disagreements(folder, cases):
@@ -137,23 +135,28 @@ def disagreements(folder, cases):
         text += f"Definition case_{index} := {item}.\n"
     names = listed(f"case_{index}" for index in range(len(cases)))
     text += f"Eval vm_compute in disagreements {names}.\n"
-    (folder / "Cases.v").write_text(text)
-    shown = coq(folder, "Cases.v").split("= ", 1)[1].split(":", 1)[0]
+    file = folder / "Cases.v"
+    file.write_text(text)
+    done = coqc(file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = done.stdout.split("= ", 1)[1].split(":", 1)[0]
     return [int(index) for index in re.findall(r"\d+", shown)]
 
 
 @pytest.mark.long
-def test_coq_computes_what_python_exports(compiled):
+def test_coq_computes_what_python_exports(tmp_path):
     families = [
         Family(formula.three_sat(), variant, penalty)
         for formula in formulas()
         for variant, penalty in VARIANTS
     ]
-    assert len(families) == 5 * (3 + 9 + 14 + 196 + 9)
-    assert disagreements(compiled, [case(family) for family in families]) == []
+    assert len(families) == len(VARIANTS) * (3 + 9 + 14 + 196 + 9)
+    for start in range(0, len(families), BATCH):
+        cases = [case(family) for family in families[start : start + BATCH]]
+        assert disagreements(tmp_path, cases) == []
 
 
-def test_coq_computes_a_few(compiled):
+def test_coq_computes_a_few(tmp_path):
     chosen = [
         Formula.from_clauses(clauses, n_variables=n)
         for n, clauses in [
@@ -167,19 +170,31 @@ def test_coq_computes_a_few(compiled):
         for formula in chosen
         for variant, penalty in VARIANTS
     ]
-    assert disagreements(compiled, cases) == []
+    assert disagreements(tmp_path, cases) == []
 
 
-def test_the_comparison_notices_differences(compiled):
+def test_the_comparison_notices_differences(tmp_path):
     three_sat = Formula.from_clauses([(1, -2), (2,)]).three_sat()
     family = Family(three_sat, Variant.NORMALIZED, SEVENTH)
     good = case(family)
-    transitions = written_transitions(family.mdp())
-    moved = transitions.replace("[1; 3; 1]", "[1; 4; 1]", 1)
-    other_target = good.replace(transitions, moved)
-    missing_row = good.replace(transitions, transitions.rsplit("; [", 1)[0] + "]")
-    other_reward = good.replace("(6, 7)", "(5, 7)", 1)
-    other_optimum = case(family, Fraction(1, 1000))
-    cases = [good, other_target, missing_row, other_reward, other_optimum]
+    transitions, bound = written_transitions(family.mdp()), written_constraints(family)
+    ends = written_ranges(family)
+
+    def changed(part, old, new):
+        assert part in good
+        assert old in part
+        return good.replace(part, part.replace(old, new, 1), 1)
+
+    cases = [
+        good,
+        changed(transitions, "[1; 3; 1]", "[1; 4; 1]"),  # another target
+        good.replace(transitions, transitions.rsplit("; [", 1)[0] + "]"),  # a row less
+        changed(good, "(6, 7)", "(5, 7)"),  # another reward
+        case(family, Fraction(1, 1000)),  # another optimum
+        changed(ends, "(1, 1)", "(1, 2)"),  # another range
+        changed(ends, "(1, 1); ", ""),  # a state less
+        changed(bound, "[1; 0; 1]; ", ""),  # a constraint less
+        changed(bound, "[1; 2; 1]", "[1; 1; 1]"),  # one twice, and one not at all
+    ]
     assert len(set(cases)) == len(cases)
-    assert disagreements(compiled, cases) == [1, 2, 3, 4]
+    assert disagreements(tmp_path, cases) == list(range(1, len(cases)))

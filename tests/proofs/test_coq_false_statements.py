@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PROOFS = ROOT / "proofs"
-ORDER = ["Formula", "Family", "Sums", "Vertex", "Optimum", "Brute", "Optima"]
+from tests.support.commands import ROOT
+from tests.support.coq import PROOFS, built, coqc, needs_coq
+
 
 FALSE = {
     "try_variable_value": (
@@ -36,39 +34,20 @@ FALSE = {
 }
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """The unchanged files, compiled in a folder of their own."""
-    folder = tmp_path_factory.mktemp("coq")
-    for name in ORDER:
-        shutil.copy(PROOFS / f"{name}.v", folder)
-        done = compile_file(folder, name)
-        assert done.returncode == 0, done.stderr
-    return folder
-
-
-def compile_file(folder, name):
-    return subprocess.run(
-        ["coqc", "-Q", ".", "Olivine", f"{name}.v"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is missing")
+@pytest.mark.coq
+@needs_coq
 @pytest.mark.parametrize("theorem", FALSE)
-def test_a_false_statement_fails_at_its_theorem(compiled, tmp_path, theorem):
-    file, true, false = FALSE[theorem]
-    folder = tmp_path / "coq"
-    shutil.copytree(compiled, folder)
-    text = (folder / f"{file}.v").read_text()
+def test_a_false_statement_fails_at_its_theorem(tmp_path, theorem):
+    name, true, false = FALSE[theorem]
+    built(f"{name}.vo")  # and what it needs
+    for compiled in PROOFS.glob("*.vo"):
+        shutil.copy(compiled, tmp_path)
+    text = (PROOFS / f"{name}.v").read_text()
     assert text.count(true) == 1
     changed = text.replace(true, false)
-    (folder / f"{file}.v").write_text(changed)
-    done = compile_file(folder, file)
+    file = tmp_path / f"{name}.v"
+    file.write_text(changed)
+    done = coqc(file, tmp_path)
     assert done.returncode != 0
     line = int(re.search(r"line (\d+), characters", done.stderr).group(1))
     before = "\n".join(changed.split("\n")[:line])

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PROOFS = ROOT / "proofs"
+from tests.support.commands import ROOT
+from tests.support.coq import PROOFS, coqc, make, needs_coq
+
 PAGE = (ROOT / "docs" / "proofs.md").read_text()
 LISTED = re.findall(
     r"^Print Assumptions (\w+)\.", (PROOFS / "Theorems.v").read_text(), re.M
 )
 ROWS = re.findall(r"^\| (.+) \| `(\w+)` \| (\w+\.v) \|$", PAGE, re.M)
-
-needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is missing")
 
 
 def test_the_page_lists_the_theorems_that_are_checked() -> None:
@@ -33,22 +30,16 @@ def test_the_theorem_is_in_its_file(statement: str, name: str, file: str) -> Non
     assert re.search(rf"^ *(Theorem|Lemma|Corollary) {name}\b", text, re.M)
 
 
-@pytest.mark.long
+@pytest.mark.coq
 @needs_coq
 def test_assumptions() -> None:
-    with open(PROOFS / "Makefile") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(
-            ["make", "-C", str(PROOFS), "check-assumptions"],
-            capture_output=True,
-            text=True,
-        )
+    done = make("check-assumptions")
     assert done.returncode == 0, done.stdout + done.stderr
     for name in LISTED:
         assert f"{name}: " in done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.coq
 @needs_coq
 @pytest.mark.parametrize(
     ("text", "reason"),
@@ -66,7 +57,9 @@ def test_assumptions() -> None:
 def test_a_hole_is_found(text: str, reason: str, tmp_path) -> None:
     """In a copy whose list of theorems is just the hole."""
     shutil.copy(PROOFS / "check_assumptions.sh", tmp_path)
-    (tmp_path / "Theorems.v").write_text(text)
+    theorems = tmp_path / "Theorems.v"
+    theorems.write_text(text)
+    (tmp_path / "assumptions.txt").write_text(coqc(theorems).stdout)
     done = subprocess.run(
         [str(tmp_path / "check_assumptions.sh")], capture_output=True, text=True
     )
