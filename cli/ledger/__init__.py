@@ -39,6 +39,7 @@ SUBJECTS = (
     "multi",
     "olive_run",
     "ties",
+    "noise",
     "efficiency",
     "tolerance",
     "errata",

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.benign import benign_rounds
 from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.exact import ExactWorld
-from olivine.algorithms.olive.loop import run_rounds
-from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.families import (
     assignments,
@@ -32,7 +25,7 @@ from olivine.reduction.run.every_tie import every_tie
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.model import LinearModel
 
-_SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
+SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
     (1, [[1]]),
     (2, [[1, 2]]),
     (1, [[1], [-1]]),
@@ -82,7 +75,7 @@ def _theorem_k() -> Evidence:
 )
 def _theorem_t() -> Evidence:
     programs = faces = 0
-    for n, rows in _SEARCHED:
+    for n, rows in SEARCHED:
         family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
         for levels in ("lowest", "largest"):
             found = every_tie(family, levels=levels)
@@ -93,7 +86,7 @@ def _theorem_t() -> Evidence:
             return Evidence(False, f"{rows}: every run meets it under any, too")
     return Evidence(
         True,
-        f"{len(_SEARCHED)} formulas: {programs} programs that runs can meet, {faces} "
+        f"{len(SEARCHED)} formulas: {programs} programs that runs can meet, {faces} "
         "polytopes of maximisers, levels decided by exact linear programs",
     )
 
@@ -128,62 +121,6 @@ def _reward(mdp: TabularMDP, shares: dict[int, Fraction]) -> Fraction:
     """Mean reward of the first action over states with their shares."""
     return sum(
         (p * mdp.reward(mdp.actions(s)[0]) for s, p in shares.items()), Fraction()
-    )
-
-
-class _Noisy(ExactWorld):
-    """Exact constraints of any tolerance within η of φ, and errors off by ±η."""
-
-    def __init__(
-        self, program: OliveProgram, noise: Fraction, rng: np.random.Generator
-    ) -> None:
-        super().__init__(program)
-        self.noise, self.rng = noise, rng
-
-    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
-        signs: Sequence[int] = self.rng.choice([-1, 1], self.horizon).tolist()
-        exact = super().errors(pair)
-        return tuple(e + s * self.noise for e, s in zip(exact, signs, strict=True))
-
-
-@claim(
-    "strict-noise",
-    source="docs/ties.md, noise; paper, remark after thm:olive_nphard_f",
-    statement="In strict let each estimate be within η of its expectation, η ≤ φ, and "
-    "OLIVE stop at errors that add up to S with 3φ + 6η < S < 1/20 + 2φ − 5η, which "
-    "there is if φ + 11η < 1/20. Under lowest and largest every run still meets "
-    "exactly the hard program after m + 2n + 1 rounds, and that decides the formula if "
-    "φ + η < u/(90W + 20u).",
-    method="exhaustive on small instances",
-)
-def _noise() -> Evidence:
-    rng, runs = np.random.default_rng(53), 0
-    for share, (_, rows) in itertools.product((1, 4), _SEARCHED):
-        family = Family(Formula.from_clauses(rows).three_sat(), Variant.STRICT)
-        noise = Fraction(share, 1000)  # φ = 4/1000; 1/20 is more than 4 + 44 of them
-        phi = Fraction(4, 1000)
-        stop = (3 * phi + 6 * noise + Fraction(1, 20) + 2 * phi - 5 * noise) / 2
-        stated = [d.probabilities() for d in family.distributions()]
-        for rule, tolerance in itertools.product(
-            ("first", "largest"), (phi - noise, phi + noise)
-        ):
-            program = OliveProgram(family.mdp(), [], tolerance, upper=family.ranges())
-            run = run_rounds(
-                _Noisy(program, noise, rng),
-                BranchAndBound(),
-                RandomTiebreak(rng, "first" if rule == "first" else "largest"),
-                stop=stop,
-                all_levels=False,
-                max_rounds=len(stated),
-            )
-            met = [d.probabilities() for d in run.constraints]
-            if len(met) != len(stated) or any(d not in stated for d in met):
-                return Evidence(False, f"{rows}, {rule}, η = {noise}: {run.status}")
-            runs += 1
-    return Evidence(
-        True,
-        f"{runs} runs with random maximisers, constraints of tolerance φ ± η, errors "
-        "off by η with random signs (seed 53), φ = 1/250, η = φ/4 and φ",
     )
 
 

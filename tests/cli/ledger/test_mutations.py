@@ -13,8 +13,8 @@ from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParamet
 from olivine.cli.ledger import (
     global_policy_constants,
     load,
+    noise,
     olive,
-    ties,
     tolerance,
     two_sample_constants,
 )
@@ -171,13 +171,18 @@ def test_with_another_rule_for_benign_ties(step, monkeypatch):
     assert refuted("theorem-k")
 
 
-def test_with_another_bound_on_the_noise(monkeypatch):
-    """φ + 11η < 1/20 is left far behind: errors off by 1/20 more."""
-    true = ties._Noisy.errors
-
-    def mutated(world, pair):
-        world.noise = Fraction(1, 10)
-        return true(world, pair)
-
-    monkeypatch.setattr(ties._Noisy, "errors", mutated)
+def test_with_other_thresholds_of_the_noise(monkeypatch):
+    """1/20, the least error of the run, to 1/21."""
+    monkeypatch.setattr(noise, "_TWENTIETH", Fraction(1, 21))
     assert refuted("strict-noise")
+
+
+@pytest.mark.parametrize("name", ["strict-noise", "stated-run-noise"])
+def test_with_less_noise_than_said(name, monkeypatch):
+    """Then nothing goes wrong at the threshold."""
+    search, run = noise.Noise, noise._Adverse
+    monkeypatch.setattr(
+        noise, "Noise", lambda eta, phi, stop: search(eta / 2, phi, stop)
+    )
+    monkeypatch.setattr(noise, "_Adverse", lambda program, eta: run(program, eta / 2))
+    assert refuted(name)

@@ -1,13 +1,17 @@
 """Theorem T by search: in `strict` every legal run meets exactly the hard program."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 
 import pytest
-from olivine.reduction.family.family import Family
-from olivine.reduction.run.every_tie import every_tie
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.run.every_tie import Noise, every_tie
 
-from tests.support.families import as_three_sat
+from tests.support.families import as_three_sat, families
 
 FEW = [
     (1, [[1, 1, 1]]),
@@ -57,14 +61,65 @@ def test_in_the_other_variants_some_run_does_not(variant, levels):
     assert not every_tie(family, levels=levels).always
 
 
+PHI = Fraction(1, 100)
+ETA = (Fraction(1, 20) - PHI) / 11, (Fraction(1, 20) - PHI) / 7
+
+
+@pytest.mark.parametrize(("levels", "eta"), [("lowest", ETA[0]), ("largest", ETA[1])])
+@pytest.mark.parametrize(("n", "clauses"), FEW[::3])
+def test_the_noise_that_runs_stand_is_exact(n, clauses, levels, eta):
+    """All estimates below the threshold; at it a run binds s0 a second time."""
+    family = Family(as_three_sat(clauses, n), "strict")
+    stop = 3 * PHI + (6 * eta if levels == "lowest" else 0)
+    below = Noise(eta - Fraction(1, 10**6), PHI, stop)
+    found = every_tie(family, levels=levels, noise=below)
+    assert found.always, found.example
+    at = every_tie(family, levels=levels, noise=Noise(eta, PHI, stop))
+    assert at.example[0] == at.example[-1] == "1 s0"
+
+
+@given(families(variant=Variant.STRICT, max_variables=1, max_clauses=1), st.data())
+@settings(max_examples=8)
+def test_thresholds_decide_whether_all_noisy_runs_meet_it(family, data):
+    """Both thresholds for S, wherever η, φ and S lie."""
+    phi = Fraction(data.draw(st.integers(1, 40)), 1000)
+    eta = phi * Fraction(data.draw(st.integers(1, 20)), 20)
+    stop = 3 * phi + data.draw(st.integers(0, 100)) * Fraction(1, 1000)
+    levels = data.draw(st.sampled_from(["lowest", "largest"]))
+    wanted = stop < Fraction(1, 20) + 2 * phi - 5 * eta
+    if levels == "lowest":
+        wanted &= stop > 3 * phi + 6 * eta
+    else:
+        wanted &= phi + 7 * eta < Fraction(1, 20)
+    noise = Noise(eta, phi, stop)
+    assert every_tie(family, levels=levels, noise=noise).always == wanted
+
+
+@pytest.mark.parametrize(
+    ("noise", "message"),
+    [
+        ((Fraction(1, 50), PHI, 1), "outside 0..φ"),
+        ((-PHI, PHI, 1), "outside 0..φ"),
+        ((PHI, PHI, 2 * PHI), "cannot stop at 1/50, below Hφ = 3/100"),
+    ],
+)
+def test_noise_that_olive_does_not_allow(noise, message):
+    family = Family(as_three_sat([[1, 1, 1]], 1), "strict")
+    with pytest.raises(ValueError, match=message):
+        every_tie(family, noise=Noise(*noise))
+
+
 @pytest.mark.long
 def test_all_small_formulas():
-    searched = 0
+    searched, faces = 0, Counter()
     for n, m in itertools.product((1, 2), (1, 2)):
         for clauses in up_to_renaming(n, m):
             family = Family(as_three_sat(clauses, n), "strict")
             for levels in ("lowest", "largest"):
                 found = every_tie(family, levels=levels)
                 assert found.always, (clauses, levels, found.example)
+                assert found.programs == 2 ** (n + 1) + 2**m - 2
+                faces[levels] += found.faces
+            assert not every_tie(family, levels="any").always, clauses
             searched += 1
     assert searched == 4 + 10 + 10 + 110

@@ -1,0 +1,286 @@
+"""All that a round of OLIVE may bind, by exact linear programs.
+
+For a fixed policy the maximisers are a polytope, and a linear program over it says
+whether some point of it allows a level. Only what matters of a policy is tried: the
+action at s0 and those of states that are bound or that it leads to. So these are faces,
+not samples.
+
+With noise every estimate may be off by η, each pair's by itself. Then a round may take
+each pair whose true errors are at most φ + η and whose value is at least the optimum at
+φ − η: estimates that shut out all better pairs, and let this one in, are within η. The
+estimates of its own errors are variables of the linear program.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import state_distributions
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive.backups import (
+    distinct_actions,
+    single_state_constraints,
+    support_states,
+)
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.ranges import Upper
+from olivine.reduction.run.levels import LevelRule
+from olivine.solvers.lp import LpSession
+from olivine.solvers.model import LinearModel
+
+_Policy = NDArray[np.int32]
+_Bound = Sequence[Distribution]
+_Row = tuple[dict[int, Fraction], Fraction]
+"""Coefficients and constant of an affine function."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Estimates within `eta`, and OLIVE's thresholds.
+
+    Attributes
+    ----------
+    eta
+        η, 0 <= η <= φ: no estimate is off by more.
+    phi
+        φ, the tolerance of the constraints.
+    stop
+        S >= Hφ: OLIVE stops where its estimated errors add up to S, and may else bind
+        a level with an estimate of at least S/H that is above φ.
+    """
+
+    eta: Fraction = Fraction(0)
+    phi: Fraction = Fraction(0)
+    stop: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.eta <= self.phi:
+            raise ValueError(f"noise {self.eta} is outside 0..φ, {self.phi}")
+
+
+@dataclass(frozen=True)
+class _Face:
+    """All g that a round may take with a policy: g(s0) is from `least` to `most`."""
+
+    policy: _Policy
+    least: Fraction
+    most: Fraction
+    session: LpSession
+
+
+class Faces:
+    """What rounds of OLIVE may bind.
+
+    Parameters
+    ----------
+    mdp
+        The member.
+    upper
+        Ranges of g.
+    levels
+        Which level that is large enough may be bound.
+    noise
+        How far estimates may be off, and the thresholds.
+
+    Raises
+    ------
+    ValueError
+        If S is below Hφ.
+
+    Attributes
+    ----------
+    looked_at : int
+        Number of faces so far.
+    """
+
+    def __init__(
+        self, mdp: TabularMDP, upper: Upper, levels: LevelRule, noise: Noise
+    ) -> None:
+        self.mdp, self.levels, self.noise, self.looked_at = mdp, levels, noise, 0
+        if noise.stop < mdp.horizon * noise.phi:
+            least = mdp.horizon * noise.phi
+            raise ValueError(f"OLIVE cannot stop at {noise.stop}, below Hφ = {least}")
+        self._empty = OliveProgram(mdp, [], upper=upper)
+        # After the values of states: a margin, to be positive where a comparison
+        # of OLIVE's is strict, and what the estimate at each level is off.
+        self._margin = mdp.n_states
+        self._off = [mdp.n_states + 1 + h for h in range(mdp.horizon)]
+
+    def name(self, distribution: Distribution) -> str:
+        """Name a distribution by its states and shares."""
+        return ", ".join(
+            f"{p} {self.mdp.state_names[s]}"
+            for s, p in sorted(distribution.probabilities().items())
+        )
+
+    def moves(self, bound: _Bound) -> Iterator[Distribution | None]:
+        """Yield each distribution that a round may bind; None if it may stop."""
+        eta, found = self.noise.eta, set[str]()
+        if not eta:  # the errors of what is bound are at most φ
+            found = {self.name(d) for d in bound}
+        for face in self._maximisers(bound):
+            self.looked_at += 1
+            met = list(state_distributions(self.mdp, face.policy))
+            errors = [self._error(face.policy, d) for d in met]
+            worth = -sum(constant for _, constant in errors)
+            if face.least - worth - len(met) * eta <= self.noise.stop:
+                yield None
+                continue
+            estimates = [
+                _sum([(1, error), (1, ({off: Fraction(1)}, Fraction()))])
+                for error, off in zip(errors, self._off, strict=True)
+            ]
+            for distribution, wanted in zip(met, estimates, strict=True):
+                name = self.name(distribution)
+                if name not in found and self._allowed(face, estimates, wanted):
+                    found.add(name)
+                    yield distribution
+
+    def _allowed(self, face: _Face, estimates: list[_Row], wanted: _Row) -> bool:
+        """Whether OLIVE goes on and may bind a level, for some g and estimates."""
+        phi, share = self.noise.phi, self.noise.stop / len(estimates)
+        session, first = face.session, len(face.session.model.rows)
+
+        def demand(row: _Row, *, strictly: bool) -> None:
+            terms = row[0] | ({self._margin: Fraction(-1)} if strictly else {})
+            session.add_row(list(terms), list(terms.values()), ">=", -row[1])
+
+        def above(row: _Row, least: Fraction) -> _Row:
+            return row[0], row[1] - least
+
+        total = _sum((1, row) for row in estimates)
+        demand(above(total, self.noise.stop), strictly=True)
+        demand(above(wanted, phi), strictly=True)
+        demand(above(wanted, share), strictly=False)
+        for other in estimates:
+            if self.levels == "lowest":
+                if other is wanted:
+                    break
+                # Not large enough: below S/H, or not above φ where that is S/H.
+                short = _sum([(-1, above(other, share))])
+                demand(short, strictly=share > phi)
+            if self.levels == "largest" and other is not wanted:
+                demand(_sum([(1, wanted), (-1, other)]), strictly=False)
+        session.set_objective([self._margin], [1], maximise=True)
+        most = session.solve(exact=True).objective
+        session.remove_rows(range(first, len(session.model.rows)))
+        return most is not None and most > 0
+
+    def _maximisers(self, bound: _Bound) -> Iterator[_Face]:
+        """Yield the faces of what may be a maximiser."""
+        phi, eta = self.noise.phi, self.noise.eta
+        program = self._empty.extended(bound)
+        least, faces = Fraction(-1), list[tuple[_Policy, Fraction, LpSession]]()
+        caps = self._caps(program)
+        for action in sorted(range(len(caps)), key=lambda a: -caps[a]):
+            if caps[action] < least:
+                break
+            for policy in self._policies(program, action):
+                session = self._session(policy, bound, phi + eta)
+                most = self._best(session)
+                if most is None or most < least:
+                    continue
+                faces.append((policy, most, session))
+                if eta:
+                    best = self._best(self._session(policy, bound, phi - eta))
+                    least = least if best is None else max(best, least)
+                else:
+                    least = most
+        start = self.mdp.start
+        for policy, most, session in faces:
+            if most < least:
+                continue
+            session.add_row([start], [1], ">=", least)
+            lowest = least if most == least else self._best(session, maximise=False)
+            assert lowest is not None
+            yield _Face(policy, lowest, most, session)
+
+    def _best(self, session: LpSession, *, maximise: bool = True) -> Fraction | None:
+        """Greatest or least g(s0); None if nothing is feasible."""
+        session.set_objective([self.mdp.start], [1], maximise=maximise)
+        found = session.solve(exact=True).objective
+        return None if found is None else Fraction(found)
+
+    def _caps(self, program: OliveProgram) -> list[Fraction]:
+        """Bound g(s0) for each action of s0, by ranges and states bound alone."""
+        mdp, alone = self.mdp, single_state_constraints(program)
+        tolerance = self.noise.phi + self.noise.eta
+
+        def cap(action: int, depth: int) -> Fraction:
+            ahead = (p * at(t, depth) for t, p in mdp.successors(action))
+            return mdp.reward(action) + sum(ahead, tolerance)
+
+        def at(state: int, depth: int) -> Fraction:
+            most = program.upper_of(state)
+            if state not in alone or depth == 0:
+                return most
+            return min(most, max(cap(a, depth - 1) for a in mdp.actions(state)))
+
+        most = program.upper_of(mdp.start)
+        if mdp.start not in alone:
+            return [most] * len(mdp.actions(mdp.start))
+        return [min(most, cap(a, 2)) for a in mdp.actions(mdp.start)]
+
+    def _policies(self, program: OliveProgram, action: int) -> Iterator[_Policy]:
+        """Yield policies with an action at s0 that differ in what matters."""
+        mdp = self.mdp
+        first = mdp.actions(mdp.start)[action]
+        relevant = {*support_states(program), *(t for t, _ in mdp.successors(first))}
+        states = sorted(relevant - {mdp.start})
+        options = [distinct_actions(mdp, s) for s in states]
+        for chosen in itertools.product(*options):
+            policy = np.zeros(mdp.n_states, dtype=np.int32)
+            policy[mdp.start] = action
+            policy[states] = chosen
+            yield policy
+
+    def _session(
+        self, policy: _Policy, bound: _Bound, tolerance: Fraction
+    ) -> LpSession:
+        """All g whose errors under what is bound are within a tolerance."""
+        model, eta = LinearModel("face"), self.noise.eta
+        for state, name in enumerate(self.mdp.state_names):
+            model.add_variable(name, 0, self._empty.upper_of(state))
+        model.add_variable("margin", 0, 1)
+        for off in self._off:
+            model.add_variable(f"off{off}", -eta, eta)
+        for distribution in bound:
+            row, constant = self._error(policy, distribution)
+            terms = list(row), list(row.values())
+            if tolerance:
+                model.add_row(*terms, "<=", tolerance - constant)
+                model.add_row(*terms, ">=", -tolerance - constant)
+            else:
+                model.add_row(*terms, "==", -constant)
+        return LpSession(model)
+
+    def _error(self, policy: _Policy, distribution: Distribution) -> _Row:
+        """Average Bellman error under a distribution."""
+        coefficients: dict[int, Fraction] = {}
+        constant = Fraction(0)
+        for state, share in distribution.probabilities().items():
+            action = self.mdp.actions(state)[int(policy[state])]
+            coefficients[state] = coefficients.get(state, Fraction()) + share
+            constant -= share * self.mdp.reward(action)
+            for target, chance in self.mdp.successors(action):
+                before = coefficients.get(target, Fraction())
+                coefficients[target] = before - share * chance
+        return coefficients, constant
+
+
+def _sum(terms: Iterable[tuple[int, _Row]]) -> _Row:
+    """Add up affine functions with factors."""
+    coefficients: dict[int, Fraction] = {}
+    constant = Fraction(0)
+    for factor, (row, own) in terms:
+        constant += factor * own
+        for state, value in row.items():
+            before = coefficients.get(state, Fraction())
+            coefficients[state] = before + factor * value
+    return coefficients, constant
