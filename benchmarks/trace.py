@@ -21,14 +21,18 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula, ThreeSat
 from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.functions import q_functions
 from olivine.reduction.run.run import Run, adversarial_run
+
+from benchmarks.figures import Figure, cpu, exponent
 
 RATIO = 4.26
 
@@ -51,6 +55,20 @@ def timed(family: Family) -> tuple[float, Run]:
     run = adversarial_run(family, y)
     assert run.holds, run.failures()[:3]
     return time.process_time() - start, run
+
+
+def figures(full: bool) -> Iterator[Figure]:
+    """Measure the adversarial run as n doubles, and the benign one at n = 200."""
+    sizes = [100 << k for k in range(7 if full else 5)]
+    families = [Family(uniform(n), Variant.PAPER) for n in sizes]
+    seconds = [min(timed(family)[0] for _ in range(2)) for family in families]
+    found = exponent(sizes[-4:], seconds[-4:])
+    yield Figure("adversarial run, in n", found, "exponent", 1.1, f"to n = {sizes[-1]}")
+    family = Family(uniform(200), Variant.NORMALIZED)
+    run = benign_run(family)
+    assert run.holds, run.failures()[:3]
+    used = cpu(benign_run, family)
+    yield Figure("benign run", used, "CPU s", 20, "n = 200, m = 852, normalized")
 
 
 def growth(variant: Variant, make, sizes: list[int]) -> None:

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.treewidth import Tree, decompose, solve_by_treewidth
+
+from benchmarks.figures import Figure, in_turns
 
 
 def band(n: int, m: int, width: int, seed: int) -> Formula:
@@ -60,6 +63,23 @@ def best(repeats: int, function, *arguments):
         answer = function(*arguments)
         seconds.append(time.perf_counter() - start)
     return min(seconds), answer
+
+
+def figures(full: bool) -> Iterator[Figure]:
+    """Measure on a band of 2,000 variables, or 500."""
+    n, width = (2000, 8) if full else (500, 8)
+    clauses = band(n, 5 * n, width, 0).three_sat().clauses.tolist()
+    keys = [tuple(clause) for clause in clauses]
+    ours, theirs = in_turns(
+        lambda: solve_by_treewidth(clauses, n),
+        lambda: plain(decompose(keys, 22), clauses),
+        3,
+    )
+    note = f"n = {n}, clauses within {width} of each other"
+    yield Figure(
+        "treewidth / plain dynamic programming", ours / theirs, "ratio", 3, note
+    )
+    yield Figure("treewidth", ours, "CPU s", None, note)
 
 
 def main() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
 from olivine.algorithms.exact.numbers import as_rational
+from olivine.algorithms.exact.ragged import IntArray, fits_int64
 
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""
@@ -40,8 +43,10 @@ class Ranged:
         if isinstance(upper, Sequence):
             if len(upper) != size:
                 raise ValueError(f"{len(upper)} upper ends for {size} observations")
-            self.upper_ends = tuple(as_rational("upper", end) for end in upper)
-            self.upper, least = max(self.upper_ends), min(self.upper_ends)
+            # Few of them differ, and most are the same objects.
+            objects = {id(end): as_rational("upper", end) for end in upper}
+            self.upper_ends = tuple(objects[id(end)] for end in upper)
+            self.upper, least = max(objects.values()), min(objects.values())
         else:
             self.upper = least = as_rational("upper", upper)
         if self.lower > least:
@@ -55,6 +60,18 @@ class Ranged:
     def upper_of(self, observation: int) -> Fraction:
         """Upper end of the range of g at an observation."""
         return self.upper_ends[observation] if self.upper_ends else self.upper
+
+    def floors(self, denominator: int) -> int | IntArray:
+        """Round the upper ends down to multiples of 1 / `denominator`: numerators."""
+        if not self.upper_ends:
+            return math.floor(self.upper * denominator)
+        objects = {id(end): end for end in self.upper_ends}
+        of = {key: math.floor(end * denominator) for key, end in objects.items()}
+        exact = not fits_int64(max(map(abs, of.values())))
+        return np.array(
+            [of[id(end)] for end in self.upper_ends],
+            dtype=object if exact else np.int64,
+        )
 
     def nearest_to_zero(self, observation: int) -> Fraction:
         """Value of an observation's range that is nearest to 0."""

@@ -46,7 +46,7 @@ def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
         formula.n_variables,
         formula.weights,
         known=known,
-        bounded=partial(_bounded, formula),
+        bounded=partial(bounded, formula),
         time_limit=limit and max(0.0, limit - (time.perf_counter() - start)),
     )
     seconds = time.perf_counter() - start
@@ -76,6 +76,7 @@ def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
     )
 
 
-def _bounded(formula: Formula, cost: int) -> tuple[list[list[int]], int]:
+def bounded(formula: Formula, cost: int) -> tuple[list[list[int]], int]:
+    """Say in clauses that less than `cost` is unsatisfied; see `solve_maxsat`."""
     bound = bound_formula(as_checked(formula), cost)
     return bound.clauses, bound.n

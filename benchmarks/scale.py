@@ -1,0 +1,87 @@
+"""Large planted formulas through whole processes, against PySAT on the same file.
+
+Figures: reading to exact witness in one warm process; `olivine solve` and
+`olivine verify` as processes, with their peak memory; the exponent in m; and what
+`olivine solve` takes for a small formula, against an interpreter that imports
+PySAT and NumPy.
+
+    python -m benchmarks scale
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from olivine.reduction.formula.dimacs_write import write_dimacs
+
+from benchmarks.decide import CASES, by_olivine, by_pysat, planted
+from benchmarks.figures import Figure, cpu, exponent, in_turns, process
+
+PYSAT = (
+    "import sys; from pysat.formula import CNF; from pysat.solvers import Solver; "
+    "s = Solver('cadical153', bootstrap_with=CNF(from_file=sys.argv[1]).clauses); "
+    "s.solve(); s.get_model()"
+)
+BARE = "import numpy, pysat.solvers"
+
+
+def figures(full: bool) -> Iterator[Figure]:
+    """Measure: a million clauses when full, else a hundred thousand."""
+    largest, repeats = (1_000_000, 3) if full else (100_000, 2)
+    sizes = [largest >> k for k in range(4, -1, -1)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {m: str(Path(folder) / f"{m}.cnf") for m in sizes}
+        for m, path in paths.items():
+            write_dimacs(planted(m // 3, m, 1), path)
+        path, note = paths[largest], f"planted, m = {largest}"
+        ours, theirs = in_turns(
+            lambda: by_olivine(path), lambda: by_pysat(path), repeats
+        )
+        yield Figure(
+            "reading to witness / PySAT, warm", ours / theirs, "ratio", 1.5, note
+        )
+        seconds = [min(cpu(by_olivine, p) for _ in range(2)) for p in paths.values()]
+        yield Figure(
+            "reading to witness, in m", exponent(sizes, seconds), "exponent", 1.1, note
+        )
+        yield from _processes(path, note, repeats, full)
+    small = str(CASES / "satlib" / "uf100-01.cnf")
+    solve = ["-m", "olivine", "solve", small]
+    ours, bare = in_turns(
+        lambda: process(solve, [10]), lambda: process(["-c", BARE]), 5
+    )
+    yield Figure(
+        "olivine solve / import of PySAT and NumPy",
+        ours / bare,
+        "ratio",
+        1.5,
+        "uf100-01; Typer takes half of what is more",
+    )
+
+
+def _processes(path: str, note: str, repeats: int, full: bool) -> Iterator[Figure]:
+    solve, verify = (["-m", "olivine", verb, path] for verb in ("solve", "verify"))
+    peaks: list[float] = []
+    ours, theirs = in_turns(
+        lambda: peaks.append(process(solve, [10])),
+        lambda: process(["-c", PYSAT, path]),
+        repeats,
+    )
+    yield Figure(
+        "olivine solve / PySAT, processes",
+        ours / theirs,
+        "ratio",
+        1.3 if full else None,
+        note,
+    )
+    yield Figure("olivine solve, peak memory", max(peaks), "MiB", 450, note)
+    checked = min(cpu(process, verify) for _ in range(repeats))
+    yield Figure(
+        "olivine verify / olivine solve",
+        checked / ours,
+        "ratio",
+        1.5 if full else None,
+        note,
+    )
