@@ -11,6 +11,8 @@ machine matters little.
    tolerance 0: at most 1.1 is asked for on the uuf50 and uuf75 formulas.
 2. `strengthened` against `faithful` as random formulas grow, as long as
    `faithful` finishes: at least 5 times as fast is asked for.
+3. `verify` by its own routes, `strict` against `normalized`: at most 1.2 is asked for.
+   On the unsatisfiable formula the MILP ends at its time limit in both.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import resource
 import statistics
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +29,7 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.program import FORMS, build
+from olivine.reduction.verify.verification import verify
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
@@ -129,7 +133,31 @@ def faithful_against_strengthened(repeats: int) -> None:
         print(f"{n:>3} {m:>4} {base:15.3f} {ratios}", flush=True)
 
 
+def strict_against_normalized(repeats: int) -> None:
+    print("\n3. verify: strict : normalized, ratio of the medians (at most 1.2)")
+    print(f"{'formula':>10} {'normalized s':>13} {'strict s':>9} {'ratio':>6}")
+    for name in ("uf100-01", "uuf100-01"):
+        formula = read_dimacs(SATLIB / f"{name}.cnf").formula
+        times: dict[str, list[float]] = {"normalized": [], "strict": []}
+        verify(formula)  # imports
+        for seed in range(repeats):
+            for variant, found in times.items():
+                before = cpu_seconds()
+                verified = verify(disguised(formula, seed), variant)
+                assert verified.satisfiable == (name == "uf100-01")
+                found.append(cpu_seconds() - before)
+        base, ours = map(statistics.median, times.values())
+        print(f"{name:>10} {base:13.2f} {ours:9.2f} {ours / base:6.2f}", flush=True)
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     projected_against_maxsat(2 * count + 1)
     faithful_against_strengthened(min(count, 3))
+    strict_against_normalized(2 * count + 1)

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.pair import Pair
-from olivine.reduction.family.family import Family
+from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
 from olivine.reduction.run.check import Replay
 from olivine.reduction.run.run import Round, judged, not_maximiser
@@ -110,7 +110,8 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
     if family.layout.declaration.every_level:
         raise ValueError(
             f"variant {family.variant} binds all levels in each round, and whether "
-            "benign ties help there is open; they do in the other variants"
+            "benign ties help there is open; they go with the other variants: "
+            + ", ".join(v for v in Variant if not v.declaration.every_level)
         )
     member = family.assignment_of(y)
     mdp = family.mdp(member)

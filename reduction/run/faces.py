@@ -42,26 +42,36 @@ _Row = tuple[dict[int, Fraction], Fraction]
 
 @dataclass(frozen=True)
 class Noise:
-    """Estimates within `eta`, and OLIVE's thresholds.
+    """How far estimates may be off, and OLIVE's thresholds.
 
     Attributes
     ----------
     eta
-        η, 0 <= η <= φ: no estimate is off by more.
+        η, 0 <= η <= φ: no estimate of a constraint is off by more.
     phi
         φ, the tolerance of the constraints.
     stop
         S >= Hφ: OLIVE stops where its estimated errors add up to S, and may else bind
         a level with an estimate of at least S/H that is above φ.
+    of_errors
+        κ >= 0: nor one of a round's errors by more than this; None is η.
     """
 
     eta: Fraction = Fraction(0)
     phi: Fraction = Fraction(0)
     stop: Fraction = Fraction(0)
+    of_errors: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.eta <= self.phi:
             raise ValueError(f"noise {self.eta} is outside 0..φ, {self.phi}")
+        if self.kappa < 0:
+            raise ValueError(f"noise {self.kappa} of the errors is negative")
+
+    @property
+    def kappa(self) -> Fraction:
+        """How far an estimate of a round's error may be off."""
+        return self.eta if self.of_errors is None else self.of_errors
 
 
 @dataclass(frozen=True)
@@ -121,15 +131,15 @@ class Faces:
 
     def moves(self, bound: _Bound) -> Iterator[Distribution | None]:
         """Yield each distribution that a round may bind; None if it may stop."""
-        eta, found = self.noise.eta, set[str]()
-        if not eta:  # the errors of what is bound are at most φ
+        kappa, found = self.noise.kappa, set[str]()
+        if not self.noise.eta and not kappa:  # then errors of these are at most φ
             found = {self.name(d) for d in bound}
         for face in self._maximisers(bound):
             self.looked_at += 1
             met = list(state_distributions(self.mdp, face.policy))
             errors = [self._error(face.policy, d) for d in met]
             worth = -sum(constant for _, constant in errors)
-            if face.least - worth - len(met) * eta <= self.noise.stop:
+            if face.least - worth - len(met) * kappa <= self.noise.stop:
                 yield None
                 continue
             estimates = [
@@ -244,12 +254,12 @@ class Faces:
         self, policy: _Policy, bound: _Bound, tolerance: Fraction
     ) -> LpSession:
         """All g whose errors under what is bound are within a tolerance."""
-        model, eta = LinearModel("face"), self.noise.eta
+        model, kappa = LinearModel("face"), self.noise.kappa
         for state, name in enumerate(self.mdp.state_names):
             model.add_variable(name, 0, self._empty.upper_of(state))
         model.add_variable("margin", 0, 1)
         for off in self._off:
-            model.add_variable(f"off{off}", -eta, eta)
+            model.add_variable(f"off{off}", -kappa, kappa)
         for distribution in bound:
             row, constant = self._error(policy, distribution)
             terms = list(row), list(row.values())

@@ -31,7 +31,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.bound import StartBound
 from olivine.reduction.run.honest import HonestRun, honest_run
-from olivine.reduction.run.levels import LevelRule
+from olivine.reduction.run.levels import LEVEL_RULES, LevelRule
 from olivine.reduction.run.run import Checks, Round, Run, adversarial_run
 
 Ties = Literal["adversary", "solver", "random", "benign"]
@@ -110,10 +110,19 @@ def traced_run(
         If ties, levels and variant do not go with each other; the message says
         which do. If `y` is not n truth values.
     """
+    if levels not in LEVEL_RULES:
+        known = ", ".join(LEVEL_RULES)
+        raise ValueError(f"unknown level rule {levels!r}: choose from {known}")
+    every_level = family.layout.declaration.every_level
+    if every_level and levels != "any" and ties != "benign":
+        raise ValueError(
+            f"levels {levels} do not go with variant {family.variant}, where each "
+            "round binds all levels; it goes with any"
+        )
     if ties == "adversary":
         return _stated(adversarial_run(family, y), levels)
     if ties == "benign":
-        if levels != "any":
+        if levels != "any" and not every_level:
             raise ValueError(
                 f"ties benign need a free choice of levels, not {levels}: in strict no "
                 "tie helps under lowest or largest; use --levels any"
@@ -136,7 +145,7 @@ def traced_run(
         y,
         optimiser=Milp(time_limit=time_limit),
         tiebreak=_tiebreak(ties, levels, rng),
-        all_levels=family.layout.declaration.every_level,
+        all_levels=every_level,
     )
     return _honest(run, ties, levels)
 

@@ -20,6 +20,7 @@ from olivine.cli.ledger import (
 )
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import DECLARATIONS, Ranges, Rewards, Variant
+from olivine.reduction.run import benign as family_benign
 
 CLAIMS = {entry.id: entry for entry in load()}
 OF_THE_PROGRAM = (
@@ -160,15 +161,39 @@ def test_with_other_constants_of_strict(changes, monkeypatch):
     assert refuted("theorem-t")
 
 
-@pytest.mark.parametrize("step", ["_raised", "_orthogonal"])
+def _mean_of_the_policy_itself(mdp, policy, direction, level):
+    met = mdp.distribution(policy, level)
+    return benign._mean(met.probabilities(), direction), policy
+
+
+STEPS = {
+    "_raised": lambda mdp, policy, direction: mdp.evaluate(policy),
+    "_orthogonal": lambda live, taken, met: live,
+    "_plan": _mean_of_the_policy_itself,
+    "_promising": lambda mdp, pair: pair,
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
 def test_with_another_rule_for_benign_ties(step, monkeypatch):
-    """Without the change at the level, or without keeping the bound means at 0."""
-    without = {
-        "_raised": lambda mdp, policy, direction: mdp.evaluate(policy),
-        "_orthogonal": lambda live, taken, met: live,
-    }
-    monkeypatch.setattr(benign, step, without[step])
+    """Without the change at the level, or without keeping the bound means at 0.
+
+    Or without planning for the means, or without g(s0) = 1.
+    """
+    monkeypatch.setattr(benign, step, STEPS[step])
     assert refuted("theorem-k")
+
+
+@pytest.mark.parametrize(
+    ("step", "without"),
+    [
+        ("_behind", lambda moves, j, determined: ()),
+        ("_worthless", lambda moves, i: moves.layout.literal_state(i, moves.member[i])),
+    ],
+)
+def test_with_another_rule_for_benign_ties_on_the_family(step, without, monkeypatch):
+    monkeypatch.setattr(family_benign._Moves, step, without)
+    assert refuted("olive-benign-ties")
 
 
 def test_with_other_thresholds_of_the_noise(monkeypatch):

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.olive.parameters import theorem_parameters
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.run.every_tie import Noise, every_tie
 
@@ -95,11 +96,26 @@ def test_thresholds_decide_whether_all_noisy_runs_meet_it(family, data):
     assert every_tie(family, levels=levels, noise=noise).always == wanted
 
 
+@pytest.mark.parametrize("levels", ["lowest", "largest"])
+@pytest.mark.parametrize(("further", "met"), [(-1, True), (0, False), (1, False)])
+def test_the_accuracy_of_olive_with_its_own_constants(further, met, levels):
+    """Constraints within φ, errors of a round within ε/(8H): runs go on if ε < 1/15."""
+    epsilon = Fraction(1, 15) + further * Fraction(1, 10**6)
+    own = theorem_parameters(
+        float(epsilon), 0.1, horizon=3, n_actions=7, rank=3, log_size=1.0
+    )
+    noise = Noise(own.tolerance, own.tolerance, 5 * epsilon / 8, epsilon / 24)
+    family = Family(as_three_sat([[1, 1, 1]], 1), "strict")
+    assert abs(own.stop - noise.stop) < Fraction(1, 10**8)
+    assert every_tie(family, levels=levels, noise=noise).always == met
+
+
 @pytest.mark.parametrize(
     ("noise", "message"),
     [
         ((Fraction(1, 50), PHI, 1), "outside 0..φ"),
         ((-PHI, PHI, 1), "outside 0..φ"),
+        ((PHI, PHI, 1, -PHI), "noise -1/100 of the errors is negative"),
         ((PHI, PHI, 2 * PHI), "cannot stop at 1/50, below Hφ = 3/100"),
     ],
 )
@@ -109,7 +125,7 @@ def test_noise_that_olive_does_not_allow(noise, message):
         every_tie(family, noise=Noise(*noise))
 
 
-@pytest.mark.long
+@pytest.mark.long  # three minutes
 def test_all_small_formulas():
     searched, faces = 0, Counter()
     for n, m in itertools.product((1, 2), (1, 2)):
@@ -123,3 +139,5 @@ def test_all_small_formulas():
             assert not every_tie(family, levels="any").always, clauses
             searched += 1
     assert searched == 4 + 10 + 10 + 110
+    # docs/ties.md has this number.
+    assert faces == {"lowest": 20148, "largest": 20148}

@@ -1,0 +1,222 @@
+"""Rounds, and the slowest program, of OLIVE's runs by ties and level rules.
+
+Runs OLIVE, exact and with φ = 0, on members M_y, y uniform, of `strict` for random
+3-SAT with 2 clauses a variable, once for each way to break ties and each level rule
+that goes with it, n growing until a program takes more than the limit of CPU time. The
+adversary's run is the same under each rule; its one program that is solved is the hard
+one. The benign run solves none: drawn is the CPU time of all its rounds together.
+Writes docs/ties.svg and prints a table.
+
+    python -m benchmarks.ties [--limit 5] [--largest 100] [--seed 0]
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.tiebreak import (
+    LevelRule,
+    RandomTiebreak,
+    SolverTiebreak,
+    Tiebreak,
+)
+from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.style import COLOURS, GREY
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.random_formula import random_ksat
+from olivine.reduction.run.benign import benign_run
+from olivine.reduction.run.honest import adversarial_tiebreak, honest_run
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import LinearOutcome, Status
+
+FIGURE = Path(__file__).resolve().parent.parent / "docs" / "ties.svg"
+SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 30, 50, 100, 200)
+RULES: dict[str, LevelRule | None] = {
+    "lowest": "first",
+    "largest": "largest",
+    "any": None,
+}
+SERIES = (
+    ("adversary", "each rule"),
+    *(("solver", rule) for rule in ("lowest", "largest")),
+    *(("random", rule) for rule in RULES),
+    ("benign", "any"),
+)
+TIES = {"adversary": "o", "solver": "s", "random": "^", "benign": "D"}
+COLOUR = dict(zip(("each rule", "lowest", "largest", "any"), COLOURS, strict=False))
+
+
+class Limited(Milp):
+    """A MILP engine, each of whose calls has a limit of CPU time."""
+
+    def __init__(self, limit: float) -> None:
+        # Wall time is there to end what the limit is to stop.
+        super().__init__(time_limit=4 * limit)
+        self.limit, self.slowest = limit, 0.0
+
+    def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
+        before = children_seconds()
+        outcome, _ = super()._outcome(model)
+        seconds = children_seconds() - before
+        self.slowest = max(self.slowest, min(seconds, self.limit))
+        if seconds > self.limit:
+            reason = f"more than {self.limit:g} s of CPU time"
+            outcome = replace(
+                outcome, status=Status.UNKNOWN, values=None, reason=reason
+            )
+        return outcome, seconds
+
+
+def children_seconds() -> float:
+    """CPU time of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@dataclass
+class Line:
+    """A way to run, by n: rounds, seconds, and whether the limit cut it off."""
+
+    ties: str
+    levels: str
+    points: list[tuple[int, int, float, bool]] = field(default_factory=list)
+
+    @property
+    def cut(self) -> bool:
+        return bool(self.points) and self.points[-1][3]
+
+    @property
+    def name(self) -> str:
+        return f"{self.ties}, {self.levels}"
+
+    def cell(self, n: int) -> str:
+        for size, rounds, seconds, cut in self.points:
+            if size == n:
+                return (
+                    f"{rounds} / >{seconds:g}" if cut else f"{rounds} / {seconds:.2g}"
+                )
+        return "–"
+
+    def run(self, n: int, options: argparse.Namespace) -> None:
+        rng = np.random.default_rng([options.seed, n])
+        formula = random_ksat(n, 2 * n, min(n, 3), rng)
+        family = Family(formula.three_sat(), "strict")
+        y = rng.random(family.n_variables) < 0.5
+        if self.ties == "benign":
+            began = time.process_time()
+            done = benign_run(family, y)
+            assert done.holds, done.failures()[:3]
+            spent = time.process_time() - began
+            self.points.append((n, len(done.rounds), spent, spent > options.limit))
+            return
+        engine = Limited(options.limit)
+        hard = len(family.distributions()) + 1
+        run = honest_run(
+            family,
+            y,
+            optimiser=engine,
+            tiebreak=self.tiebreak(family, rng),
+            max_rounds=hard if self.ties == "adversary" else None,
+        )
+        assert self.levels == "any" or all(run.stated[: hard - 1])
+        cut = run.result.status == "undecided"
+        seconds = options.limit if cut else engine.slowest
+        self.points.append((n, len(run.result.rounds) + cut, seconds, cut))
+
+    def tiebreak(self, family: Family, rng: np.random.Generator) -> Tiebreak:
+        if self.ties == "adversary":
+            return adversarial_tiebreak(family)
+        if self.ties == "solver":
+            return SolverTiebreak(RULES[self.levels] or "largest")
+        return RandomTiebreak(rng, RULES[self.levels])
+
+
+def draw(lines: Sequence[Line], limit: float, path: Path) -> None:
+    with style():
+        from matplotlib.figure import Figure
+
+        figure: Figure = Figure(figsize=(9, 4.6), layout="constrained")
+        panels = figure.subplots(1, 2)
+        for column, (panel, title) in enumerate(
+            zip(panels, ("rounds", "slowest program [CPU s]"), strict=True), 1
+        ):
+            for k, line in enumerate(lines):
+                curve(panel, line, column, 1 + 0.012 * (k - 3))
+            panel.set_xscale("log")
+            panel.set_yscale("log")
+            ticks = (2, 3, 5, 10, 20, 50, 100)
+            panel.set_xticks(ticks, [str(n) for n in ticks])
+            panel.set_xlim(1.8, 1.1 * max(p[0] for line in lines for p in line.points))
+            panel.minorticks_off()
+            panel.set_xlabel("variables n (2n clauses)")
+            panel.set_title(title)
+        rounds = (10, 20, 50, 100, 200, 500, 1000)
+        highest = 1.2 * max(p[1] for line in lines for p in line.points)
+        panels[0].set_yticks(rounds, [str(n) for n in rounds])
+        panels[0].set_ylim(8, highest)
+        panels[1].axhline(limit, color=GREY, linestyle=":")
+        cross = {"marker": "x", "color": "black", "linestyle": "none"}
+        panels[0].plot([], [], label=f"timed out: a program over {limit:g} s", **cross)
+        figure.legend(
+            *panels[0].get_legend_handles_labels(),
+            title="ties, level rule",
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
+        )
+        write_figure(path, figure)
+
+
+def curve(panel: Any, line: Line, column: int, aside: float) -> None:
+    """Draw a series, a little aside of n, where others have the same values."""
+    whole = [p for p in line.points if not p[3]]
+    colour, marker = COLOUR[line.levels], TIES[line.ties]
+    panel.plot(
+        [aside * p[0] for p in whole],
+        [p[column] for p in whole],
+        marker=marker,
+        markersize=4.5,
+        linewidth=1,
+        color=colour,
+        mfc="none",
+        label=line.name + (" (right: all rounds)" if line.ties == "benign" else ""),
+    )
+    if line.cut:
+        n, *rest = line.points[-1]
+        before = [(aside * p[0], p[column]) for p in whole[-1:]]
+        xs, ys = zip(*before, (aside * n, rest[column - 1]), strict=True)
+        panel.plot(xs, ys, linewidth=1, linestyle=":", color=colour)
+        panel.plot(xs[-1], ys[-1], "x", color=colour, markersize=7)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=float, default=5, help="CPU seconds a program")
+    parser.add_argument("--largest", type=int, default=100, help="variables")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--figure", type=Path, default=FIGURE)
+    options = parser.parse_args()
+    lines = [Line(ties, levels) for ties, levels in SERIES]
+    sizes = [n for n in SIZES if n <= options.largest]
+    print("| n | " + " | ".join(line.name for line in lines) + " |")
+    print("| --: " * (len(lines) + 1) + "|")
+    for n in sizes:
+        for line in lines:
+            if not line.cut:
+                line.run(n, options)
+        print(
+            f"| {n} | " + " | ".join(line.cell(n) for line in lines) + " |", flush=True
+        )
+    draw(lines, options.limit, options.figure)
+
+
+if __name__ == "__main__":
+    main()
