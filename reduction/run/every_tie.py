@@ -24,6 +24,7 @@ from olivine.algorithms.olive.backups import (
     support_states,
 )
 from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.ranges import Upper
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.levels import LevelRule
 from olivine.solvers.lp import solve_lp
@@ -75,7 +76,7 @@ def every_tie(
         Which level with a positive error may be bound.
     """
     member = family.assignment_of(y)
-    search = _Search(family, family.mdp(member), levels)
+    search = TieSearch(family.mdp(member), family.ranges(), levels)
     stated = [d.probabilities() for d in family.distributions()]
     waiting: list[tuple[Distribution, ...]] = [()]
     seen, rounds = {frozenset[object]()}, len(stated)
@@ -93,10 +94,20 @@ def every_tie(
     return EveryTie(True, rounds, len(seen), search.faces, ())
 
 
-class _Search:
-    def __init__(self, family: Family, mdp: TabularMDP, levels: LevelRule) -> None:
+class TieSearch:
+    """Decides what a round may do, by exact linear programs over faces.
+
+    Parameters
+    ----------
+    mdp, upper
+        The MDP, of at most three levels, and the upper ends of the ranges of g.
+    levels
+        Which level with a positive error may be bound.
+    """
+
+    def __init__(self, mdp: TabularMDP, upper: Upper, levels: LevelRule) -> None:
         self.mdp, self.levels, self.faces = mdp, levels, 0
-        self.empty = OliveProgram(mdp, [], upper=family.ranges())
+        self.empty = OliveProgram(mdp, [], upper=upper)
 
     def name(self, distribution: Distribution) -> str:
         """Name a distribution by its states and shares."""
@@ -108,7 +119,7 @@ class _Search:
     def moves(self, bound: tuple[Distribution, ...]) -> Iterator[Distribution | None]:
         """Yield each distribution that a round may bind; None if it may stop."""
         program = self.empty.extended(bound)
-        faces = self._maximisers(program)
+        faces = self.maximisers(program)
         found = set[str]()
         for policy, optimum in faces:
             self.faces += 1
@@ -120,7 +131,7 @@ class _Search:
             for level in self._levels:
                 if self.name(met[level - 1]) in found:
                     continue
-                if self._allowed(program, policy, optimum, met, level):
+                if self.allowed(program, policy, optimum, met, level):
                     found.add(self.name(met[level - 1]))
                     yield met[level - 1]
 
@@ -128,7 +139,7 @@ class _Search:
     def _levels(self) -> range:
         return range(1, self.mdp.horizon + 1)
 
-    def _maximisers(self, program: OliveProgram) -> list[tuple[_Policy, Fraction]]:
+    def maximisers(self, program: OliveProgram) -> list[tuple[_Policy, Fraction]]:
         """Policies that have maximisers, each with the optimum."""
         best, found = Fraction(-1), list[tuple[_Policy, Fraction]]()
         caps = self._caps(program)
@@ -171,12 +182,16 @@ class _Search:
         first = mdp.actions(mdp.start)[action]
         relevant = {*support_states(program), *(t for t, _ in mdp.successors(first))}
         states = sorted(relevant - {mdp.start})
-        options = [distinct_actions(mdp, s) for s in states]
+        options = [self.options(program, s) for s in states]
         for chosen in itertools.product(*options):
             policy = np.zeros(mdp.n_states, dtype=np.int32)
             policy[mdp.start] = action
             policy[states] = chosen
             yield policy
+
+    def options(self, program: OliveProgram, state: int) -> list[int]:
+        """Actions of a state that differ in a program, as local indices."""
+        return distinct_actions(program.mdp, state)
 
     def _model(self, program: OliveProgram, policy: _Policy) -> LinearModel:
         """All g that are feasible with a policy."""
@@ -188,7 +203,7 @@ class _Search:
             model.add_row(list(coefficients), list(coefficients.values()), "==", reward)
         return model
 
-    def _allowed(
+    def allowed(
         self,
         program: OliveProgram,
         policy: _Policy,
