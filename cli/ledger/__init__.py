@@ -39,6 +39,7 @@ SUBJECTS = (
     "multi",
     "olive_run",
     "ties",
+    "two_actions",
     "efficiency",
     "tolerance",
     "errata",
