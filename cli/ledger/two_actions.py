@@ -20,7 +20,6 @@ from olivine.reduction.program.optimum import optimum
 
 _FORMULAS: tuple[tuple[int, list[list[int]]], ...] = (
     (1, [[1]]),
-    (2, [[1, -2]]),
     (1, [[1], [-1]]),
 )
 

@@ -1,6 +1,6 @@
 """A family on which every run of OLIVE that binds all levels meets the hard program.
 
-It is `strict` without [try C_j] and with two changes behind a clause:
+It is `strict` without [try C_j], and with two changes:
 
 - [solve] pays nothing and leads to a uniform (or weighted) clause state;
 - each of the seven actions of C_j is there three times. Each copy leads with

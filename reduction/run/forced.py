@@ -88,6 +88,14 @@ def forced_runs(
     ------
     ValueError
         If the rule is unknown.
+
+    Examples
+    --------
+    >>> from olivine.reduction.formula.formula import Formula
+    >>> family = ForcedFamily(Formula.from_clauses([[1]]).three_sat())
+    >>> found = forced_runs(family)
+    >>> found.optima, found.rounds, found.stopped
+    (frozenset({Fraction(3, 20)}), (2, 2), ())
     """
     if levels not in MANY_LEVELS:
         known = ", ".join(MANY_LEVELS)

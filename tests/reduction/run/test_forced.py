@@ -31,7 +31,7 @@ def family_of(n, clauses, weights=None, **options):
     return ForcedFamily(as_three_sat(clauses, n, weights), **options)
 
 
-@pytest.mark.parametrize(("n", "clauses"), FEW[:3])
+@pytest.mark.parametrize(("n", "clauses"), FEW[:2])
 def test_every_run_that_binds_all_levels(n, clauses):
     family = family_of(n, clauses)
     found = forced_runs(family, levels="all")
@@ -52,7 +52,9 @@ def test_drawn_runs_that_bind_others_beside(levels):
     assert 2 <= found.rounds[0] <= found.rounds[1] <= 4
 
 
-@pytest.mark.parametrize("weights", [None, [3, 1]])
+@pytest.mark.parametrize(
+    "weights", [[3, 1], pytest.param(None, marks=pytest.mark.long)]
+)
 def test_an_unsatisfiable_formula(weights):
     family = family_of(1, TWO, weights)
     found = forced_runs(family, levels="all", rng=np.random.default_rng(4))
@@ -63,8 +65,10 @@ def test_an_unsatisfiable_formula(weights):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("levels", MANY_LEVELS)
-@pytest.mark.parametrize(("n", "clauses"), FEW)
+@pytest.mark.parametrize(
+    ("n", "clauses", "levels"),
+    [*[(*few, levels) for few in FEW[:3] for levels in MANY_LEVELS], (*FEW[3], "all")],
+)
 def test_every_run(n, clauses, levels):
     family = family_of(n, clauses)
     for y in itertools.product((0, 1), repeat=n):
