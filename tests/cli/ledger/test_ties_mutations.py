@@ -1,8 +1,9 @@
-"""Other constants of the forced family refute Theorem F."""
+"""Changes that refute Theorem F and the claim on two actions."""
 
 from fractions import Fraction
 
 import pytest
+from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.cli.ledger import load
 from olivine.reduction.family import forced
 
@@ -20,4 +21,11 @@ CLAIMS = {entry.id: entry for entry in load()}
 def test_with_other_constants(name, value, monkeypatch):
     monkeypatch.setattr(forced, name, value)
     entry = CLAIMS["theorem-f"]
+    assert entry.verdict(entry.check()) == "refuted"
+
+
+def test_where_nodes_below_the_roots_are_not_bound(monkeypatch):
+    whole = TwoActions.constraints
+    monkeypatch.setattr(TwoActions, "constraints", lambda *given: whole(*given)[:1])
+    entry = CLAIMS["two-actions"]
     assert entry.verdict(entry.check()) == "refuted"
