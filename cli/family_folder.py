@@ -8,9 +8,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from olivine import __version__
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.olive.model import program_model
+from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.two_actions import two_action_program
 from olivine.cli.common import ContradictionError
 from olivine.cli.folder import pretty_json
 from olivine.reduction.export.dot import write_dot
@@ -18,7 +24,7 @@ from olivine.reduction.export.drn import write_drn
 from olivine.reduction.export.graphml import write_graphml
 from olivine.reduction.export.node_link import write_node_link
 from olivine.reduction.export.prism import write_prism
-from olivine.reduction.family.family import Family
+from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.graph import (
     DEFAULT_MEMORY_LIMIT,
     estimate_bytes,
@@ -33,6 +39,7 @@ from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.program.program import build
 from olivine.reduction.verify.verification import verify_instance
 from olivine.solvers.milp import read_optimum, write_lp, write_mps
+from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
 
 DESCRIPTION = "family.json"
@@ -85,18 +92,43 @@ def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
     )
 
 
-def refuse_large(family: Family, wanted: Collection[str]) -> None:
+def refuse_two_actions(family: Family, formulation: str) -> None:
+    """Refuse what cannot have two actions a state, before anything is written.
+
+    Raises
+    ------
+    ValueError
+        If the variant is not layered or the formulation not `faithful`.
+    """
+    if not family.mdp().is_layered:
+        layered = ", ".join(v for v in Variant if v.declaration.variable_states)
+        raise ValueError(
+            f"variant {family.variant} is not layered, and --two-actions needs that; "
+            f"choose from {layered}"
+        )
+    if formulation != "faithful":
+        raise ValueError(
+            f"--formulation {formulation} is made for the family's own actions; "
+            "--two-actions goes with faithful"
+        )
+
+
+def refuse_large(
+    family: Family, wanted: Collection[str], *, two_actions: bool = False
+) -> None:
     """Refuse a graph that would not fit, before anything is written."""
-    if not _GRAPHS.intersection(wanted):
+    if not (two_actions or _GRAPHS.intersection(wanted)):
         return
     sizes = family.declared_sizes()
-    needed = estimate_bytes(sizes.actions, sizes.transitions)
+    # A tree has at most twice as many nodes as actions, X_i three.
+    actions = sizes.actions * (3 if two_actions else 1)
+    needed = estimate_bytes(actions, sizes.transitions)
     if needed > DEFAULT_MEMORY_LIMIT:
+        instead = "" if two_actions else "; --format lp --format mps write the program"
         raise ValueError(
-            f"the graph of {sizes.actions + sizes.transitions} edges would take about "
+            f"the graph of {actions + sizes.transitions} edges would take about "
             f"{needed / 2**30:.1f} GiB of memory, above the limit of "
-            f"{DEFAULT_MEMORY_LIMIT / 2**30:.1f} GiB; --format lp --format mps "
-            "write the program alone"
+            f"{DEFAULT_MEMORY_LIMIT / 2**30:.1f} GiB{instead and instead + ' alone'}"
         )
 
 
@@ -107,20 +139,30 @@ def write_folder(
     wanted: Collection[str],
     formulation: str,
     member: NDArray[np.bool_],
+    *,
+    two_actions: bool = False,
 ) -> dict[str, Any]:
     """Write all files into a folder and return what to say about them."""
     family = instance.family
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
-    _write_graphs(stage, family, wanted, member)
-    _write_models(stage, family, wanted, member)
+    if _GRAPHS.intersection(wanted):
+        _write_graphs(stage, graph(family, member, two_actions=two_actions), wanted)
+    mdp = family.mdp(member)
+    _write_models(stage, TwoActions(mdp).mdp if two_actions else mdp, wanted)
     description = {
         "provenance": _provenance(instance, source),
         **_describe_family(family, member, instance.used),
     }
+    model = None
+    if two_actions:
+        trees, program = two_action_program(family.program())
+        model = program_model(program).model
+        description["two_actions"] = _describe_trees(trees, program)
     checks: dict[str, str] = {}
     if _PROGRAMS.intersection(wanted):
+        model = model or build(family, formulation).model
         description["program"], checks = _write_program(
-            stage, instance, wanted, formulation
+            stage, instance, wanted, formulation, model
         )
     names = sorted([DESCRIPTION, *(entry.name for entry in stage.iterdir())])
     description["files"] = names
@@ -140,12 +182,7 @@ def write_folder(
     }
 
 
-def _write_graphs(
-    stage: Path, family: Family, wanted: Collection[str], member: NDArray[np.bool_]
-) -> None:
-    if not _GRAPHS.intersection(wanted):
-        return
-    built = graph(family, member)
+def _write_graphs(stage: Path, built: nx.DiGraph[str], wanted: Collection[str]) -> None:
     validate_graph(built)
     if "json" in wanted:
         write_node_link(built, stage / FILES["json"])
@@ -155,14 +192,12 @@ def _write_graphs(
         write_dot(built, stage / FILES["dot"])
 
 
-def _write_models(
-    stage: Path, family: Family, wanted: Collection[str], member: NDArray[np.bool_]
-) -> None:
+def _write_models(stage: Path, mdp: TabularMDP, wanted: Collection[str]) -> None:
     """Write the member for model checkers."""
     if "drn" in wanted:
-        write_drn(family.mdp(member), stage / FILES["drn"])
+        write_drn(mdp, stage / FILES["drn"])
     if "prism" in wanted:
-        write_prism(family.mdp(member), stage / FILES["prism"])
+        write_prism(mdp, stage / FILES["prism"])
 
 
 def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
@@ -226,12 +261,28 @@ def _describe_family(
     }
 
 
+def _describe_trees(trees: TwoActions, program: OliveProgram) -> dict[str, Any]:
+    """Size and numbering of the MDP of two actions."""
+    mdp = trees.mdp
+    return {
+        "horizon": mdp.horizon,
+        "states": mdp.n_states,
+        "actions": mdp.n_actions,
+        "transitions": mdp.n_transitions,
+        "constraints": len(program.distributions),
+        # A node is its state's name and the bits that lead to it.
+        "nodes": list(mdp.state_names),
+    }
+
+
 def _write_program(
-    stage: Path, instance: Instance, wanted: Collection[str], formulation: str
+    stage: Path,
+    instance: Instance,
+    wanted: Collection[str],
+    formulation: str,
+    model: LinearModel,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the program files and read them back; their maps, and the checks."""
-    built = build(instance.family, formulation)
-    model = built.model
     paths = {
         FILES[name]: writer
         for name, writer in (("lp", write_lp), ("mps", write_mps))

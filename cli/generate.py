@@ -73,6 +73,13 @@ def generate(
             "given.",
         ),
     ] = None,
+    two_actions: Annotated[
+        bool,
+        typer.Option(
+            "--two-actions",
+            help="Give each state two actions: binary trees in place of wide choices.",
+        ),
+    ] = False,
     formats: Annotated[
         list[FormatName] | None,
         typer.Option("--format", help="What to write; repeatable. All by default."),
@@ -94,8 +101,10 @@ def generate(
     numbering of states and the meaning of the short names in the program files.
     The objective there is g(s0), or -g(s0) minimised; program.mps is free MPS. In
     variant paper trying a clause has a negative reward, which Storm takes (with
-    --exact) and PRISM refuses; the other variants have none. The folder appears
-    complete or not at all.
+    --exact) and PRISM refuses; the other variants have none. With --two-actions
+    the graph, the models and the program are those of the member with two actions
+    a state and a horizon of order log(n + m), with the same optimum. The folder
+    appears complete or not at all.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
@@ -112,7 +121,9 @@ def generate(
     wanted = [f for f in FormatName if not formats or f in formats]
     try:
         bits = family_folder.parse_member(member, instance.family)
-        family_folder.refuse_large(instance.family, wanted)
+        family_folder.refuse_large(instance.family, wanted, two_actions=two_actions)
+        if two_actions:
+            family_folder.refuse_two_actions(instance.family, formulation.value)
     except ValueError as error:
         message = f"{file}: {describe(error)}"
         return report_error(file, message, json_lines=json_lines)
@@ -126,7 +137,13 @@ def generate(
             last=family_folder.DESCRIPTION,
         ) as stage:
             record = family_folder.write_folder(
-                stage, instance, source, wanted, formulation.value, bits
+                stage,
+                instance,
+                source,
+                wanted,
+                formulation.value,
+                bits,
+                two_actions=two_actions,
             )
     except (ValueError, OSError) as error:
         # A ValueError here means numbers that a format cannot hold.

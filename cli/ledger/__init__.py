@@ -40,6 +40,7 @@ SUBJECTS = (
     "olive_run",
     "ties",
     "noise",
+    "two_actions",
     "efficiency",
     "tolerance",
     "errata",

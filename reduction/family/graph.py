@@ -31,6 +31,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.graph_validation import validate_graph
 
@@ -59,6 +60,7 @@ def graph(
     y: ArrayLike | None = None,
     *,
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    two_actions: bool = False,
 ) -> nx.DiGraph[str]:
     """Build the graph of the member M_y.
 
@@ -70,6 +72,9 @@ def graph(
         n truth values; None is the all-zero member.
     memory_limit
         Refuse to build a graph estimated to take more bytes than this.
+    two_actions
+        Whether to give it binary trees in place of wide choices
+        (`olivine.algorithms.mdp.two_actions`).
 
     Returns
     -------
@@ -82,11 +87,14 @@ def graph(
     Raises
     ------
     ValueError
-        If `y` is not n truth values or the graph would not fit.
+        If `y` is not n truth values, the graph would not fit, or an MDP that is
+        not layered (`paper`) is to have two actions.
     """
     sizes = family.declared_sizes()
     _check_memory(sizes.actions, sizes.transitions, memory_limit)
     mdp = family.mdp(y)
+    if two_actions:
+        mdp = TwoActions(mdp).mdp
     built = graph_from_mdp(mdp, memory_limit=memory_limit)
     bits = family.assignment_of(y)
     built.graph.update(

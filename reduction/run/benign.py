@@ -104,13 +104,12 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
     Raises
     ------
     ValueError
-        If `y` is not n truth values, or each round binds all levels (`all-levels`):
-        whether friendly ties help there is open.
+        If `y` is not n truth values, or each round binds all levels (`all-levels`).
     """
     if family.layout.declaration.every_level:
         raise ValueError(
-            f"variant {family.variant} binds all levels in each round, and whether "
-            "benign ties help there is open; they go with the other variants: "
+            f"variant {family.variant} binds all levels in each round, and the benign "
+            "rule binds one; it runs in the other variants: "
             + ", ".join(v for v in Variant if not v.declaration.every_level)
         )
     member = family.assignment_of(y)

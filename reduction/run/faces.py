@@ -75,7 +75,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class _Face:
+class Face:
     """All g that a round may take with a policy: g(s0) is from `least` to `most`."""
 
     policy: _Policy
@@ -131,29 +131,44 @@ class Faces:
 
     def moves(self, bound: _Bound) -> Iterator[Distribution | None]:
         """Yield each distribution that a round may bind; None if it may stop."""
-        kappa, found = self.noise.kappa, set[str]()
-        if not self.noise.eta and not kappa:  # then errors of these are at most φ
+        found = set[str]()
+        if (
+            not self.noise.eta and not self.noise.kappa
+        ):  # then errors of these are at most φ
             found = {self.name(d) for d in bound}
-        for face in self._maximisers(bound):
-            self.looked_at += 1
-            met = list(state_distributions(self.mdp, face.policy))
-            errors = [self._error(face.policy, d) for d in met]
-            worth = -sum(constant for _, constant in errors)
-            if face.least - worth - len(met) * kappa <= self.noise.stop:
+        for face in self.maximisers(bound):
+            met = self.roll_in(face)
+            if self.may_stop(face):
                 yield None
                 continue
-            estimates = [
-                _sum([(1, error), (1, ({off: Fraction(1)}, Fraction()))])
-                for error, off in zip(errors, self._off, strict=True)
-            ]
-            for distribution, wanted in zip(met, estimates, strict=True):
+            for level, distribution in enumerate(met, 1):
                 name = self.name(distribution)
-                if name not in found and self._allowed(face, estimates, wanted):
+                if name not in found and self.allows(face, level):
                     found.add(name)
                     yield distribution
 
-    def _allowed(self, face: _Face, estimates: list[_Row], wanted: _Row) -> bool:
+    def roll_in(self, face: Face) -> list[Distribution]:
+        """Distributions of states met with a face's policy, level by level."""
+        return list(state_distributions(self.mdp, face.policy))
+
+    def may_stop(self, face: Face) -> bool:
+        """Whether OLIVE may stop at some point of a face."""
+        errors = [self._error(face.policy, d) for d in self.roll_in(face)]
+        worth = -sum(constant for _, constant in errors)
+        return face.least - worth - len(errors) * self.noise.kappa <= self.noise.stop
+
+    def allows(self, face: Face, level: int) -> bool:
         """Whether OLIVE goes on and may bind a level, for some g and estimates."""
+        estimates = [
+            _sum(
+                [
+                    (1, self._error(face.policy, d)),
+                    (1, ({off: Fraction(1)}, Fraction())),
+                ]
+            )
+            for d, off in zip(self.roll_in(face), self._off, strict=True)
+        ]
+        wanted = estimates[level - 1]
         phi, share = self.noise.phi, self.noise.stop / len(estimates)
         session, first = face.session, len(face.session.model.rows)
 
@@ -182,7 +197,7 @@ class Faces:
         session.remove_rows(range(first, len(session.model.rows)))
         return most is not None and most > 0
 
-    def _maximisers(self, bound: _Bound) -> Iterator[_Face]:
+    def maximisers(self, bound: _Bound) -> Iterator[Face]:
         """Yield the faces of what may be a maximiser."""
         phi, eta = self.noise.phi, self.noise.eta
         program = self._empty.extended(bound)
@@ -209,7 +224,8 @@ class Faces:
             session.add_row([start], [1], ">=", least)
             lowest = least if most == least else self._best(session, maximise=False)
             assert lowest is not None
-            yield _Face(policy, lowest, most, session)
+            self.looked_at += 1
+            yield Face(policy, lowest, most, session)
 
     def _best(self, session: LpSession, *, maximise: bool = True) -> Fraction | None:
         """Greatest or least g(s0); None if nothing is feasible."""
@@ -243,12 +259,16 @@ class Faces:
         first = mdp.actions(mdp.start)[action]
         relevant = {*support_states(program), *(t for t, _ in mdp.successors(first))}
         states = sorted(relevant - {mdp.start})
-        options = [distinct_actions(mdp, s) for s in states]
+        options = [self.options(program, s) for s in states]
         for chosen in itertools.product(*options):
             policy = np.zeros(mdp.n_states, dtype=np.int32)
             policy[mdp.start] = action
             policy[states] = chosen
             yield policy
+
+    def options(self, program: OliveProgram, state: int) -> list[int]:
+        """Actions of a state that differ in a program, as local indices."""
+        return distinct_actions(program.mdp, state)
 
     def _session(
         self, policy: _Policy, bound: _Bound, tolerance: Fraction

@@ -7,9 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.olive.two_actions import two_action_program
 from olivine.reduction.export.graphml import read_graphml
 from olivine.reduction.export.node_link import read_node_link
 from olivine.reduction.family.graph import mdp_from_graph
+from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import CASES, olivine, run_olivine
@@ -310,3 +313,40 @@ def test_standard_input(tmp_path) -> None:
     assert done.status == 0
     assert done.record["file"] == "-"
     assert names(out) == ALL
+
+
+@pytest.mark.parametrize(("variant", "optimum"), [("gap", "15/16"), ("strict", "7/48")])
+def test_two_actions_a_state(tmp_path, variant: str, optimum: str) -> None:
+    out = tmp_path / "out"
+    options = ["--variant", variant, "--two-actions", "--member", "01"]
+    done = olivine("generate", FULL2, "-o", out, *options, "--json")
+    assert done.status == 0
+    assert names(out) == ALL
+    for check in done.record["read_back"].values():
+        assert check == f"solved by HiGHS: optimum {optimum}"
+    family = Instance.of(read_dimacs(FULL2).formula, variant).family
+    trees, program = two_action_program(family.program())
+    mdp = TwoActions(family.mdp([0, 1])).mdp
+    assert mdp_from_graph(read_node_link(out / "graph.json")) == mdp
+    assert mdp_from_graph(read_graphml(out / "graph.graphml")) == mdp
+    described = json.loads((out / "family.json").read_text())["two_actions"]
+    assert described["nodes"] == list(trees.mdp.state_names)
+    assert described["horizon"] == mdp.horizon == 3 + 3 + 1
+    assert described["constraints"] == len(program.distributions)
+    assert described["actions"] == mdp.n_actions
+    assert described["transitions"] == mdp.n_transitions
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--variant", "paper"], "variant paper is not layered"),
+        (["--variant", "gap", "--formulation", "projected"], "goes with faithful"),
+    ],
+)
+def test_where_two_actions_do_not_go(tmp_path, options: list[str], reason: str) -> None:
+    out = tmp_path / "out"
+    done = olivine("generate", FULL2, "-o", out, "--two-actions", *options)
+    assert done.status == 2
+    assert reason in done.err
+    assert not out.exists()
