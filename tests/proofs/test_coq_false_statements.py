@@ -13,7 +13,6 @@ import pytest
 from tests.support.commands import ROOT
 from tests.support.coq import PROOFS, built, coqc, needs_coq
 
-
 FALSE = {
     "try_variable_value": (
         "Optimum",
