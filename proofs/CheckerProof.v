@@ -2,6 +2,7 @@
 
     Each added clause comes with hints: the numbers of the clauses that become
     unit, in this order, when it is negated, and at last of one that is false.
+    A hint that is not unit, such as one that is true already, does no harm.
     Whoever finds the hints (checker/unfold.ml does, from a DRAT proof) need not
     be trusted: wrong hints are refused. *)
 
@@ -69,7 +70,7 @@ Fixpoint propagate (db : clauses) (m : values) (hints : list number) : bool :=
           match reduce m None c with
           | Conflict => true
           | Implied l => propagate db (make_true l m) rest
-          | Idle => false
+          | Idle => propagate db m rest
           end
       end
   end.
@@ -161,7 +162,7 @@ Proof.
   induction hints as [|i hints IH]; intros m M F; [easy|]. simpl.
   destruct (PositiveMap.find i db) as [c|] eqn:E; [|easy].
   pose proof (reduce_sound v m c None F (M i c E)) as R.
-  destruct (reduce m None c); [contradiction| |easy].
+  destruct (reduce m None c); [contradiction| |now apply IH].
   apply IH; [easy|]. now apply make_true_fits.
 Qed.
 

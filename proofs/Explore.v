@@ -175,7 +175,6 @@ Section Explore.
 Variables (c : construction) (n : nat) (f : formula) (y : assignment).
 Hypothesis C : sound c.
 Hypothesis T : three_sat_form n f.
-Hypothesis no_quit : quits c = false.
 Hypothesis roomy : forall i, Q2R (top c) <= Q2R (upper c (VariableState i)).
 
 Let M := member c n f y.
@@ -270,7 +269,7 @@ Proof.
     + pose proof (literal_room c C i b). pose proof (values_in_range i b). lra.
     + rewrite (detour_worthless c C S). lra.
     + pose proof (bottom_room c C). lra.
-  - intros d D. pose proof (I d D) as K. unfold hard_program in K. rewrite no_quit in K.
+  - intros d D. pose proof (I d D) as K. unfold hard_program in K.
     apply in_app_or in K as [[<-|[]]|K]; [exact (B D)|].
     apply in_app_or in K as [K|K].
     { apply in_map_iff in K as (j & <- & J). apply in_seq in J.
@@ -281,10 +280,12 @@ Proof.
       apply in_map_iff in K as (i & <- & J). apply in_seq in J.
       unfold M. rewrite variable_error by (assumption || lia). unfold g. simpl.
       destruct (state_eq _ _) as [E|]; [rewrite E in D; contradiction|lra]. }
-    apply in_app_or in K as [K|[]].
-    apply in_map_iff in K as (i & <- & J). apply in_seq in J.
-    unfold M. rewrite pair_error by (assumption || lia).
-    pose proof (P i (proj2 J) D). unfold g. simpl. lra.
+    apply in_app_or in K as [K|K].
+    { apply in_map_iff in K as (i & <- & J). apply in_seq in J.
+      unfold M. rewrite pair_error by (assumption || lia).
+      pose proof (P i (proj2 J) D). unfold g. simpl. lra. }
+    destruct (quits c); [|destruct K]. destruct K as [<-|[]].
+    rewrite bellman_point. simpl. rewrite Q2R_0. lra.
 Qed.
 End Pair.
 End Explore.

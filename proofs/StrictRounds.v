@@ -36,7 +36,6 @@ Proof.
   intros I K R A N P v V0 V1. apply explore_feasible.
   - apply strict_sound.
   - exact T.
-  - reflexivity.
   - apply roomy_strict.
   - intros i b. rewrite top_strict. apply R.
   - exact I.
@@ -57,7 +56,6 @@ Proof.
   intros I K N. apply explore_feasible.
   - apply strict_sound.
   - exact T.
-  - reflexivity.
   - apply roomy_strict.
   - intros i b. rewrite top_strict. unfold half. lra.
   - exact I.
@@ -116,7 +114,6 @@ Proof.
   apply explore_feasible.
   - apply strict_sound.
   - exact T.
-  - reflexivity.
   - apply roomy_strict.
   - intros i b. rewrite top_strict. unfold half. lra.
   - intros d [].

@@ -6,7 +6,8 @@
 
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
-From Olivine Require Import Optimum Optima Back Explore Run Strict FalseStatements Bridge.
+From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny.
+From Olivine Require Import FalseStatements Bridge.
 
 (* Lemma 1: the 3-SAT form *)
 Print Assumptions three_sat_width.
@@ -35,14 +36,16 @@ Print Assumptions back_paper_satisfying.
 Print Assumptions back_normalized_satisfying.
 
 (* Runs of OLIVE *)
+Print Assumptions error_sum_shortfall.
 Print Assumptions run_paper.
 Print Assumptions run_normalized.
 Print Assumptions run_gap.
-Print Assumptions error_sum_shortfall.
+Print Assumptions run_all_levels.
 Print Assumptions run_on_its_way.
 Print Assumptions run_goes_on.
 Print Assumptions run_exists.
 Print Assumptions theorem_T.
+Print Assumptions any_level_strays.
 
 (* False statements, refuted *)
 Print Assumptions whole_pair_is_false.

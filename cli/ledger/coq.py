@@ -39,6 +39,16 @@ def digest(statement: str) -> str:
 
 PROOFS = {
     "lemma-1": Proof(("three_sat_back", "three_sat_forth", "lemma_1"), "9a299e89fa05"),
+    "theorem-o": Proof(
+        (
+            "optimum_paper",
+            "optimum_normalized",
+            "optimum_gap",
+            "optimum_all_levels",
+            "optimum_strict",
+        ),
+        "d0907bc6f9f7",
+    ),
     "theorem-o-paper": Proof(("optimum_paper",), "ac69d4e1a388"),
     "theorem-o-normalized": Proof(("optimum_normalized",), "c04036b0f391"),
     "theorem-o-gap": Proof(("optimum_gap",), "11b9bbc00589"),
@@ -50,11 +60,19 @@ PROOFS = {
         "the optimum is 1 exactly for satisfiable formulas",
     ),
     "olive-nphard-g": Proof(
-        ("run_paper", "run_normalized", "run_gap"),
+        ("run_paper", "run_normalized", "run_gap", "theorem_T", "run_exists"),
         "3fc6b8f6dd45",
-        "the runs in paper, normalized and gap",
+        "the runs",
     ),
-    "theorem-t": Proof(("theorem_T",), "be48cce1371a", "the rule 'lowest'"),
+    "olive-nphard-all-levels": Proof(("run_all_levels",), "d2ac65ca39fe", "the run"),
+    "run-same-for-all-members": Proof(
+        ("run_paper", "run_normalized", "run_gap", "run_all_levels"),
+        "61b81f5ce024",
+        "maximisers, levels and constraints",
+    ),
+    "theorem-t": Proof(
+        ("theorem_T", "run_goes_on", "run_exists", "any_level_strays"), "be48cce1371a"
+    ),
     "deterministic-multi-is-np-hard": Proof(
         ("multi_decides_three_sat", "multi_size"),
         "f846929e0dac",
