@@ -1,4 +1,5 @@
 import errno
+import itertools
 import json
 import os
 import stat
@@ -13,6 +14,7 @@ from olivine.reduction.family.graph import mdp_from_graph
 from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import CASES, olivine, run_olivine
+from tests.support.depth import spread
 from tests.support.model_files import read_drn, read_prism
 
 FULL2 = CASES / "cadical" / "full2.cnf"
@@ -52,8 +54,12 @@ def test_everything_is_written_and_read_back(tmp_path, variant: str) -> None:
         assert check == f"solved by HiGHS: optimum {optimum}"
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("file", [FULL2, WIDE, CASES / "odd" / "nothing.cnf"])
+@pytest.mark.parametrize(
+    ("file", "variant"),
+    spread(
+        itertools.product([FULL2, WIDE, CASES / "odd" / "nothing.cnf"], VARIANTS), 5
+    ),
+)
 def test_the_description_is_right(tmp_path, variant: str, file: Path) -> None:
     out = tmp_path / "out"
     assert olivine("generate", file, "-o", out, "--variant", variant).status == 0
