@@ -144,13 +144,16 @@ def test_bad_members(tmp_path, member: str) -> None:
 
 @pytest.mark.parametrize(
     ("formats", "files"),
-    [
-        (["lp"], {"program.lp"}),
-        (["mps", "json"], {"program.mps", "graph.json"}),
-        (["graphml"], {"graph.graphml"}),
-        (["dot"], {"graph.dot"}),
-        (["drn", "prism"], {"member.drn", "member.prism"}),
-    ],
+    spread(
+        [
+            (["mps", "json"], {"program.mps", "graph.json"}),
+            (["lp"], {"program.lp"}),
+            (["graphml"], {"graph.graphml"}),
+            (["dot"], {"graph.dot"}),
+            (["drn", "prism"], {"member.drn", "member.prism"}),
+        ],
+        2,
+    ),
 )
 def test_formats(tmp_path, formats, files) -> None:
     out = tmp_path / "out"
@@ -233,8 +236,10 @@ def test_a_place_where_nothing_can_be_made() -> None:
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("before", ["graph", "program", "description"])
-@pytest.mark.parametrize("place", ["new", "empty"])
+@pytest.mark.parametrize(
+    ("before", "place"),
+    spread(itertools.product(["graph", "program", "description"], ["new", "empty"]), 3),
+)
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> None:
     import olivine.cli.family_folder as family_folder
 

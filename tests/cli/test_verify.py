@@ -221,7 +221,7 @@ def test_an_unknown_name_of_weights_can_be_told(tmp_path) -> None:
     assert done.record["unsatisfied"] == 3
 
 
-@pytest.mark.parametrize("penalty", ["1", "1/3", "0.25", "1/100"])
+@pytest.mark.parametrize("penalty", spread(["0.25", "1", "1/3", "1/100"], 2))
 def test_penalties(penalty: str) -> None:
     file = CASES / "cadical" / "full3.cnf"
     done = olivine("verify", file, "--penalty", penalty, "--json")

@@ -16,7 +16,7 @@ from olivine.solvers.proof import check_drat
 from olivine.solvers.sat import Clauses, engines, satisfied, solve_sat
 
 from tests.support.cases import case_parameters
-from tests.support.depth import deep
+from tests.support.depth import deep, spread
 
 SAT, UNSAT, UNKNOWN = (
     SatStatus.SATISFIABLE,
@@ -85,7 +85,7 @@ def known_cases():
     ]
 
 
-@pytest.mark.parametrize("case", known_cases())
+@pytest.mark.parametrize("case", spread(known_cases(), 24))
 def test_known_cases(case):
     formula = read_dimacs(case.path).formula
     outcome = solve_sat(formula, formula.n_variables, proof=True, time_limit=60)
