@@ -133,14 +133,20 @@ def package_texts() -> dict[str, str]:
     return {n: t for n, t in found.items() if n not in bare}
 
 
-def test_imports_go_down_and_nothing_below_the_command_line_knows_the_claims():
-    every, _ = edges(package_texts())
+@pytest.fixture(scope="module")
+def found() -> tuple[Edges, Edges]:
+    """The package's imports: all, and those at run time."""
+    return edges(package_texts())
+
+
+def test_imports_go_down_and_nothing_below_the_command_line_knows_the_claims(found):
+    every, _ = found
     assert sum(map(len, every.values())) > 1000  # the imports were found
     assert upward(every) == []
 
 
-def test_no_modules_import_each_other_in_a_circle():
-    _, running = edges(package_texts())
+def test_no_modules_import_each_other_in_a_circle(found):
+    _, running = found
     assert circle(running) == []
 
 

@@ -8,8 +8,9 @@ that the classes stay realizable but later levels ask for more than there is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from olivine.algorithms.environments.protocol import Environment
 
 Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
+_ByLevel = TypeVar("_ByLevel", ValueClassByLevel, PolicyClassByLevel)
 
 
 def violating_classes(
@@ -59,7 +61,7 @@ def violating_classes(
     drawn = complete_classes(environment, rng, "both", size=size)
     for h in range(environment.horizon, 0, -1):
         q = model.gains(h, model.optimal(h + 1))
-        for classes in _CHANGES[name](model, h, q, drawn, rng):
+        for classes in _CHANGES[name](_Level(model, h, q, drawn, rng)):
             found = check_assumptions(environment, *classes, [name])[name]
             if found.holds is False:
                 return classes
@@ -69,71 +71,65 @@ def violating_classes(
     )
 
 
-def _without_values(
-    model: HiddenModel,
-    h: int,
-    q: NDArray[Any],
-    drawn: Classes,
-    rng: np.random.Generator,
-) -> Iterator[Classes]:
-    right = tuple(q.max(axis=1).tolist())
-    rows = [row for row in Values(model, drawn[0], h).rows if row != right]
+@dataclass(frozen=True)
+class _Level:
+    """A level whose members are changed: gains q of (x, a) there, classes drawn."""
+
+    model: HiddenModel
+    h: int
+    q: NDArray[Any]
+    drawn: Classes
+    rng: np.random.Generator
+
+    def with_values(self, rows: list[Any]) -> Classes:
+        """Put other functions at the level."""
+        made = value_class(self.model, self.h, rows, self.rng)
+        return _replaced(self.drawn[0], self.h, made), self.drawn[1]
+
+    def with_policies(self, rows: list[Any]) -> Classes:
+        """Put other policies at the level."""
+        made = policy_class(self.model, self.h, rows, self.rng)
+        return self.drawn[0], _replaced(self.drawn[1], self.h, made)
+
+
+def _without_values(at: _Level) -> Iterator[Classes]:
+    right = tuple(at.q.max(axis=1).tolist())
+    rows = [row for row in Values(at.model, at.drawn[0], at.h).rows if row != right]
     off = right[0] / 2 if right[0] else Fraction(1, 2)
-    rows = rows or [(off, *right[1:])]
-    yield _replaced(drawn[0], h, value_class(model, h, rows, rng)), drawn[1]
+    yield at.with_values(rows or [(off, *right[1:])])
 
 
-def _without_policies(
-    model: HiddenModel,
-    h: int,
-    q: NDArray[Any],
-    drawn: Classes,
-    rng: np.random.Generator,
-) -> Iterator[Classes]:
-    good = best(q)
-    every = np.arange(len(q))
-    table = Policies(model, drawn[1], h).rows
+def _without_policies(at: _Level) -> Iterator[Classes]:
+    good = best(at.q)
+    every = np.arange(len(at.q))
+    table = Policies(at.model, at.drawn[1], at.h).rows
     rows = [tuple(row.tolist()) for row in table if not good[every, row].all()]
-    rows = rows or [tuple(q.argmin(axis=1).tolist())]
-    yield drawn[0], _replaced_policies(drawn[1], h, policy_class(model, h, rows, rng))
+    yield at.with_policies(rows or [tuple(at.q.argmin(axis=1).tolist())])
 
 
-def _only_values(
-    model: HiddenModel,
-    h: int,
-    q: NDArray[Any],
-    drawn: Classes,
-    rng: np.random.Generator,
-) -> Iterator[Classes]:
-    right = tuple(q.max(axis=1).tolist())
-    yield _replaced(drawn[0], h, value_class(model, h, [right], rng)), drawn[1]
+def _only_values(at: _Level) -> Iterator[Classes]:
+    yield at.with_values([tuple(at.q.max(axis=1).tolist())])
 
 
-def _only_policies(
-    model: HiddenModel,
-    h: int,
-    q: NDArray[Any],
-    drawn: Classes,
-    rng: np.random.Generator,
-) -> Iterator[Classes]:
-    right = tuple(q.argmax(axis=1).tolist())
-    one = _replaced_policies(drawn[1], h, policy_class(model, h, [right], rng))
-    yield drawn[0], one
+def _only_policies(at: _Level) -> Iterator[Classes]:
+    model, right = at.model, tuple(at.q.argmax(axis=1).tolist())
+    values, one = at.with_policies([right])
+    yield values, one
     # Where that is not enough, later policies that are as bad as can be in some states.
     for _ in range(_ATTEMPTS):
         more = one
         ahead: Vector = ()
-        for later in range(model.horizon, h, -1):
+        for later in range(model.horizon, at.h, -1):
             gains = model.gains(later, ahead)
-            flags = rng.integers(2, size=len(model.states(later)))
+            flags = at.rng.integers(2, size=len(model.states(later)))
             bad = flags[model.owner(later)].astype(np.bool_)
             row = np.where(bad, gains.argmin(axis=1), gains.argmax(axis=1))
             ahead = model.averages(later, gains[np.arange(len(row)), row].tolist())
             table = Policies(model, more, later).rows
             rows = [tuple(r.tolist()) for r in (*table, row)]
-            changed = policy_class(model, later, rows, rng)
-            more = _replaced_policies(more, later, changed)
-        yield drawn[0], more
+            changed = policy_class(model, later, rows, at.rng)
+            more = _replaced(more, later, changed)
+        yield values, more
 
 
 _ATTEMPTS = 20
@@ -147,15 +143,6 @@ _CHANGES: dict[str, Callable[..., Iterator[Classes]]] = {
 }
 
 
-def _replaced(classes: ValueClassByLevel, h: int, by: Any) -> ValueClassByLevel:
-    return ValueClassByLevel(
-        [by if i == h else c for i, c in enumerate(classes.classes, 1)]
-    )
-
-
-def _replaced_policies(
-    classes: PolicyClassByLevel, h: int, by: Any
-) -> PolicyClassByLevel:
-    return PolicyClassByLevel(
-        [by if i == h else c for i, c in enumerate(classes.classes, 1)]
-    )
+def _replaced(classes: _ByLevel, h: int, by: Any) -> _ByLevel:
+    levels = [by if i == h else c for i, c in enumerate(classes.classes, 1)]
+    return type(classes)(levels)

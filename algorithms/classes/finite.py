@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.protocols import (
     Observations,
-    check_level,
+    Stationary,
     check_resolution,
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
@@ -81,7 +81,7 @@ class CallablePolicy:
         return check_actions(actions, self.n_actions, "function")
 
 
-class _Finite:
+class _Finite(Stationary):
     """What finite classes of values and of policies share."""
 
     members: tuple[Callable[[Observations], NDArray[Any]], ...]
@@ -143,11 +143,6 @@ class FiniteValueClass(_Finite):
         self.members = rows
         self._table = np.stack([row.values for row in rows])
 
-    def at_level(self, level: int) -> FiniteValueClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
-
     def log_size(
         self,
         *,
@@ -189,11 +184,6 @@ class FinitePolicyClass(_Finite):
             return
         self._table = check_actions(table, n_actions, "members").copy()
         self.members = tuple(TabularPolicy(row) for row in self._table)
-
-    def at_level(self, level: int) -> FinitePolicyClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
 
     def log_size(self, *, points: int | None = None) -> float:
         """Ln of the number of members."""

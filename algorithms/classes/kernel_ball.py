@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import (
     Observations,
-    check_level,
+    Stationary,
     check_resolution,
 )
 from olivine.algorithms.exact.columns import check_observations
@@ -83,7 +83,7 @@ class KernelFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelBall:
+class KernelBall(Stationary):
     """The functions centre + radius · f with ‖f‖ ≤ 1 in the kernel's space.
 
     Attributes
@@ -109,11 +109,6 @@ class KernelBall:
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Observations in either form (the kernel decides which it takes)."""
         return check_observations(observations, name)
-
-    def at_level(self, level: int) -> KernelBall:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
 
     def log_size(
         self,

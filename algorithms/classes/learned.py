@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.features import FeatureMap, FeatureSource
-from olivine.algorithms.classes.protocols import Observations, check_level
+from olivine.algorithms.classes.protocols import Observations, Stationary
 
 Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
 """Maps features (n, d) to n labels, or to n reals for a regressor."""
@@ -69,7 +69,7 @@ class LearnedPolicy:
         return np.asarray(actions, dtype=np.int64)
 
 
-class LearnedPolicyClass:
+class LearnedPolicyClass(Stationary):
     """The policies that a learner produces through a reduction.
 
     Parameters
@@ -117,11 +117,6 @@ class LearnedPolicyClass:
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Observations that have features, or ValueError naming argument and row."""
         return self.features.admit(observations, name)
-
-    def at_level(self, level: int) -> LearnedPolicyClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
 
     def log_size(self, *, points: int | None = None) -> float:
         """Return the size given.

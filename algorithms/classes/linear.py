@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.features import FeatureMap, FeatureSource
 from olivine.algorithms.classes.protocols import (
     Observations,
-    check_level,
+    Stationary,
     check_resolution,
 )
 from scipy.special import gammaln, logsumexp
@@ -81,7 +81,7 @@ class LinearPolicy:
         return actions
 
 
-class LinearValueClass:
+class LinearValueClass(Stationary):
     """Value functions linear in features.
 
     Parameters
@@ -118,11 +118,6 @@ class LinearValueClass:
         """Observations that have features, or ValueError naming argument and row."""
         return self.features.admit(observations, name)
 
-    def at_level(self, level: int) -> LinearValueClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
-
     def log_size(
         self,
         *,
@@ -150,7 +145,7 @@ class LinearValueClass:
         return self.features.dimension * math.log(cells)
 
 
-class LinearPolicyClass:
+class LinearPolicyClass(Stationary):
     """Policies that take the action of largest linear score.
 
     Parameters
@@ -182,11 +177,6 @@ class LinearPolicyClass:
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Observations that have features, or ValueError naming argument and row."""
         return self.features.admit(observations, name)
-
-    def at_level(self, level: int) -> LinearPolicyClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
 
     def log_size(self, *, points: int | None = None) -> float:
         """Log of a bound on the number of labellings of ``points`` observations.

@@ -13,7 +13,7 @@ Value functions map observations to [0, 1], policies map them to actions
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +120,15 @@ def check_level(level: int, deepest: int | None = None) -> None:
     if level < 1 or (deepest is not None and level > deepest):
         limit = "" if deepest is None else f"..{deepest}"
         raise ValueError(f"level: {level} is not in 1{limit}")
+
+
+class Stationary:
+    """A class that is the same at every level."""
+
+    def at_level(self, level: int) -> Self:
+        """Return the class itself."""
+        check_level(level)
+        return self
 
 
 def check_resolution(resolution: float) -> None:

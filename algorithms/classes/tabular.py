@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.protocols import (
     Observations,
-    check_level,
+    Stationary,
     check_resolution,
 )
 from olivine.algorithms.exact.columns import (
@@ -117,7 +117,7 @@ class TabularPolicy:
 
 
 @dataclass(frozen=True)
-class TabularValueClass:
+class TabularValueClass(Stationary):
     """All functions from ``n_observations`` codes to [0, 1]."""
 
     n_observations: int
@@ -130,11 +130,6 @@ class TabularValueClass:
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Codes below `n_observations`, or ValueError naming argument and row."""
         return check_codes(observations, self.n_observations, name)
-
-    def at_level(self, level: int) -> TabularValueClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
 
     def log_size(
         self,
@@ -158,7 +153,7 @@ class TabularValueClass:
 
 
 @dataclass(frozen=True)
-class TabularPolicyClass:
+class TabularPolicyClass(Stationary):
     """All functions from ``n_observations`` codes to actions 0..``n_actions``-1."""
 
     n_observations: int
@@ -174,11 +169,6 @@ class TabularPolicyClass:
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Codes below `n_observations`, or ValueError naming argument and row."""
         return check_codes(observations, self.n_observations, name)
-
-    def at_level(self, level: int) -> TabularPolicyClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
 
     def log_size(self, *, points: int | None = None) -> float:
         """|X| ln K."""

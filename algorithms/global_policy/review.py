@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.assumptions.realizability import realizability
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.columns import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy.events import (
@@ -26,7 +24,7 @@ from olivine.algorithms.learning.deviations import (
     value_deviation,
 )
 from olivine.algorithms.learning.events import Descending, Entered, Path
-from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review
+from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, ClassReview
 from olivine.algorithms.learning.result import LearningResult, Scope
 from olivine.algorithms.oracles.csc import csc
 
@@ -67,7 +65,7 @@ def scopes(parameters: GlobalPolicyParameters) -> dict[str, Scope]:
     }
 
 
-class GlobalPolicyMonitors(Review):
+class GlobalPolicyMonitors(ClassReview):
     """Record a run, then check it.
 
     =================  ===========================================================
@@ -96,28 +94,9 @@ class GlobalPolicyMonitors(Review):
     start. The paper's lemma says "at all times" of learned paths; while a call at that
     level is in progress it does not hold, because policies of later levels have changed
     and its own has not.
-
-    Parameters
-    ----------
-    environment
-        Whose `truth` is asked.
-    value_class, policy_class
-        G and Π.
-    parameters
-        Of the run.
     """
 
     p: GlobalPolicyParameters
-
-    def __init__(
-        self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
-        parameters: GlobalPolicyParameters,
-    ) -> None:
-        super().__init__(environment, parameters)
-        self.values, self.policies = value_class, policy_class
 
     def scopes(self) -> dict[str, Scope]:
         return scopes(self.p)

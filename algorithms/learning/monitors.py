@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.environments.truth import Path, Truth
 from olivine.algorithms.exact.columns import object_array
@@ -164,6 +165,30 @@ class Review:
         futures = [self.truth.path_value((*path, a)) for a in actions]
         found: NDArray[Any] = self.truth.q_values(len(path) + 1) - object_array(futures)
         return found
+
+
+class ClassReview(Review):
+    """A review of a run over classes of functions.
+
+    Parameters
+    ----------
+    environment
+        Whose `truth` is asked.
+    value_class, policy_class
+        G and Π.
+    parameters
+        Of the run.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        value_class: ValueClass,
+        policy_class: PolicyClass,
+        parameters: Any,
+    ) -> None:
+        super().__init__(environment, parameters)
+        self.values, self.policies = value_class, policy_class
 
 
 class MetaAlgReview(Review):

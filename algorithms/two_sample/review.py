@@ -11,7 +11,7 @@ from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.deviations import value_deviation
 from olivine.algorithms.learning.events import Entered, Path
-from olivine.algorithms.learning.monitors import FEATURES, MetaAlgReview
+from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
 from olivine.algorithms.learning.result import LearningResult, Scope
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import reveal
@@ -42,7 +42,7 @@ _ALWAYS = ("nested", "csc-calls", "ls-calls", "trajectories")
 _PROBABLE = ("evaluation", "progress", "epsilon-optimal")
 
 
-class TwoSampleMonitors(MetaAlgReview):
+class TwoSampleMonitors(ClassReview, MetaAlgReview):
     """Record a run, then check it.
 
     ==================  =========================================================
@@ -96,8 +96,7 @@ class TwoSampleMonitors(MetaAlgReview):
         parameters: TwoSampleParameters,
         test_class: ValueClass | None = None,
     ) -> None:
-        super().__init__(environment, parameters)
-        self.values, self.policies = value_class, policy_class
+        super().__init__(environment, value_class, policy_class, parameters)
         self.tests = value_class if test_class is None else test_class
         self.other = self.tests is not value_class
 

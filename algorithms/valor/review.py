@@ -6,8 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.algorithms.assumptions.realizability import realizability
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
@@ -21,12 +19,12 @@ from olivine.algorithms.learning.events import (
     Sampled,
     Triple,
 )
-from olivine.algorithms.learning.monitors import FEATURES, MetaAlgReview
+from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
 from olivine.algorithms.learning.result import LearningResult, Scope
 from olivine.algorithms.valor.parameters import CONSTRAINED, ValorParameters
 
 
-class ValorMonitors(MetaAlgReview):
+class ValorMonitors(ClassReview, MetaAlgReview):
     """Record a run, then check it.
 
     ==================  =========================================================
@@ -48,28 +46,9 @@ class ValorMonitors(MetaAlgReview):
     progress            each rejected iteration learns a new state
     epsilon-optimal     V* - V^π̂ ≤ ε, and the run succeeds
     ==================  =========================================================
-
-    Parameters
-    ----------
-    environment
-        Whose `truth` is asked.
-    value_class, policy_class
-        G and Π.
-    parameters
-        Of the run.
     """
 
     p: ValorParameters
-
-    def __init__(
-        self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
-        parameters: ValorParameters,
-    ) -> None:
-        super().__init__(environment, parameters)
-        self.values, self.policies = value_class, policy_class
 
     def scopes(self) -> dict[str, Scope]:
         p = self.p

@@ -22,6 +22,8 @@ MOST = 1_000
 """Most seeds of a claim: tests look at fewer than it has."""
 INSTANCES = 1_000
 """Most formulas, families or MDPs that a claim goes through, likewise."""
+LARGEST = 1_000
+"""Greatest n of formulas whose size a claim varies, likewise."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")

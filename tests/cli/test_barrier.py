@@ -10,7 +10,7 @@ import pytest
 from olivine.cli.barrier import OPTIONS
 from olivine.cli.barrier_record_backup import default_samples
 
-from tests.support.commands import olivine, run_olivine
+from tests.support.commands import olivine
 
 QUICK = ("--horizon", 2, "--runs", 5)
 
@@ -96,7 +96,11 @@ def test_square_loss():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["backup", *QUICK], ["samples of each state", "VALOR, theorem", "H = 2"]),
+        pytest.param(
+            ["backup", *QUICK],
+            ["samples of each state", "VALOR, theorem", "H = 2"],
+            marks=pytest.mark.long,
+        ),
         (["average", "--contexts", 2], ["π* (truly 1)", "2 contexts"]),
         (
             ["square-loss", "--runs", 5, "--samples", 10],
@@ -195,7 +199,7 @@ def test_bad_input_is_refused_with_the_range(arguments, words):
 )
 def test_text_that_is_no_number(text, words):
     for option in ("--epsilon", "--ratio"):
-        done = run_olivine("barrier", "backup", option, text)
+        done = olivine("barrier", "backup", option, text)
         assert done.status == 2
         assert words in " ".join(done.err.replace("│", " ").split())
         assert done.out == ""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import CASES, expected, olivine, run_olivine
+from tests.support.depth import spread
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 SMALL = [
@@ -29,7 +30,7 @@ def certificate(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(("folder", "name"), SMALL)
+@pytest.mark.parametrize(("folder", "name"), spread(SMALL, 8))
 def test_verify_then_check(folder: str, name: str, tmp_path) -> None:
     file, path = CASES / folder / name, tmp_path / "c.json"
     variant = VARIANTS[len(name) % len(VARIANTS)]

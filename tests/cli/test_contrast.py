@@ -1,6 +1,8 @@
 """The verbs contrast and multi."""
 
+import errno
 import json
+import os
 import sys
 from xml.etree import ElementTree
 
@@ -13,11 +15,12 @@ from olivine.reduction.contrast.fit import Fit
 from tests.support.commands import CASES, olivine, run_olivine
 
 QUICK = ["--instances", 1, "--time-limit", 1]
+HASTY = ["--instances", 1, "--time-limit", 0.1]
 
 
 def test_it_writes_a_folder(tmp_path):
-    folder = tmp_path / "out"
-    done = olivine("contrast", "--max-n", 5, *QUICK, "-o", folder, "--json")
+    folder, n = tmp_path / "out", 5
+    done = olivine("contrast", "--max-n", n, *QUICK, "-o", folder, "--json")
     assert done.status == 0, done.err
     assert done.err == ""
     record = done.record
@@ -30,7 +33,7 @@ def test_it_writes_a_folder(tmp_path):
     }
     data = json.loads((folder / "contrast.json").read_text())
     assert record == {"directory": str(folder)} | data
-    assert data["plan"] == vars(Plan(5, 1, 1.0)) | {"sizes": [3, 4, 5]}
+    assert data["plan"] == vars(Plan(n, 1, 1.0)) | {"sizes": [*range(3, n + 1)]}
     assert data["plan"]["seed"] == 0
     series = {m["series"] for m in data["measurements"]}
     assert series == set(SERIES) == set(data["fits"])
@@ -45,12 +48,12 @@ def test_it_writes_a_folder(tmp_path):
     for label in ("branch-and-bound nodes", "wall time [s]", "CSC", "time limit 1 s"):
         assert label in text
     table = (folder / "contrast.md").read_text()
-    assert "| 5 | " in table
-    assert "`olivine contrast --max-n 5" in table
+    assert f"| {n} | " in table
+    assert f"`olivine contrast --max-n {n}" in table
 
 
 def test_tables_for_people_and_bad_folders(tmp_path):
-    arguments = ["contrast", "--max-n", 3, *QUICK, "-o", tmp_path / "new"]
+    arguments = ["contrast", "--max-n", 3, *HASTY, "-o", tmp_path / "new"]
     done = olivine(*arguments)
     assert done.status == 0
     assert "growth" in done.out
@@ -79,6 +82,23 @@ def test_bad_usage(tmp_path, bad):
     assert not (tmp_path / "out").exists()
 
 
+def test_what_was_measured_survives_a_disk_that_is_full_at_the_end(
+    tmp_path, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    monkeypatch.setattr("olivine.solvers.files._replace", full)
+    out = tmp_path / "new" / "out"
+    done = olivine("contrast", "--max-n", 3, *HASTY, "-o", out, "--json")
+    assert done.status == 2
+    assert done.record["error"].startswith(f"{out}/contrast.")
+    assert done.record["error"].endswith("File too large")
+    assert {m["n"] for m in done.record["measurements"]} == {3}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
 def test_what_was_measured_survives_a_full_disk(tmp_path):
     import resource
@@ -87,7 +107,7 @@ def test_what_was_measured_survives_a_full_disk(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     out = tmp_path / "new" / "out"
-    arguments = ["contrast", "--max-n", 3, *QUICK, "-o", out, "--json"]
+    arguments = ["contrast", "--max-n", 3, *HASTY, "-o", out, "--json"]
     done = run_olivine(*arguments, preexec_fn=small_files)
     assert done.status == 2
     assert done.record["error"].startswith(f"{out}/contrast.")

@@ -10,6 +10,7 @@ import pytest
 from olivine.reduction.certificate import checker
 
 from tests.support.commands import CASES, Done, olivine
+from tests.support.depth import spread
 
 FAULTS = CASES / "faults"
 BOMB = FAULTS / "bomb0.cnf.bz2"
@@ -117,7 +118,9 @@ def measured(*arguments: object) -> tuple[Done, float, int]:
     return found, float(seconds), int(kilobytes) * 1024
 
 
-@pytest.mark.parametrize("verb", ["verify", "solve", "generate", "trace", "report"])
+@pytest.mark.parametrize(
+    "verb", spread(["verify", "solve", "generate", "trace", "report"], 2)
+)
 def test_a_bomb_costs_little(verb: str, tmp_path) -> None:
     out = ["-o", tmp_path / "out"] if verb in ("generate", "report") else []
     done, seconds, size = measured(verb, BOMB, *out)
@@ -148,13 +151,16 @@ def sparse(tmp_path):
 
 @pytest.mark.parametrize(
     ("verb", "options"),
-    [
-        ("verify", []),
-        ("generate", ["--formulation", "projected"]),
-        ("trace", []),
-        ("report", []),
-        ("multi", []),
-    ],
+    spread(
+        [
+            ("verify", []),
+            ("generate", ["--formulation", "projected"]),
+            ("report", []),
+            ("multi", []),
+            ("trace", []),
+        ],
+        2,
+    ),
 )
 def test_variables_that_do_not_occur_cost_nothing(
     verb: str, options: list[str], sparse, tmp_path

@@ -1,4 +1,5 @@
 import errno
+import itertools
 import json
 import os
 import stat
@@ -16,6 +17,7 @@ from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import CASES, olivine, run_olivine
+from tests.support.depth import spread
 from tests.support.model_files import read_drn, read_prism
 
 FULL2 = CASES / "cadical" / "full2.cnf"
@@ -55,8 +57,12 @@ def test_everything_is_written_and_read_back(tmp_path, variant: str) -> None:
         assert check == f"solved by HiGHS: optimum {optimum}"
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("file", [FULL2, WIDE, CASES / "odd" / "nothing.cnf"])
+@pytest.mark.parametrize(
+    ("file", "variant"),
+    spread(
+        itertools.product([FULL2, WIDE, CASES / "odd" / "nothing.cnf"], VARIANTS), 5
+    ),
+)
 def test_the_description_is_right(tmp_path, variant: str, file: Path) -> None:
     out = tmp_path / "out"
     assert olivine("generate", file, "-o", out, "--variant", variant).status == 0
@@ -141,13 +147,16 @@ def test_bad_members(tmp_path, member: str) -> None:
 
 @pytest.mark.parametrize(
     ("formats", "files"),
-    [
-        (["lp"], {"program.lp"}),
-        (["mps", "json"], {"program.mps", "graph.json"}),
-        (["graphml"], {"graph.graphml"}),
-        (["dot"], {"graph.dot"}),
-        (["drn", "prism"], {"member.drn", "member.prism"}),
-    ],
+    spread(
+        [
+            (["mps", "json"], {"program.mps", "graph.json"}),
+            (["lp"], {"program.lp"}),
+            (["graphml"], {"graph.graphml"}),
+            (["dot"], {"graph.dot"}),
+            (["drn", "prism"], {"member.drn", "member.prism"}),
+        ],
+        2,
+    ),
 )
 def test_formats(tmp_path, formats, files) -> None:
     out = tmp_path / "out"
@@ -230,8 +239,10 @@ def test_a_place_where_nothing_can_be_made() -> None:
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("before", ["graph", "program", "description"])
-@pytest.mark.parametrize("place", ["new", "empty"])
+@pytest.mark.parametrize(
+    ("before", "place"),
+    spread(itertools.product(["graph", "program", "description"], ["new", "empty"]), 3),
+)
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> None:
     import olivine.cli.family_folder as family_folder
 

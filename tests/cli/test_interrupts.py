@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import CASES, ROOT
+from tests.support.depth import spread
 
 FULL3 = str(CASES / "cadical" / "full3.cnf")
 LONG = 100
@@ -146,7 +147,7 @@ def stop_often(tmp_path: Path, verb: str, times: int) -> Counter[str]:
     return ends
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v != "verify"])
+@pytest.mark.parametrize("verb", spread([v for v in VERBS if v != "verify"], 2))
 def test_a_few_moments(tmp_path, verb) -> None:
     for number, seconds in QUICK:
         stop(tmp_path / str(number), verb, number, seconds)

@@ -1,5 +1,6 @@
 """olivine learn all: its records, its table, its figure, its refusals."""
 
+import itertools
 import time
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from olivine.cli.learn_all import learn_all
 from olivine.cli.learn_run import prepare
 
 from tests.support.commands import olivine
+from tests.support.depth import spread
 
 KEYS = {
     "algorithm", "env", "params", "classes", "epsilon", "seeds", "runs", "successes",
@@ -196,8 +198,10 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("env", SMALL)
-@pytest.mark.parametrize("name", [entry.name for entry in registry.algorithms()])
+@pytest.mark.parametrize(
+    ("name", "env"),
+    spread(itertools.product([e.name for e in registry.algorithms()], SMALL), 12),
+)
 def test_every_algorithm_takes_feature_observations(name, env):
     kind = registry.get(name).default_classes
     kind = "finite" if kind == "tabular" else kind

@@ -15,11 +15,16 @@ def learn(*arguments):
     ("env", "options"),
     [
         ("threesat", ()),
-        ("threesat", ("--set", "clauses=1", "--classes", "tabular")),
+        pytest.param(
+            "threesat",
+            ("--set", "clauses=1", "--classes", "tabular"),
+            marks=pytest.mark.long,
+        ),
         ("random-finite", ()),
         ("random-finite", ("--classes", "tabular", "--params", "paper")),
         ("tabular", ("--set", "tiebreak=random")),
-        ("grid", ("--set", "size=300")),
+        ("grid", ("--set", "size=50")),
+        pytest.param("grid", ("--set", "size=300"), marks=pytest.mark.long),
         ("lock", ("--params", "practical", "--set", "n_train=20000")),
         ("lock-gaussian", ("--params", "practical", "--set", "n_train=20000")),
         ("diabolical-lock", ("--params", "practical", "--set", "n_train=20000")),

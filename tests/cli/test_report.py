@@ -10,6 +10,7 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.verify.verification import verify
 
 from tests.support.commands import CASES, olivine, run_olivine
+from tests.support.depth import spread
 
 FULL3 = CASES / "cadical" / "full3.cnf"
 VARIANTS = ["paper", "all-levels"]
@@ -129,7 +130,7 @@ def test_bad_input_writes_nothing(tmp_path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
-@pytest.mark.parametrize("size", [0, 10_000])
+@pytest.mark.parametrize("size", spread([10_000, 0], 1))
 def test_a_full_disk_leaves_nothing(tmp_path, size: int) -> None:
     import resource
 

@@ -4,6 +4,7 @@ import pytest
 from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import CASES, expected, olivine
+from tests.support.depth import spread
 
 ROWS = [
     (folder, row)
@@ -34,7 +35,9 @@ def parse(out: str) -> tuple[str, list[int] | None]:
     return answer, values[:-1]
 
 
-@pytest.mark.parametrize(("folder", "row"), ROWS + ACCEPTED, ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize(
+    ("folder", "row"), spread(ROWS + ACCEPTED, 22), ids=lambda v: str(v)[:30]
+)
 def test_answers(folder: str, row: dict) -> None:
     file = CASES / folder / row["file"]
     done = olivine("solve", file)

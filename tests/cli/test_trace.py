@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import pytest
@@ -7,6 +8,7 @@ from olivine.reduction.run.schedule import schedule
 from olivine.solvers.outcome import SatOutcome, SatStatus
 
 from tests.support.commands import CASES, olivine
+from tests.support.depth import spread
 
 UF20 = CASES / "satlib" / "uf20-01.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
@@ -17,8 +19,10 @@ def rounds_of(variant: str, n: int, m: int) -> int:
     return m + {"paper": n + 1, "all-levels": n}.get(variant, 2 * n + 1)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("member", ["zero", "random", "sat"])
+@pytest.mark.parametrize(
+    ("variant", "member"),
+    spread(itertools.product(VARIANTS, ["zero", "random", "sat"]), 6),
+)
 def test_uf20(variant: str, member: str) -> None:
     done = olivine("trace", UF20, "--variant", variant, "--member", member, "--json")
     assert done.status == 0
@@ -52,7 +56,7 @@ def test_uf20(variant: str, member: str) -> None:
         assert (bits == "0" * n) == (member == "zero")
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", spread(VARIANTS, 2))
 def test_members_have_the_same_run(variant: str) -> None:
     """All but the errors at level 3, behind a clause."""
     runs = []

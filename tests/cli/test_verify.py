@@ -15,6 +15,7 @@ import pytest
 from olivine.cli import common
 
 from tests.support.commands import CASES, ROOT, expected, olivine, run_olivine
+from tests.support.depth import spread
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 FOLDERS = ["satlib", "cadical", "dense"]
@@ -62,7 +63,7 @@ def check_schema(record: dict) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "row", "variant"),
-    SMALL,
+    spread(SMALL, 5),
     ids=lambda v: v if isinstance(v, str) else v["file"],
 )
 def test_small_cases_are_met_exactly(folder: str, row: dict, variant: str) -> None:
@@ -99,7 +100,9 @@ def test_all_cases_are_met_exactly(variant: str) -> None:
         check(by_file[str(CASES / folder / row["file"])], row, variant)
 
 
-@pytest.mark.parametrize("row", expected("odd"), ids=lambda row: row["file"])
+@pytest.mark.parametrize(
+    "row", spread(expected("odd"), 12), ids=lambda row: row["file"]
+)
 def test_odd_inputs(row: dict) -> None:
     file = CASES / "odd" / row["file"]
     exact = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
@@ -218,7 +221,7 @@ def test_an_unknown_name_of_weights_can_be_told(tmp_path) -> None:
     assert done.record["unsatisfied"] == 3
 
 
-@pytest.mark.parametrize("penalty", ["1", "1/3", "0.25", "1/100"])
+@pytest.mark.parametrize("penalty", spread(["0.25", "1", "1/3", "1/100"], 2))
 def test_penalties(penalty: str) -> None:
     file = CASES / "cadical" / "full3.cnf"
     done = olivine("verify", file, "--penalty", penalty, "--json")
@@ -269,7 +272,7 @@ ENGINES = {  # by route: where the engine or the work of the route is called
 }
 
 
-@pytest.mark.parametrize("route", ENGINES)
+@pytest.mark.parametrize("route", spread(ENGINES, 2))
 def test_a_route_that_raises_costs_the_others_nothing(monkeypatch, route) -> None:
     file = CASES / "cadical" / "full3.cnf"
     whole = olivine("verify", file, "--json").record

@@ -22,6 +22,7 @@ from olivine.solvers.milp import (
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
 
+from tests.support.depth import deep
 from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models
 
@@ -29,7 +30,7 @@ WRITERS = {".lp": write_lp, ".mps": write_mps}
 READERS = [engine for engine in available_engines() if engine != "scip"]
 every_format = pytest.mark.parametrize("suffix", WRITERS)
 every_reader = pytest.mark.parametrize("engine", READERS)
-STEPS = {"highs": 25, "cbc": 15}
+STEPS = {"highs": deep(25, 10), "cbc": deep(15, 5)}
 
 
 def check_file(path: str, model: LinearModel, engine: str) -> None:

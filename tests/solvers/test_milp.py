@@ -22,12 +22,13 @@ from olivine.solvers.model import LinearModel
 from olivine.solvers.objective import scaled_objective
 from olivine.solvers.outcome import LinearOutcome, Status
 
+from tests.support.depth import deep
 from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models, vertices
 
 ENGINES = available_engines()
 every_engine = pytest.mark.parametrize("engine", ENGINES)
-STEPS = {"highs": 60, "cbc": 30, "scip": 30}
+STEPS = {"highs": deep(60, 12), "cbc": deep(30, 6), "scip": deep(30, 6)}
 
 
 def least_miss(rows: int, columns: int, seed: int) -> int:

@@ -16,6 +16,7 @@ from olivine.solvers.proof import check_drat
 from olivine.solvers.sat import Clauses, engines, satisfied, solve_sat
 
 from tests.support.cases import case_parameters
+from tests.support.depth import deep, spread
 
 SAT, UNSAT, UNKNOWN = (
     SatStatus.SATISFIABLE,
@@ -84,7 +85,7 @@ def known_cases():
     ]
 
 
-@pytest.mark.parametrize("case", known_cases())
+@pytest.mark.parametrize("case", spread(known_cases(), 24))
 def test_known_cases(case):
     formula = read_dimacs(case.path).formula
     outcome = solve_sat(formula, formula.n_variables, proof=True, time_limit=60)
@@ -112,7 +113,7 @@ def all_formulas_of_a_kind(seed, count):
 def test_every_engine_is_right(engine):
     proves = engine in engines(proof=True)
     seen = set()
-    for n, lists in all_formulas_of_a_kind(seed=7, count=12):
+    for n, lists in all_formulas_of_a_kind(seed=7, count=deep(12, 4)):
         clauses = Clauses.from_lists(lists)
         outcome = solve_sat(clauses, n, engine=engine, proof=proves)
         seen.add(outcome.status)

@@ -11,6 +11,7 @@ from olivine.solvers.treewidth import (
     solve_by_treewidth,
 )
 
+from tests.support.depth import deep
 from tests.support.formulas import clauses, least_unsatisfied, weights
 
 
@@ -140,7 +141,7 @@ def test_the_narrower_tree_is_chosen() -> None:
 
 
 def test_two_thousand_variables_of_width_eight() -> None:
-    n = 2000
+    n = deep(2000, 500)
     rows = band(n, 5 * n, 8, 0)
     found = solve_by_treewidth(rows, n)
     assert found.width <= 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,28 +15,9 @@ from olivine.algorithms.classes import (
     ValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import HALF, Instance
 from olivine.algorithms.exact.numbers import check_count
-
-HALF = Fraction(1, 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Instance:
-    """An environment with realizable classes.
-
-    Attributes
-    ----------
-    environment
-        It.
-    values, policies
-        G and Π: g* and π* are in them.
-    """
-
-    environment: FiniteEnvironment
-    values: ValueClassByLevel
-    policies: PolicyClassByLevel
 
 
 def unrepresented() -> Instance:

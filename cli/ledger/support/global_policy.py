@@ -20,11 +20,9 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.named import HALF, Instance
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-
-HALF = Fraction(1, 2)
 
 _UNIT = 2000
 """Rewards are multiples of 1/2000: laws of returns have a cell for each multiple."""

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.named import HALF
 from olivine.algorithms.environments.protocol import Environment
-
-HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, eq=False)

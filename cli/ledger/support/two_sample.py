@@ -17,12 +17,11 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.named import HALF, Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
 from olivine.algorithms.two_sample.parameters import TwoSamplePracticalParameters
 
-HALF = Fraction(1, 2)
 HORIZON = 16
 """Least H at which an error of 3.8τ, doubled at each level, exceeds ε."""
 

@@ -19,6 +19,8 @@ from olivine.algorithms.baselines.backup import backup
 from olivine.algorithms.baselines.parameters import BACKUP, PSDP, practical_parameters
 from scipy.stats import binomtest
 
+from tests.support.depth import spread
+
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
@@ -79,7 +81,9 @@ def test_runs_do_what_the_recursion_in_rationals_says(H, epsilon, ratio, n, ties
 
 @pytest.mark.parametrize(
     ("H", "ratio", "n"),
-    [(1, 2, 1), (3, 2, 2), (4, 2, 127), (4, 2, 2000), (6, Fraction(3, 2), 50)],
+    spread(
+        [(1, 2, 1), (4, 2, 127), (4, 2, 2000), (6, Fraction(3, 2), 50), (3, 2, 2)], 2
+    ),
 )
 def test_they_fail_as_often_as_the_binomial_says(H, ratio, n):
     barrier = BackupBarrier(H, QUARTER, Fraction(ratio))

@@ -17,6 +17,8 @@ from olivine.algorithms.valor.parameters import (
     linear_defaults,
 )
 
+from tests.support.depth import spread
+
 
 def learn(environment, rng, kind="linear", **chosen):
     """Run VALOR with practical parameters at ε = 0.3: (result, triples)."""
@@ -152,9 +154,7 @@ def test_the_locks_features_realise_values_and_policies_on_average() -> None:
             assert np.array_equal(scores.argmax(axis=1), np.repeat(np.arange(n), 1000))
 
 
-@pytest.mark.parametrize(
-    ("horizon", "count"), [(5, 3), pytest.param(10, 10, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("horizon", "count"), spread([(5, 1), (5, 3), (10, 10)], 1))
 @pytest.mark.parametrize("name", ["lock-gaussian", "lock"])
 def test_linear_classes_solve_the_published_locks(name, horizon, count) -> None:
     """Published noise, d = H, defaults: V^π ≥ 0.9 V* in 9 of 10 seeds."""

@@ -7,14 +7,29 @@ from olivine.algorithms.learning.result import MonitorReport
 from olivine.cli.ledger import SUBJECTS, load, runs
 from olivine.cli.ledger.claim import registered
 
+from tests.support.commands import ROOT
+
 ENTRIES = load()
+SLOW = {
+    "critical-tolerance": "reduction/program/test_tolerance.py",
+    "tolerance-ceiling": "reduction/program/test_tolerance.py",
+    "formulations-agree": "reduction/program/test_program_theorem_o.py",
+    "olive-meets-hard-program": "reduction/run/test_honest_run.py",
+    "strict-noise": "reduction/run/test_strict_sampled.py",
+    "theorem-t": "reduction/run/test_ties.py",
+    "deterministic-multi-is-np-hard": "reduction/multi/test_multi_hardness.py",
+}
+"""Claims whose check is long, and the quick tests of the same statement."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_runs():
-    """One seed instead of six or eight: ``olivine claims --run`` has them all."""
+    """One seed, few instances: ``olivine claims --run`` has them all, and so has the
+    long test of the page (test_claims_page.py)."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "MOST", 1)
+        patch.setattr(runs, "INSTANCES", 4)
+        patch.setattr(runs, "LARGEST", 6)
         yield
 
 
@@ -24,7 +39,15 @@ def found():
     return {}
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(
+            entry, id=entry.id, marks=pytest.mark.long if entry.id in SLOW else ()
+        )
+        for entry in ENTRIES
+    ],
+)
 def test_it_holds(entry, found):
     evidence = found[entry.id] = entry.check()
     assert evidence.holds, evidence.text
@@ -33,6 +56,11 @@ def test_it_holds(entry, found):
     assert entry.verdict(evidence) == corrected
     if entry.id.endswith("-is-polynomial"):
         assert "seed" in evidence.text
+
+
+def test_a_slow_check_has_quick_tests_beside_it():
+    assert {entry.id for entry in ENTRIES} >= set(SLOW)
+    assert all((ROOT / "tests" / file).is_file() for file in SLOW.values())
 
 
 def test_an_entry_named_after_an_erratum_has_its_number():

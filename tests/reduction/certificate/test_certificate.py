@@ -20,6 +20,7 @@ from olivine.solvers.maxsat import solve_maxsat
 
 from tests.support.cases import cases
 from tests.support.certificates import certified, is_true, judged
+from tests.support.depth import spread
 from tests.support.families import VARIANTS, penalties
 from tests.support.formulas import formulas
 
@@ -53,12 +54,15 @@ def check_case(case, variant: str, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("case", "variant"),
-    [
-        pytest.param(case, variant, id=f"{case.path.name}-{variant}")
-        for case in cases(*FOLDERS)
-        for variant in VARIANTS
-        if variant == "paper" or case.expected["three_sat"]["clauses"] <= SMALL
-    ],
+    spread(
+        (
+            pytest.param(case, variant, id=f"{case.path.name}-{variant}")
+            for case in cases(*FOLDERS)
+            for variant in VARIANTS
+            if variant == "paper" or case.expected["three_sat"]["clauses"] <= SMALL
+        ),
+        20,
+    ),
 )
 def test_cases_certify(case, variant: str, tmp_path) -> None:
     check_case(case, variant, tmp_path)

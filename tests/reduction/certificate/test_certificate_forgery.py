@@ -1,6 +1,7 @@
 """Damaged and forged certificates: rejected, or still a true statement."""
 
 import hashlib
+import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from tests.support.certificates import (
     replaced,
     sealed,
 )
+from tests.support.depth import deep, spread
 from tests.support.families import ALL_EIGHT, VARIANTS, assignments
 
 CHAIN = [[1, 2, 3, 4], [-1, 2], [-2], [-3], [-4], [], [1, -1, 2]]
@@ -83,7 +85,7 @@ def test_certificates_are_valid_and_true(name: str, variant: str) -> None:
     assert survives(instance, certificate.text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
 def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
     """In the JSON and in the proof; with renewed digests, unless still true."""
     instance, certificate = made(name, variant)
@@ -104,7 +106,7 @@ def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
             survives(instance, sealed(content, text), text)
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
 def test_any_line_gone_or_doubled_is_rejected(name: str, variant: str) -> None:
     instance, certificate = made(name, variant)
     lines = certificate.text.splitlines(keepends=True)
@@ -122,7 +124,7 @@ def test_any_line_gone_or_doubled_is_rejected(name: str, variant: str) -> None:
     assert rejected(instance, certificate.text, certificate.proof[:-1])
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
 def test_fields_missing_unknown_or_of_another_type_are_rejected(
     name: str, variant: str
 ) -> None:
@@ -239,12 +241,12 @@ def test_reasons(old: str, new: str, reason: str) -> None:
         judged(instance, text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
 def test_two_hundred_forgeries(name: str, variant: str) -> None:
     """Digests renewed: rejected, or still a true statement."""
     instance, certificate = made(name, variant)
     content, draw = json.loads(certificate.text), random.Random(f"{name} {variant}")
-    for _ in range(200):
+    for _ in range(deep(200, 60)):
         forged, proof = forgery(content, certificate.proof, draw)
         survives(instance, sealed(forged, proof), proof)
 
@@ -294,8 +296,10 @@ def consistent(instance: Instance, variant: str) -> Iterator[dict[str, Any]]:
                     yield {"claim": claim, "pi": pi, "g": g}
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", ["satisfiable", "eight", "weighted"])
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    spread(itertools.product(["satisfiable", "eight", "weighted"], VARIANTS), 4),
+)
 def test_consistent_forgeries(name: str, variant: str) -> None:
     """Only the proof, or the bound that it lacks, can give these away."""
     instance, certificate = made(name, variant)

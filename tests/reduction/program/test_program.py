@@ -17,6 +17,7 @@ from olivine.solvers.lp import solve_lp
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.outcome import Status
 
+from tests.support.depth import spread
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -282,7 +283,7 @@ def test_the_wide_range_and_the_eight_clauses(form):
             assert built.assignment(outcome.values).shape == (3,)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", spread(FORMS, 1))
 def test_a_tolerance_of_one_fiftieth_decides_the_eight_clauses_in_paper(form):
     """φ < 1/(6m+2) decides by the bound, φ < 1/32 in truth; 1/32 does not."""
     family = eight("paper")
@@ -343,7 +344,7 @@ def test_the_critical_tolerance_of_normalized():
 # Large formulas --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [5, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("limit", spread([1, 5, 60], 1))
 def test_a_large_satisfiable_formula_is_not_called_unsatisfiable(limit):
     """At m = 5,000 one clause is 6.7e-5 of the optimum: gaps must be 0."""
     rng = np.random.default_rng(11)

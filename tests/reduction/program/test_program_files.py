@@ -4,6 +4,7 @@ In a file the objective is −g(s0), minimised, since readers disagree on how a
 maximisation is said.
 """
 
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -15,6 +16,7 @@ from olivine.solvers.milp import available_engines, read_optimum, write_lp, writ
 from olivine.solvers.outcome import Status
 
 from tests.support.cases import CASES
+from tests.support.depth import spread
 
 WRITERS = {"lp": write_lp, "mps": write_mps}
 ENGINES = [
@@ -45,8 +47,9 @@ def written_optimum(built, folder, extension, engine="highs"):
     return -outcome.objective
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("extension", WRITERS)
+@pytest.mark.parametrize(
+    ("engine", "extension"), spread(itertools.product(ENGINES, WRITERS), 1)
+)
 def test_a_satisfiable_formula_of_satlib(tmp_path, extension, engine):
     built = build(family_of("satlib/uf20-01.cnf"), "strengthened")
     value = written_optimum(built, tmp_path, extension, engine)

@@ -10,6 +10,7 @@ weights, both forms and all formulations:
     = the best optimal value of any member, by exact planning.
 """
 
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -26,6 +27,7 @@ from olivine.solvers.milp import available_engines, solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.cases import cases
+from tests.support.depth import deep, spread
 from tests.support.families import VARIANTS, best_assignments
 from tests.support.programs import best_of_all_policies, solvable_families
 
@@ -73,7 +75,7 @@ FAST = [choice for choice in ALL if choice[0] != "faithful"]
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=deep(10, 3))
 def test_theorem_o(variant, data):
     family = data.draw(solvable_families(variant=variant, max_clauses=2))
     check_theorem_o(family, ALL)
@@ -81,7 +83,7 @@ def test_theorem_o(variant, data):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=6)
+@settings(max_examples=deep(6, 3))
 def test_theorem_o_without_policies(variant, data):
     """More clauses than brute force over policies or `faithful` could take."""
     sizes = {"max_variables": 5, "max_clauses": 9, "max_width": 5}
@@ -107,8 +109,11 @@ def test_theorem_o_at_length_without_policies(variant, data):
     check_theorem_o(family, FAST)
 
 
-@pytest.mark.parametrize("formulation", ["strengthened", "projected"])
-@pytest.mark.parametrize("case", SMALL, ids=lambda case: case.path.name)
+@pytest.mark.parametrize(
+    ("case", "formulation"),
+    spread(itertools.product(SMALL, ["strengthened", "projected"]), 12),
+    ids=lambda v: v if isinstance(v, str) else v.path.name,
+)
 def test_cases(case, formulation):
     """Known answers, in `paper`; the other variants share all that matters."""
     family = Family(read_dimacs(case.path).formula.three_sat())
@@ -118,7 +123,7 @@ def test_cases(case, formulation):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_cases_in_every_variant(variant):
-    for case in SMALL:
+    for case in SMALL[:: deep(1, 4)]:
         family = Family(read_dimacs(case.path).formula.three_sat(), variant)
         expected = Fraction(case.expected["optimum"][variant])
         assert milp_optimum(family, "projected", "value-policy") == expected

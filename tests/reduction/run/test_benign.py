@@ -1,5 +1,6 @@
 """Benign ties: the hard program is never met, and the last optimum is V*."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run
 
+from tests.support.depth import spread
 from tests.support.families import as_three_sat, assignments, families
 
 ONE_LEVEL = [v for v in Variant if v is not Variant.ALL_LEVELS]
@@ -29,8 +31,9 @@ def last_program(run) -> OliveProgram:
     return OliveProgram(mdp, run.constraints, upper=run.family.ranges())
 
 
-@pytest.mark.parametrize("variant", ONE_LEVEL)
-@pytest.mark.parametrize("clauses", KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("clauses", "variant"), spread(itertools.product(KINDS, ONE_LEVEL), 7), ids=str
+)
 def test_the_last_optimum_is_the_value_of_the_member(variant, clauses):
     """By enumeration of policies, which knows nothing of the rule."""
     family = Family(as_three_sat(clauses, 3), variant)

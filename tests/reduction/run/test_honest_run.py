@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from olivine.reduction.run.honest import adversarial_tiebreak, honest_run, kind_
 from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.run.schedule import n_rounds
 
+from tests.support.depth import spread
 from tests.support.families import (
     VARIANTS,
     as_three_sat,
@@ -62,8 +64,9 @@ def test_the_adversarial_run_is_olive_with_its_ties_broken(family, data) -> None
     assert last.proved
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("y", [[False], [True]])
+@pytest.mark.parametrize(
+    ("variant", "y"), spread(itertools.product(VARIANTS, [[False], [True]]), 4)
+)
 def test_honest_runs_end_optimal(variant: Variant, y: list[bool]) -> None:
     family = Family(as_three_sat(ONE_VARIABLE, 1), variant)
     mdp = family.mdp(y)

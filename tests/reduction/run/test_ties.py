@@ -18,6 +18,7 @@ from olivine.reduction.run.levels import (
 )
 from olivine.reduction.run.ties import TIES, traced_run
 
+from tests.support.depth import deep, spread
 from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, families
 
 
@@ -26,7 +27,7 @@ from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, fa
     st.integers(0, 2**32),
     st.sampled_from(["first", "largest"]),
 )
-@settings(max_examples=6)
+@settings(max_examples=deep(15, 5))
 def test_every_run_meets_the_hard_program(family, seed, rule):
     """Exactly after m + 2n + 1 rounds, each program before it solved exactly."""
     n, m = family.n_variables, family.n_clauses
@@ -45,7 +46,7 @@ def test_every_run_meets_the_hard_program(family, seed, rule):
     assert run.result.rounds[m + 2 * n + 1].optimum == optimum(family.parameters, u)
 
 
-@pytest.mark.parametrize("variant", ["paper", "normalized", "strict"])
+@pytest.mark.parametrize("variant", spread(["paper", "normalized", "strict"], 1))
 def test_random_ties_and_levels_need_not_meet_it(variant):
     """With any level, some of a few random runs take a telling constraint."""
     family = Family(as_three_sat([[1, 2, 2], [-1, -2, -2]], 2), variant)
