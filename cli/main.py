@@ -21,6 +21,7 @@ from olivine.cli.multi import multi
 from olivine.cli.report import report
 from olivine.cli.solve import solve
 from olivine.cli.streams import prepare_streams
+from olivine.cli.sweep import sweep
 from olivine.cli.trace import trace
 from olivine.cli.verify import verify
 from typer.core import TyperGroup
@@ -72,6 +73,7 @@ for _verb in (
     solve,
     trace,
     learn,
+    sweep,
     contrast,
     multi,
     barrier,
