@@ -258,6 +258,7 @@ def score(record: Mapping[str, Any]) -> str:
 
 
 def succeeded(record: Mapping[str, Any], epsilon: float) -> bool:
+    """Whether a run ended with status "success" and suboptimality at most ε."""
     if record["status"] != "success" or record["suboptimality"] is None:
         return False
     return Fraction(record["suboptimality"]) <= Fraction(str(epsilon))

@@ -60,7 +60,9 @@ class RowFile:
 
 
 @contextmanager
-def open_rows(path: Path, sweep: Mapping[str, Any], keys: set[str]) -> Iterator[RowFile]:
+def open_rows(
+    path: Path, sweep: Mapping[str, Any], keys: set[str]
+) -> Iterator[RowFile]:
     """Open the rows of a sweep, or begin them.
 
     Parameters
@@ -187,12 +189,12 @@ def _check_header(
             f"olivine {ours[1]}, format {ours[0]}. Its rows may be other than ours "
             "would be, so take a new file"
         )
-    theirs, ours = found.get("sweep"), wanted["sweep"]
-    if theirs == ours:
+    said, says = found.get("sweep"), wanted["sweep"]
+    if said == says:
         return
-    if not isinstance(theirs, dict):
+    if not isinstance(said, dict):
         raise ValueError(f"{path}:1: damaged: no sweep")
-    names = [k for k in {**ours, **theirs} if ours.get(k) != theirs.get(k)]
+    names = [k for k in {**says, **said} if says.get(k) != said.get(k)]
     raise ValueError(
         f"{path}: rows of another sweep, which differs in {', '.join(names)}; "
         "take a new file"

@@ -37,7 +37,7 @@ def sweep(
             "--output",
             "-o",
             metavar="ROWS",
-            help="JSON Lines to append rows to; a sweep that was stopped goes on there.",
+            help="JSON Lines to append rows to; one that was stopped goes on.",
         ),
     ],
     jobs: Annotated[
@@ -138,9 +138,7 @@ def sweep(
     return worst([status, *(ExitStatus(row["exit"]) for row in rows)])
 
 
-def _do(
-    plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool
-) -> None:
+def _do(plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool) -> None:
     """Do what is missing, and append each row."""
     from olivine.cli.workers import rows_of
 
@@ -183,7 +181,7 @@ def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
     from olivine.cli.phase import phases_of
 
     found = curves_of(rows) if kind == "learning" else phases_of(rows)
-    groups = [group.to_json() for group in found]  # type: ignore[attr-defined]
+    groups = [group.to_json() for group in found]
     if json_lines:
         for group in groups:
             print_json(group)

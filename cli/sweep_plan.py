@@ -8,8 +8,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -71,14 +72,13 @@ def read_sweep(path: Path) -> Sweep:
                 raise ValueError(f"{name}: unknown{hint}; there are {', '.join(keys)}")
             values[name] = keys[name][0](name, value)
         units, says = make(values, path.parent)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {describe(error)}") from None
     if not 0 < len(units) <= MOST_UNITS:
         what = "nothing is to be done" if not units else f"{len(units)} are too many"
         raise ValueError(f"{path}: {what}")
-    keys_of = [unit.key for unit in units]
-    if len(set(keys_of)) < len(units):
-        twice = next(key for n, key in enumerate(keys_of) if key in keys_of[:n])
+    ((twice, count),) = Counter(unit.key for unit in units).most_common(1)
+    if count > 1:
         raise ValueError(f"{path}: {twice!r} would be done twice")
     return Sweep(kind, units, {"kind": kind} | says)
 
@@ -145,10 +145,18 @@ def _table(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _each(check: Check) -> Check:
+    return lambda name, value: [check(name, each) for each in _list(value)]
+
+
 _DRAWN: dict[str, tuple[Check, Any]] = {
     "variables": (_count(1), None),
-    "ratios": (lambda name, value: [_positive(name, v) for v in _list(name, value)], []),
-    "clauses": (lambda name, value: [_count(1)(name, v) for v in _list(name, value)], []),
+    "ratios": (_each(_positive), []),
+    "clauses": (_each(_count(1)), []),
     "formulas": (_count(1), 1),
     "width": (_count(1), 3),
     "seed": (_count(0), 0),
@@ -156,13 +164,9 @@ _DRAWN: dict[str, tuple[Check, Any]] = {
 """Of each entry of ``random``."""
 
 
-def _list(name: str, value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 def _random(name: str, value: Any) -> list[dict[str, Any]]:
     entries = []
-    for entry in _list(name, value):
+    for entry in _list(value):
         values = {key: default for key, (_, default) in _DRAWN.items()}
         for key, given in _table(name, entry).items():
             if key not in _DRAWN:
@@ -280,9 +284,10 @@ def _learning(values: dict[str, Any], folder: Path) -> Made:
         settings=tuple(f"{k}={_setting(v)}" for k, v in values["settings"].items()),
     )
     units = learning_units(plan)
-    cells = {unit.run.algorithm: None for unit in units}, {u.run.env: None for u in units}
-    says = values | {"algorithms": list(cells[0]), "environments": list(cells[1])}
-    return units, says
+    return units, values | {
+        "algorithms": list(dict.fromkeys(unit.run.algorithm for unit in units)),
+        "environments": list(dict.fromkeys(unit.run.env for unit in units)),
+    }
 
 
 def _setting(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from olivine.cli.units import Row, Unit
+from olivine.solvers.process import die_with
 
 BATCH = 8
 """Most units that a worker is sent at a time."""
@@ -50,18 +51,23 @@ def rows_of(units: Sequence[Unit], jobs: int, address: str | None) -> Iterator[R
         return
     from joblib import Parallel, delayed
 
+    parent = os.getpid() if address is None else None
     with _backend(address, jobs) as workers:
         each = max(1, min(BATCH, len(units) // (_SHARE * workers)))
         parallel = Parallel(
             n_jobs=workers,
             return_as="generator_unordered",
             batch_size=each,
-            pre_dispatch=4 * workers * each,
+            # No more than loky hands on at once: what waits, it cannot let go of.
+            pre_dispatch=2 * workers * each,
         )
-        yield from _checked(parallel(delayed(_row)(unit) for unit in units))
+        yield from _checked(parallel(delayed(_row)(unit, parent) for unit in units))
 
 
-def _row(unit: Unit) -> Row:
+def _row(unit: Unit, parent: int | None) -> Row:
+    """Do a unit in a worker, which is not to outlive a parent that is killed."""
+    if parent is not None:
+        die_with(parent)
     return unit()
 
 
@@ -87,9 +93,10 @@ def _backend(address: str | None, jobs: int) -> Iterator[int]:
         if address is None:
             from joblib.externals.loky import get_reusable_executor
 
-            stack.callback(lambda: get_reusable_executor().shutdown(kill_workers=True))
             stack.enter_context(parallel_config(backend="loky"))
             yield jobs
+            # After an exception joblib has ended its workers already.
+            get_reusable_executor().shutdown()
             return
         workers = stack.enter_context(_cluster(address))
         stack.enter_context(parallel_config(backend="dask"))

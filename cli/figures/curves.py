@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olivine.cli.figures.files import style, write_figure
 from olivine.cli.figures.style import COLOURS, DASHES, GREY, MARKERS
@@ -50,7 +50,7 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
         write_figure(path, figure)
 
 
-def _look(names: Sequence[str], name: str) -> tuple[str, str, object]:
+def _look(names: Sequence[str], name: str) -> tuple[str, str, Any]:
     """Colour, marker and dashes of an algorithm."""
     number = names.index(name)
     return (
@@ -77,9 +77,9 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
         )
         for end, value, stopped in curve.ends:
             panel.plot(
-                max(float(end), left), value, marker="x" if stopped else marker, color=colour,
-                ms=7 if stopped else 4.5, mew=1.8 if stopped else 0.5, zorder=4,
-                mec=colour if stopped else "white", clip_on=False,
+                max(float(end), left), value, marker="x" if stopped else marker,
+                color=colour, ms=7 if stopped else 4.5, mew=1.8 if stopped else 0.5,
+                zorder=4, mec=colour if stopped else "white", clip_on=False,
             )  # fmt: skip
     best = [curve.optimum for curve in drawn if curve.optimum is not None]
     if best:
@@ -124,15 +124,17 @@ def _legend(figure: Figure, names: Sequence[str], columns: int, stopped: bool) -
     for name in names:
         colour, marker, dashes = _look(names, name)
         handles.append(
-            Line2D([], [], color=colour, marker=marker, ms=5, linestyle=dashes, label=name)  # type: ignore[arg-type]
+            Line2D(
+                [], [], color=colour, marker=marker, ms=5, linestyle=dashes, label=name
+            )
         )
     handles.append(Line2D([], [], color=GREY, label="line: median"))
     handles.append(Patch(color=GREY, alpha=0.2, lw=0, label="band: range"))
-    style = {"color": GREY, "linestyle": ""}
-    handles.append(Line2D([], [], marker="o", ms=5, label="end of a run", **style))  # type: ignore[arg-type]
+    style: dict[str, Any] = {"color": GREY, "linestyle": ""}
+    handles.append(Line2D([], [], marker="o", ms=5, label="end of a run", **style))
     if stopped:
         label = "stopped by its limit"
-        handles.append(Line2D([], [], marker="x", ms=7, mew=1.8, label=label, **style))  # type: ignore[arg-type]
+        handles.append(Line2D([], [], marker="x", ms=7, mew=1.8, label=label, **style))
     figure.legend(
         handles=handles,
         loc="outside lower center",

@@ -73,14 +73,17 @@ def _share(panel: Axes, phases: Sequence[Phase]) -> None:
             linestyle=DASHES[number % len(DASHES)], label=label,
         )  # fmt: skip
         if low != high:
-            label = "undecided" if number == 0 else None
-            panel.fill_between(x, low, high, color=colour, alpha=0.2, lw=0, label=label)
+            panel.fill_between(
+                x, low, high, color=colour, alpha=0.2, lw=0,
+                label="band: undecided" if number == 0 else None,
+            )  # fmt: skip
     left, right = panel.get_xlim()
     if left < _THRESHOLD < right:
         panel.axvline(_THRESHOLD, color=GREY, linewidth=0.9, linestyle=":")
         panel.annotate(
-            f"3-SAT, n → ∞: {_THRESHOLD}", (_THRESHOLD, 0), xytext=(-3, 4), rotation=90,
-            textcoords="offset points", ha="right", va="bottom", color=GREY, fontsize=8,
+            f"random 3-SAT, n → ∞: {_THRESHOLD}", (_THRESHOLD, 0), xytext=(-3, 4),
+            rotation=90, textcoords="offset points", ha="right", va="bottom",
+            color=GREY, fontsize=8,
         )  # fmt: skip
     panel.set_ylim(-0.04, 1.04)
     panel.set_title("Share of formulas that are satisfiable", loc="left", fontsize=10)
@@ -97,7 +100,10 @@ def _optimum(panel: Axes, phases: Sequence[Phase]) -> None:
             marker=MARKERS[number % len(MARKERS)], label=label,
             linestyle=DASHES[number % len(DASHES)],
         )  # fmt: skip
-        low, high = [float(p.optima[0]) for p in own], [float(p.optima[-1]) for p in own]
+        low, high = (
+            [float(p.optima[0]) for p in own],
+            [float(p.optima[-1]) for p in own],
+        )
         panel.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
     title = "Optimum of OLIVE's program: median, range"
     panel.set_title(title, loc="left", fontsize=10)
@@ -119,7 +125,8 @@ def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
             panel.plot(
                 [p.ratio for p in own], [p.seconds[route] for p in own], ms=4,
                 color=COLOURS[number % len(COLOURS)],
-                marker=MARKERS[number % len(MARKERS)], linestyle=DASHES[size % len(DASHES)],
+                marker=MARKERS[number % len(MARKERS)],
+                linestyle=DASHES[size % len(DASHES)],
                 label=route if len(sizes) == 1 else f"{route}, {n} variables",
             )  # fmt: skip
     panel.set_yscale("log")
