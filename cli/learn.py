@@ -27,6 +27,29 @@ RUN_LIMIT = 10.0
 """Seconds of CPU time that a run of ``learn all`` may take."""
 
 
+def complete_algorithms(incomplete: str) -> list[str]:
+    """Give what a shell may complete a list of algorithms to."""
+    from olivine.algorithms.learning import registry
+
+    names = [entry.name for entry in registry.algorithms()]
+    return _completions(incomplete, [*names, "all"])
+
+
+def complete_environments(incomplete: str) -> list[str]:
+    """Give what a shell may complete a list of environments to."""
+    from olivine.algorithms.environments import registry
+    from olivine.cli.learn_run import register_environments
+
+    register_environments()
+    return _completions(incomplete, registry.names())
+
+
+def _completions(incomplete: str, names: list[str]) -> list[str]:
+    """Complete the last word of a list with commas."""
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in names if name.startswith(last)]
+
+
 @verb
 def learn(
     algorithm: Annotated[
@@ -34,6 +57,7 @@ def learn(
         typer.Argument(
             metavar="ALGORITHM",
             help="See --list; all compares them all.",
+            autocompletion=complete_algorithms,
             show_default=False,
         ),
     ] = None,
@@ -43,6 +67,7 @@ def learn(
             "--env",
             metavar="ENV",
             help="See --list; several for all: ENV,ENV.",
+            autocompletion=complete_environments,
             show_default=False,
         ),
     ] = None,
@@ -52,6 +77,7 @@ def learn(
             "--algorithms",
             metavar="NAME,NAME",
             help="Learning curves of these, or of all, over --seeds (5).",
+            autocompletion=complete_algorithms,
             show_default=False,
         ),
     ] = None,

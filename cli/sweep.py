@@ -96,7 +96,7 @@ def sweep(
     from olivine.cli.parquet import check_results, write_results
     from olivine.cli.rows import open_rows
     from olivine.cli.sweep_plan import read_sweep
-    from olivine.cli.workers import WorkersError, cores
+    from olivine.cli.workers import LostWorkersError, WorkersError, cores
 
     try:
         plan = read_sweep(file)
@@ -119,8 +119,8 @@ def sweep(
                 _do(plan, found, jobs or cores(), dask, json_lines)
             except WorkersError as error:
                 say(f"olivine: {error}. Rows so far are in {output}")
-                bad = not str(error).startswith("a worker")
-                status = ExitStatus.BAD_INPUT if bad else ExitStatus.UNDECIDED
+                lost = isinstance(error, LostWorkersError)
+                status = ExitStatus.UNDECIDED if lost else ExitStatus.BAD_INPUT
             rows = [found.rows[u.key] for u in plan.units if u.key in found.rows]
     except (ValueError, OSError) as error:
         return report_error(

@@ -13,12 +13,18 @@ BATCH = 8
 """Most units that a worker is sent at a time."""
 _SHARE = 16
 """Batches a worker has at least, so that all end at about the same time."""
+_CLUSTER = ("asyncio", "concurrent", "distributed")
+"""Whose exceptions mean that workers, or the way to them, were lost."""
 CONNECT = 20
 """Seconds to find a cluster."""
 
 
 class WorkersError(Exception):
-    """Workers are missing, or were lost; the rows that came are good."""
+    """There are no workers."""
+
+
+class LostWorkersError(WorkersError):
+    """Workers were lost on the way; the rows that came are good."""
 
 
 def cores() -> int:
@@ -43,7 +49,8 @@ def rows_of(units: Sequence[Unit], jobs: int, address: str | None) -> Iterator[R
     Raises
     ------
     WorkersError
-        If joblib or Dask is missing, the cluster is not found, or workers die.
+        If Dask is missing or the cluster is not found; a `LostWorkersError` if
+        workers die.
     """
     if address is None and min(jobs, len(units)) < 2:
         for unit in units:
@@ -77,11 +84,14 @@ def _checked(rows: Iterator[Row]) -> Iterator[Row]:
 
     try:
         yield from rows
-    except BrokenExecutor as error:
-        text = " ".join(str(error).split()).partition(". ")[0]
-        raise WorkersError(f"a worker died: {text}") from error
     except ModuleNotFoundError as error:
         raise WorkersError(f"workers lack a module: {error}") from error
+    except Exception as error:
+        owner = type(error).__module__.partition(".")[0]
+        if not isinstance(error, BrokenExecutor) and owner not in _CLUSTER:
+            raise
+        text = " ".join(str(error).split()).partition(". ")[0] or type(error).__name__
+        raise LostWorkersError(f"a worker was lost: {text}") from error
 
 
 @contextmanager

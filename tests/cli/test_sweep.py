@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError
 from fractions import Fraction
 from functools import partial
 
@@ -12,7 +13,7 @@ import pytest
 from olivine.cli import workers
 from olivine.cli.phase import phases_of
 from olivine.cli.sweep_plan import read_sweep
-from olivine.cli.workers import WorkersError, rows_of
+from olivine.cli.workers import LostWorkersError, WorkersError, rows_of
 from olivine.solvers.process import Forked
 
 from tests.support.commands import CASES, ROOT, olivine
@@ -267,15 +268,28 @@ def test_workers_of_this_machine(plan):
 
 
 def test_a_worker_that_dies_is_told():
-    # What came before it is not lost; units of this kind are beyond a unit's power.
-    with pytest.raises(WorkersError, match="a worker died"):
+    with pytest.raises(LostWorkersError, match="a worker was lost"):
         list(rows_of([partial(os._exit, 1)] * 2, 2, None))
+
+
+def test_a_lost_cluster_is_told():
+    exceptions = pytest.importorskip("distributed.comm.core")
+    for error in (exceptions.CommClosedError("gone"), CancelledError()):
+
+        def rows(error=error):
+            yield {"key": "a"}
+            raise error
+
+        with pytest.raises(LostWorkersError, match=r"lost: (gone|CancelledError)"):
+            list(workers._checked(rows()))
+    with pytest.raises(KeyError):  # an error of ours stays one
+        list(workers._checked({}[k] for k in "a"))
 
 
 def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
     def lost(units, jobs, address):
         yield units[0]()
-        raise WorkersError("a worker died: out of memory")
+        raise LostWorkersError("a worker was lost: out of memory")
 
     monkeypatch.setattr(workers, "rows_of", lost)
     rows = tmp_path / "rows.jsonl"
@@ -331,3 +345,38 @@ def test_what_rows_say_together():
     }  # fmt: skip
     assert paper.seconds == {"sat": 2.0, "milp": 5.0}
     assert paper.unfinished == {"sat": 1, "milp": 1}
+
+
+# --------------------------------------------------------------------- its page
+
+
+def page(language):
+    text = (ROOT / "docs" / "experiments.md").read_text("utf-8")
+    return [part.split("```")[0] for part in text.split(f"```{language}\n")[1:]]
+
+
+def test_the_sweep_files_of_the_page_are_read(plan):
+    example, learning = page("toml")
+    shipped = ROOT / "examples" / "phase.toml"
+    assert example in shipped.read_text()
+    assert len(read_sweep(shipped).units) == 200
+    assert len(read_sweep(plan(learning)).units) == 40
+
+
+def test_the_commands_of_the_page_name_options_that_there_are(tmp_path):
+    curves, sweep = (block.split()[1:] for block in page("sh"))
+    # Refused for what is added, after all that stands before it was read.
+    assert "only for" in olivine(*curves, "-o", "f.svg").err
+    absent = tmp_path / "absent" / "rows.jsonl"
+    assert "No such file" in olivine(*sweep, "-o", absent).err
+
+
+@pytest.mark.long
+def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    for block in page("sh"):
+        done = olivine(*block.split()[1:])
+        assert done.status in (0, 3), done.err
+    for name in ("curves.svg", "curves.jsonl", "phase.svg", "rows.jsonl"):
+        assert (tmp_path / name).stat().st_size > 1000
