@@ -8,7 +8,11 @@ import pytest
 
 from tests.support.commands import ROOT, olivine
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 FOLDERS = ("algorithms", "api", "benchmarks", "cli", "docs", "examples")
 FOLDERS += ("reduction", "solvers", "tests", ".ci")
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -132,9 +132,8 @@ def test_two_thousand_rows_after_two_kills(plan, tmp_path):
 
 
 def test_a_sweep_of_learning(plan, tmp_path):
-    rows, figure = tmp_path / "rows.jsonl", tmp_path / "curve.svg"
-    file = plan(LEARNING)
-    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json", "--figure", figure)
+    file, rows = plan(LEARNING), tmp_path / "rows.jsonl"
+    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
     assert done.status == 0
     pairs = [(record["env"], record["algorithm"]) for record in done.records]
     assert pairs == [
@@ -144,7 +143,6 @@ def test_a_sweep_of_learning(plan, tmp_path):
     assert [record["successes"] for record in done.records] == [2, 2, 2, 0]
     assert "stochastic" in done.records[-1]["refused"]
     assert len(keys_in(rows)) == 8
-    assert "value of the policy" in figure.read_text()
     table = olivine("sweep", file, "-o", rows)
     assert "2 of 2" in table.out
 
