@@ -11,7 +11,7 @@ import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +45,12 @@ class Plan:
     run_limit, cell_limit
         Seconds of CPU time of one run, and those after which a cell begins no
         other; at most `PATIENCE` times as much wall time.
+    algorithms
+        Their names; all if there are none.
+    classes
+        Kind of the classes; None: each algorithm's own.
+    settings
+        KEY=VALUE, each for the environments and algorithms that have it.
     """
 
     environments: tuple[str, ...] = ()
@@ -55,6 +61,9 @@ class Plan:
     first: int = 0
     run_limit: float = 10.0
     cell_limit: float = 300.0
+    algorithms: tuple[str, ...] = ()
+    classes: str | None = None
+    settings: tuple[str, ...] = ()
 
     def cells(self) -> list[LearningRun]:
         """All cells, by environment.
@@ -69,28 +78,55 @@ class Plan:
 
         register_environments()
         names = self.environments or tuple(environments.names())
+        algorithms = self.algorithms or [e.name for e in registry.algorithms()]
+        self._check_settings(algorithms, names)
         return [
-            self.cell(entry.name, environment)
+            self.cell(algorithm, environment)
             for environment in dict.fromkeys(names)
-            for entry in registry.algorithms()
+            for algorithm in dict.fromkeys(algorithms)
         ]
+
+    def _check_settings(
+        self, algorithms: Sequence[str], environments: Sequence[str]
+    ) -> None:
+        """Refuse, with a ValueError, a setting that nothing here has."""
+        from olivine.algorithms.environments.registry import options
+        from olivine.algorithms.learning import registry
+
+        known = {k for a in algorithms for k in registry.get(a).settings}
+        known |= {k for e in environments for k in options(e)}
+        for text in self.settings:
+            key, equals, _ = text.partition("=")
+            if not equals:
+                raise ValueError(f"--set: {text!r} is not KEY=VALUE")
+            if key not in known:
+                raise ValueError(
+                    f"--set: unknown {key!r}{registry.suggestion(key, known)}"
+                )
 
     def cell(self, algorithm: str, environment: str) -> LearningRun:
         """One of the cells; errors as for `cells`."""
         from olivine.algorithms.environments import make
+        from olivine.algorithms.environments.registry import options
         from olivine.algorithms.learning import registry
 
         register_environments()
-        params, classes = self.params or "theorem", None
-        world = make(environment, self.first)
+        own = registry.get(algorithm).settings.keys() | options(environment).keys()
+        settings = [s for s in self.settings if s.partition("=")[0] in own]
+        params, classes = self.params or "theorem", self.classes
+        cell = prepare(
+            algorithm, environment, params, classes, self.epsilon, self.delta, settings
+        )
+        world = make(environment, self.first, **cell.for_env)
         if not all(world.space(h).is_finite for h in range(1, world.horizon + 1)):
             # Nothing tabular there, and no theorem's sample fits into memory.
-            params = self.params or "practical"
             default = registry.get(algorithm).default_classes
-            classes = "finite" if default == "tabular" else None
-        return prepare(
-            algorithm, environment, params, classes, self.epsilon, self.delta
-        )
+            cell = replace(
+                cell,
+                params=self.params or "practical",
+                classes=classes or ("finite" if default == "tabular" else default),
+            )
+        return cell
 
 
 def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]:
@@ -176,7 +212,7 @@ def _summary(
     gaps = [
         Fraction(r["suboptimality"]) for r in records if r["suboptimality"] is not None
     ]
-    successes = sum(_succeeded(record, plan.epsilon) for record in records)
+    successes = sum(succeeded(record, plan.epsilon) for record in records)
     contradicted = [r for r in records if r["contradictions"]]
     return {
         "algorithm": cell.algorithm,
@@ -224,7 +260,8 @@ def score(record: Mapping[str, Any]) -> str:
     return ", ".join([f"{record['successes']} of {record['seeds']}", *missing])
 
 
-def _succeeded(record: Mapping[str, Any], epsilon: float) -> bool:
+def succeeded(record: Mapping[str, Any], epsilon: float) -> bool:
+    """Whether a run ended with status "success" and suboptimality at most ε."""
     if record["status"] != "success" or record["suboptimality"] is None:
         return False
     return Fraction(record["suboptimality"]) <= Fraction(str(epsilon))

@@ -21,9 +21,33 @@ from olivine.cli.console import print_table, tell
 from olivine.cli.options import Json, Seed, parse_seconds
 
 SEEDS = 50
+CURVE_SEEDS = 5
 MOST_SEEDS = 1_000_000
 RUN_LIMIT = 10.0
 """Seconds of CPU time that a run of ``learn all`` may take."""
+
+
+def complete_algorithms(incomplete: str) -> list[str]:
+    """Give what a shell may complete a list of algorithms to."""
+    from olivine.algorithms.learning import registry
+
+    names = [entry.name for entry in registry.algorithms()]
+    return _completions(incomplete, [*names, "all"])
+
+
+def complete_environments(incomplete: str) -> list[str]:
+    """Give what a shell may complete a list of environments to."""
+    from olivine.algorithms.environments import registry
+    from olivine.cli.learn_run import register_environments
+
+    register_environments()
+    return _completions(incomplete, registry.names())
+
+
+def _completions(incomplete: str, names: list[str]) -> list[str]:
+    """Complete the last word of a list with commas."""
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in names if name.startswith(last)]
 
 
 @verb
@@ -33,6 +57,7 @@ def learn(
         typer.Argument(
             metavar="ALGORITHM",
             help="See --list; all compares them all.",
+            autocompletion=complete_algorithms,
             show_default=False,
         ),
     ] = None,
@@ -42,6 +67,37 @@ def learn(
             "--env",
             metavar="ENV",
             help="See --list; several for all: ENV,ENV.",
+            autocompletion=complete_environments,
+            show_default=False,
+        ),
+    ] = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            "--algorithms",
+            metavar="NAME,NAME",
+            help="Learning curves of these, or of all, over --seeds (5).",
+            autocompletion=complete_algorithms,
+            show_default=False,
+        ),
+    ] = None,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            "--curve",
+            metavar="FIGURE",
+            help="With --algorithms: draw the value of each policy against "
+            "trajectories (.svg, .png, .pdf).",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="With --algorithms: a row for each run (.jsonl, or .parquet with the "
+            "extra parquet).",
             show_default=False,
         ),
     ] = None,
@@ -90,7 +146,7 @@ def learn(
             "--seeds",
             min=1,
             max=MOST_SEEDS,
-            help="For all: runs of each algorithm on each environment (50).",
+            help="For all and --algorithms: runs of each on each environment (50; 5).",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +156,7 @@ def learn(
             "--time-limit",
             parser=parse_seconds,
             metavar="SECONDS",
-            help="For all: seconds of CPU time of a run (10).",
+            help="For all and --algorithms: seconds of CPU time of a run (10).",
             show_default=False,
         ),
     ] = None,
@@ -109,7 +165,7 @@ def learn(
         typer.Option(
             "--jobs",
             min=1,
-            help="For all: how many at a time (1).",
+            help="For all and --algorithms: how many at a time (1).",
             show_default=False,
         ),
     ] = None,
@@ -152,7 +208,11 @@ def learn(
     times that. Runs that are stopped or not begun count among the 50, and are
     told.
 
-    Without all, --time-limit is the CPU time of the run; there is none by default.
+    With --algorithms the value of what each run would return, if it were stopped, is
+    recorded as trajectories grow, for the median and range over seeds: --curve draws
+    it. Runs that their limit stops keep the curve that they have.
+
+    Without both, --time-limit is the CPU time of the run; there is none by default.
 
     Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing, or the
     run did not end within its limit.
@@ -162,6 +222,7 @@ def learn(
     from olivine.cli.comparison import Plan
     from olivine.cli.learn_all import learn_all
     from olivine.cli.learn_assumptions import Examination
+    from olivine.cli.learn_curves import learn_curves
     from olivine.cli.learn_run import OutOfTimeError, prepare
 
     examination = None
@@ -171,6 +232,27 @@ def learn(
         if listing:
             _list(json_lines)
             return ExitStatus.DONE
+        if algorithms is not None:
+            _refuse_beside_algorithms(algorithm, output, examination)
+            known = () if algorithms == "all" else tuple(algorithms.split(","))
+            if env is None:
+                raise ValueError("--env: missing (--list shows the environments)")
+            plan = Plan(
+                tuple(env.split(",")),
+                params,
+                epsilon,
+                delta,
+                seeds or CURVE_SEEDS,
+                seed,
+                RUN_LIMIT if time_limit is None else time_limit,
+                algorithms=known,
+                classes=classes,
+                settings=tuple(setting or ()),
+            )
+            return learn_curves(plan, curve, out, jobs or 1, json_lines=json_lines)
+        for option, path in (("--curve", curve), ("--out", out)):
+            if path is not None:
+                raise ValueError(f"{option}: only with --algorithms")
         if algorithm == "all":
             if classes or setting:
                 raise ValueError("all: --classes and --set are for one algorithm")
@@ -231,6 +313,18 @@ def learn(
             "please report it with the command)"
         )
     return ExitStatus.CONTRADICTION if record["contradictions"] else ExitStatus.DONE
+
+
+def _refuse_beside_algorithms(
+    algorithm: str | None, output: Path | None, examination: object
+) -> None:
+    """Refuse, with a ValueError, what does not go with --algorithms."""
+    if algorithm is not None:
+        raise ValueError(f"--algorithms: {algorithm!r} is named beside it")
+    if output is not None:
+        raise ValueError("--output: only for olivine learn all; see --curve and --out")
+    if examination is not None:
+        raise ValueError("--algorithms: assumptions are checked for one algorithm")
 
 
 def _list(json_lines: bool) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from olivine.algorithms.environments.protocol import Environment
+    from olivine.algorithms.learning.interim import Recorder
     from olivine.algorithms.learning.registry import Algorithm
     from olivine.algorithms.learning.result import LearningResult
     from olivine.cli.learn_assumptions import Examination
@@ -70,11 +71,13 @@ class LearningRun:
         seed: int,
         observers: tuple[Any, ...] = (),
         examination: Examination | None = None,
+        recorder: Recorder | None = None,
     ) -> tuple[dict[str, Any], LearningResult]:
         """Run, and compare with the truth: the record to print, and the result.
 
         The seed fixes the environment, the classes and the samples. Assumptions
-        are checked before the run if there is an examination.
+        are checked before the run if there is an examination; a recorder notes the
+        policies on the way.
 
         Raises
         ------
@@ -84,13 +87,14 @@ class LearningRun:
             If the time limit is reached.
         """
         with _limited(self.time_limit):
-            return self._with_seed(seed, observers, examination)
+            return self._with_seed(seed, observers, examination, recorder)
 
     def _with_seed(
         self,
         seed: int,
         observers: tuple[Any, ...],
         examination: Examination | None,
+        recorder: Recorder | None,
     ) -> tuple[dict[str, Any], LearningResult]:
         import numpy as np
         from olivine.algorithms.environments import make
@@ -101,6 +105,9 @@ class LearningRun:
         algorithm = registry.get(self.algorithm)
         if examination is not None:
             examination.begin(algorithm, environment, self.classes)
+        if recorder is not None:
+            recorder.begin(environment)
+            observers = (*observers, recorder)
         start = time.perf_counter()
         result = algorithm.run(
             registry.Task(
@@ -117,6 +124,8 @@ class LearningRun:
             )
         )
         seconds = time.perf_counter() - start
+        if recorder is not None:
+            recorder.end(result.policies)
         record = result.to_json()
         record |= _truth(environment, result, seed)
         record |= {

@@ -51,6 +51,7 @@ VERBS = (
     "solve",
     "trace",
     "learn",
+    "sweep",
     "contrast",
     "multi",
     "barrier",
@@ -68,7 +69,7 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
         help="3-SAT as the optimisation problem inside OLIVE: build it, verify it, "
         "solve through it.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -47,7 +47,7 @@ from olivine.cli.parallel import in_parallel
 from olivine.cli.tables import show
 
 if TYPE_CHECKING:
-    pass
+    from olivine.reduction.family.instance import Instance
 
 Record = dict[str, Any]
 
@@ -90,13 +90,22 @@ class Job:
             record = {"file": file, "error": text, "traceback": trace}
             return record, ExitStatus.FAILED
 
+    def instance(self, file: str) -> tuple[tuple[str, ...], Instance]:
+        """Read a file: warnings, and the instance that it is.
+
+        Raises
+        ------
+        ValueError, OSError
+            As `Reading.read_instance`.
+        """
+        source, instance = self.reading.read_instance(file, self.variant, self.penalty)
+        return source.warnings, instance
+
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
         from olivine.reduction.verify.verification import verify_instance
 
         try:
-            source, instance = self.reading.read_instance(
-                file, self.variant, self.penalty
-            )
+            warnings, instance = self.instance(file)
         except (ValueError, OSError) as error:
             return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
         answer = verify_instance(
@@ -108,7 +117,7 @@ class Job:
         )
         record = {"file": file} | answer.to_json()
         del record["seconds"]
-        record["warnings"] = list(source.warnings)
+        record["warnings"] = list(warnings)
         status = ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
         if answer.agree is False:
             status = ExitStatus.CONTRADICTION

@@ -217,12 +217,17 @@ def _lead_child_life(
         os._exit(status)
 
 
-def _settle(writer: int, parent: int, show_errors: bool) -> int:
-    """Cut the ties that a forked child has to its parent's surroundings."""
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent is gone (Linux)."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
+
+
+def _settle(writer: int, parent: int, show_errors: bool) -> int:
+    """Cut the ties that a forked child has to its parent's surroundings."""
+    die_with(parent)
     os.setpgid(0, 0)
     # The parent's garbage is not ours to finalise.
     gc.freeze()

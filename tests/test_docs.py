@@ -8,7 +8,11 @@ import pytest
 
 from tests.support.commands import ROOT, olivine
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 FOLDERS = ("algorithms", "api", "benchmarks", "cli", "docs", "examples")
 FOLDERS += ("reduction", "solvers", "tests", ".ci")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -39,6 +43,19 @@ def test_links_lead_somewhere(page):
         if not file.exists() or (anchor and anchor not in anchors(file)):
             wrong.append(target)
     assert wrong == []
+
+
+def test_the_index_leads_to_every_page():
+    index = ROOT / "docs" / "index.md"
+    linked = {target.partition("#")[0] for target in LINK.findall(index.read_text())}
+    assert {page.name for page in index.parent.glob("*.md")} - {"index.md"} <= linked
+
+
+def test_the_version_to_cite_is_the_version():
+    import olivine as package
+
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {package.__version__}\n" in cited
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

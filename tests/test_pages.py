@@ -13,6 +13,11 @@ def finished(names):
     return {names["result"].status, names["exact"].status} == {"finished"}
 
 
+def a_curve(names):
+    spent = [trajectories for trajectories, _ in names["curve"]]
+    return len(spent) == 5 and spent == sorted(spent) and names["result"].succeeded
+
+
 def twenty(names):
     return names["runs"].runs == 20
 
@@ -21,6 +26,7 @@ def twenty(names):
     ("page", "good"),
     [
         ("barriers.md", twenty),
+        ("experiments.md", a_curve),
         ("global-policy.md", succeeded),
         ("olive.md", finished),
         ("two-sample.md", succeeded),

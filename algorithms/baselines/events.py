@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.learning.events import NewPolicies
 
 if TYPE_CHECKING:
     from olivine.algorithms.baselines.rmax_model import RmaxModel
 
 
 @dataclass(frozen=True, eq=False)
-class LevelFit:
+class LevelFit(NewPolicies):
     """What a backward pass found at a level.
 
     Attributes
@@ -37,9 +38,14 @@ class LevelFit:
     functions: tuple[Any, ...] = ()
     losses: tuple[float, ...] = ()
 
+    @property
+    def by_level(self) -> Mapping[int, Any]:
+        """π̂_h alone: levels before h have no policy yet."""
+        return {self.level: self.policy}
+
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(NewPolicies):
     """A batch of R-max.
 
     Attributes

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import AtPath, Path
+from olivine.algorithms.learning.events import AtPath, NewPolicies, Path
 
 Policies = tuple[Any, ...]
 """π̂_1, ..., π̂_H at some time; None where there is none yet."""
@@ -47,7 +47,7 @@ class Comparison(AtPath):
 
 
 @dataclass(frozen=True, eq=False)
-class Refit:
+class Refit(NewPolicies):
     """A new policy of a level.
 
     Attributes

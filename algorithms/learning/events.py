@@ -11,7 +11,7 @@ Observers never answer back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -118,8 +118,25 @@ class Triple(AtPath):
     tests: tuple[ConsensusTest, ...] = ()
 
 
+class NewPolicies:
+    """An event after which a stopped run would have other policies to return.
+
+    Attributes
+    ----------
+    policies
+        One per level; None where there is none yet.
+    """
+
+    policies: Sequence[Any]
+
+    @property
+    def by_level(self) -> Mapping[int, Any]:
+        """The new policies by their level, 1-based."""
+        return {h: p for h, p in enumerate(self.policies, 1) if p is not None}
+
+
 @dataclass(frozen=True, eq=False)
-class Iteration:
+class Iteration(NewPolicies):
     """An iteration of MetaAlg, after its policy was evaluated.
 
     Attributes

@@ -1,0 +1,88 @@
+"""``olivine learn --algorithms``: learning curves over seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olivine.cli.common import (
+    ExitStatus,
+    describe,
+    print_json,
+    progress_bar,
+    say,
+    worst,
+)
+
+if TYPE_CHECKING:
+    from olivine.cli.comparison import Plan
+    from olivine.cli.units import Row
+
+
+def learn_curves(
+    plan: Plan,
+    figure: Path | None,
+    results: Path | None,
+    jobs: int,
+    *,
+    json_lines: bool,
+) -> ExitStatus:
+    """Run algorithms over seeds; print, write and draw the value on the way.
+
+    Parameters
+    ----------
+    plan
+        Algorithms, environments and seeds.
+    figure
+        Figure to write, or None.
+    results
+        Rows to write (.jsonl, .parquet), or None.
+    jobs
+        Runs at a time.
+    json_lines
+        Print each row as it comes instead of a table.
+
+    Raises
+    ------
+    ValueError
+        If the plan or a file's name is no good.
+    """
+    from olivine.cli.figures.files import check_figure
+    from olivine.cli.parquet import check_results, write_results
+    from olivine.cli.sweep import draw, show, tell_trouble
+    from olivine.cli.units import learning_units
+    from olivine.cli.workers import WorkersError, rows_of
+
+    units = learning_units(plan)
+    try:
+        if figure is not None:
+            check_figure(figure)
+        if results is not None:
+            check_results(results)
+    except OSError as error:
+        raise ValueError(describe(error)) from None
+    found: dict[str, Row] = {}
+    statuses = []
+    with progress_bar("learning", len(units), json_lines) as progress:
+        try:
+            for row in rows_of(units, jobs, None):
+                found[row["key"]] = row
+                tell_trouble(row)
+                if json_lines:
+                    print_json(row)
+                progress.advance(progress.task_ids[0])
+        except WorkersError as error:
+            say(f"olivine: {error}")
+            statuses.append(ExitStatus.UNDECIDED)
+    rows = [found[unit.key] for unit in units if unit.key in found]
+    if not json_lines:
+        show("learning", rows, json_lines=False)
+    try:
+        if results is not None:
+            write_results(results, rows)
+        if figure is not None:
+            draw("learning", figure, rows)
+    except (ValueError, OSError) as error:
+        say(f"olivine: {describe(error)}")
+        statuses.append(ExitStatus.BAD_INPUT)
+    return worst([*statuses, *(ExitStatus(row["exit"]) for row in rows)])

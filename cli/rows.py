@@ -1,0 +1,201 @@
+"""The file of a sweep's rows: JSON Lines that a killed sweep can go on with.
+
+The first line says which format, version and sweep it is; each other line is a row. A
+line is written by one call, and only the sweep's main process writes, under a lock. So
+a kill cuts the last line at most: it is cut off, and its unit done again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from olivine import __version__
+from olivine.cli.units import Row
+
+FORMAT = 1
+_MARK = "olivine-sweep"
+SYNC = 1.0
+"""Seconds between calls of fsync, which only a crash of the machine needs."""
+
+
+class RowFile:
+    """Rows so far, and where to append more.
+
+    Attributes
+    ----------
+    rows
+        By their keys, in the order of the file.
+    remark
+        What was found cut off, or "".
+    """
+
+    def __init__(self, descriptor: int, rows: dict[str, Row], remark: str) -> None:
+        self.rows, self.remark = rows, remark
+        self._descriptor = descriptor
+        self._synced = time.monotonic()
+
+    def append(self, row: Row) -> None:
+        """Write a row, whole, and keep it.
+
+        Raises
+        ------
+        OSError
+            If the disk is full, say. What was written of the row is taken back.
+        """
+        self.rows[row["key"]] = row
+        _write(self._descriptor, row)
+        if time.monotonic() - self._synced > SYNC:
+            self.sync()
+
+    def sync(self) -> None:
+        """Have the system write what it holds back."""
+        os.fsync(self._descriptor)
+        self._synced = time.monotonic()
+
+
+@contextmanager
+def open_rows(
+    path: Path, sweep: Mapping[str, Any], keys: set[str]
+) -> Iterator[RowFile]:
+    """Open the rows of a sweep, or begin them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sweep
+        What the sweep is, as plain values; it is held against the first line.
+    keys
+        Of all its units.
+
+    Raises
+    ------
+    ValueError
+        If the file is no sweep's, of another version, of another sweep, or damaged
+        elsewhere than at its end; or another process writes to it. It stays as it is.
+    OSError
+        If it cannot be opened.
+    """
+    header = {_MARK: FORMAT, "version": __version__, "sweep": sweep}
+    header = json.loads(json.dumps(header))
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        _lock(descriptor, path)
+        whole, torn = _lines(descriptor)
+        rows = _read(path, whole, torn, header, keys)
+        remark = ""
+        if torn:
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - len(torn))
+            remark = (
+                f"{path}: line {len(whole) + 1} was cut off in its middle; it is left "
+                "out, and what it was of is done again"
+            )
+        if not whole:
+            _write(descriptor, header)
+        file = RowFile(descriptor, rows, remark)
+        yield file
+        file.sync()
+    finally:
+        os.close(descriptor)
+
+
+def _lines(descriptor: int) -> tuple[list[bytes], bytes]:
+    """All lines that ended, and what stands after the last end."""
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(0)
+        *whole, torn = file.read().split(b"\n")
+    return whole, torn
+
+
+def _write(descriptor: int, value: Mapping[str, Any]) -> None:
+    """Append one line; all of it or, where the disk is full, nothing."""
+    line = json.dumps(value, allow_nan=False).encode("ascii") + b"\n"
+    before = os.fstat(descriptor).st_size
+    try:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(descriptor, left) :]
+    except OSError:
+        os.ftruncate(descriptor, before)
+        raise
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Refuse, with a ValueError, a file that another sweep writes to."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(f"{path}: another sweep is writing to it") from None
+
+
+def _read(
+    path: Path,
+    whole: list[bytes],
+    torn: bytes,
+    header: Mapping[str, Any],
+    keys: set[str],
+) -> dict[str, Row]:
+    """Read the lines of a file that is to be gone on with; errors as `open_rows`."""
+    if not whole:
+        begun = json.dumps(header).encode("ascii")
+        if not begun.startswith(torn):
+            raise ValueError(f"{path}: not the rows of a sweep")
+        return {}
+    _check_header(path, _parsed(path, 1, whole[0]), header)
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(whole[1:], 2):
+        row = _parsed(path, number, line)
+        key = row.get("key")
+        if key not in keys:
+            raise ValueError(f"{path}:{number}: {key!r} is no unit of this sweep")
+        if key in rows:
+            raise ValueError(f"{path}:{number}: a second row of {key!r}")
+        rows[key] = row
+    return rows
+
+
+def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"{path}:{number}: damaged: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}:{number}: damaged: no JSON object")
+    return value
+
+
+def _check_header(
+    path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> None:
+    """Refuse rows that cannot be gone on with."""
+    if _MARK not in found:
+        raise ValueError(f"{path}: not the rows of a sweep")
+    ours = wanted[_MARK], wanted["version"]
+    theirs = found[_MARK], found.get("version")
+    if theirs != ours:
+        raise ValueError(
+            f"{path}: written by olivine {theirs[1]} in format {theirs[0]}; this is "
+            f"olivine {ours[1]}, format {ours[0]}. Its rows may be other than ours "
+            "would be, so take a new file"
+        )
+    said, says = found.get("sweep"), wanted["sweep"]
+    if said == says:
+        return
+    if not isinstance(said, dict):
+        raise ValueError(f"{path}:1: damaged: no sweep")
+    names = [k for k in {**says, **said} if says.get(k) != said.get(k)]
+    raise ValueError(
+        f"{path}: rows of another sweep, which differs in {', '.join(names)}; "
+        "take a new file"
+    )

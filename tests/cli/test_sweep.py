@@ -1,0 +1,380 @@
+"""olivine sweep: its file, its rows after kills, its sums, figure and workers."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import CancelledError
+from fractions import Fraction
+from functools import partial
+
+import pytest
+from olivine.cli import workers
+from olivine.cli.phase import phases_of
+from olivine.cli.sweep_plan import read_sweep
+from olivine.cli.workers import LostWorkersError, WorkersError, rows_of
+from olivine.solvers.process import Forked
+
+from tests.support.commands import CASES, ROOT, olivine
+
+SMALL = """
+kind = "formulas"
+routes = ["sat", "maxsat", "witness"]
+[[random]]
+variables = 5
+ratios = [2, 8]
+formulas = 3
+"""
+LEARNING = """
+kind = "learning"
+algorithms = ["psdp", "lsvee"]
+environments = ["tabular", "threesat"]
+seeds = 2
+settings = { states = 2 }
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """A folder with a sweep file; a function that writes another text to it."""
+    file = tmp_path / "sweep.toml"
+
+    def write(text):
+        file.write_text(text)
+        return file
+
+    write(SMALL)
+    return write
+
+
+def keys_in(path):
+    return [json.loads(line)["key"] for line in path.read_bytes().splitlines()[1:]]
+
+
+def test_rows_sums_figure_and_table(plan, tmp_path):
+    rows, figure = tmp_path / "rows.jsonl", tmp_path / "phase.svg"
+    file = plan(SMALL)
+    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json", "--figure", figure)
+    assert done.status == 0
+    assert [r["clauses"] for r in done.records] == [10, 40]
+    units = read_sweep(file).units
+    assert keys_in(rows) == [unit.key for unit in units]
+    found = [json.loads(line) for line in rows.read_bytes().splitlines()[1:]]
+    assert all(row["agree"] for row in found)
+    # A unit says the same wherever it is done.
+    again = units[-1]()
+    for row in (again, found[-1]):
+        del row["seconds"]
+        for route in row["routes"].values():
+            del route["seconds"]
+    assert again == found[-1]
+    text = figure.read_text()
+    for words in ("satisfiable", "Optimum", "Seconds of each route", "5 variables"):
+        assert words in text
+    # Nothing is missing: nothing is done, and the same is summed up.
+    before = rows.read_bytes()
+    second = olivine("sweep", file, "-o", rows, "--json")
+    assert (second.records, second.status) == (done.records, 0)
+    assert rows.read_bytes() == before
+    assert "6 of 6 rows are there already" in second.err
+
+
+def killed(file, rows, least):
+    """Sweep in a child that is killed once there are so many rows."""
+    child = Forked(
+        lambda: olivine("sweep", file, "-o", rows, "-j", "1").out.encode(), False
+    )
+    child.start()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if rows.exists() and rows.read_bytes().count(b"\n") > least:
+            break
+        time.sleep(0.001)
+    child.close()  # SIGKILL
+    return keys_in(rows) if rows.read_bytes().endswith(b"\n") else None
+
+
+def test_a_sweep_killed_twice_has_each_row_once(plan, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    file = plan(SMALL.replace("formulas = 3", "formulas = 10"))
+    first = killed(file, rows, 3)
+    # As if the second kill had come in the middle of a row.
+    second = killed(file, rows, 8)
+    assert 3 <= len(first) < len(second) < 20
+    whole = rows.read_bytes()
+    rows.write_bytes(whole[:-20])
+    done = olivine("sweep", file, "-o", rows, "-j", "1")
+    assert done.status == 0
+    assert f"line {len(second) + 1} was cut off" in done.err
+    assert f"{len(second) - 1} of 20 rows are there already" in done.err
+    keys = keys_in(rows)
+    assert len(keys) == len(set(keys)) == 20
+    assert rows.read_bytes().startswith(whole[: whole[:-20].rindex(b"\n")])
+
+
+@pytest.mark.long
+def test_two_thousand_rows_after_two_kills(plan, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    file = plan(SMALL.replace("formulas = 3", "formulas = 1000"))
+    command = [sys.executable, "-m", "olivine", "sweep", file, "-o", rows, "-j", "2"]
+    for least in (300, 900):
+        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+        while not rows.exists() or rows.read_bytes().count(b"\n") <= least:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    keys = keys_in(rows)
+    assert len(keys) == len(set(keys)) == 2000
+
+
+def test_a_sweep_of_learning(plan, tmp_path):
+    file, rows = plan(LEARNING), tmp_path / "rows.jsonl"
+    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
+    assert done.status == 0
+    pairs = [(record["env"], record["algorithm"]) for record in done.records]
+    assert pairs == [
+        ("tabular", "psdp"), ("tabular", "lsvee"),
+        ("threesat", "psdp"), ("threesat", "lsvee"),
+    ]  # fmt: skip
+    assert [record["successes"] for record in done.records] == [2, 2, 2, 0]
+    assert "stochastic" in done.records[-1]["refused"]
+    assert len(keys_in(rows)) == 8
+    table = olivine("sweep", file, "-o", rows)
+    assert "2 of 2" in table.out
+
+
+def test_rows_become_parquet(plan, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows, target = tmp_path / "rows.jsonl", tmp_path / "rows.parquet"
+    olivine("sweep", plan(SMALL), "-o", rows, "-j", "1", "--parquet", target)
+    table = parquet.read_table(target).to_pylist()
+    for row, line in zip(table, rows.read_bytes().splitlines()[1:], strict=True):
+        found = json.loads(line)
+        assert row["key"] == found["key"]
+        assert row["optimum"] == found["optimum"]
+        assert row["optimum.float"] == float(Fraction(found["optimum"]))
+        assert row["routes.sat.seconds"] == found["routes"]["sat"]["seconds"]
+        assert row["satisfiable"] is found["satisfiable"]
+
+
+# ------------------------------------------------------------------ the sweep file
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kind = 3.", "no TOML"),
+        ("a = 1", "kind: None is none of formulas, learning"),
+        (SMALL + "penal = 3", "random.penal: unknown"),
+        ('kind = "formulas"\nroute = ["sat"]', "did you mean 'routes'"),
+        ('kind = "formulas"', "nothing is to be done"),
+        ('kind = "formulas"\nvariants = ["papr"]', "'papr' is none of paper"),
+        ('kind = "formulas"\nroutes = []', "routes: none is named"),
+        ('kind = "formulas"\nroutes = 3', "routes: 3 is no list of words"),
+        ('kind = "formulas"\nfiles = ["absent.cnf"]', "absent.cnf: No such file"),
+        ('kind = "formulas"\nfiles = ["."]', "no .cnf, .dimacs or .wcnf"),
+        ('kind = "formulas"\npenalty = "1/0"', "penalty: '1/0' is no number"),
+        ('kind = "formulas"\npenalty = 0.5\nvariants = ["strict"]', "penalty"),
+        ('kind = "formulas"\ntime_limit = -1', "time_limit: -1 is no positive"),
+        ('kind = "formulas"\ntime_limit = nan', "time_limit: nan is no positive"),
+        ('kind = "formulas"\nseed = true', "seed: True is no integer"),
+        ('kind = "formulas"\nrandom = [7]', "random: 7 is no table"),
+        ('kind = "formulas"\nrandom = {ratios = 3}', "random.variables: None"),
+        ('kind = "formulas"\nrandom = {variables = 2}', "random.variables: 2"),
+        ('kind = "formulas"\nrandom = {variables = 3}', "random.ratios: missing"),
+        (SMALL + SMALL[SMALL.index("[[") :], "would be done twice"),
+        ('kind = "learning"\nalgorithms = ["valr"]', "did you mean 'valor'"),
+        ('kind = "learning"\nenvironments = ["gird"]', "did you mean 'grid'"),
+        ('kind = "learning"\nepsilon = 2', "--epsilon: 2.0 is not in (0, 1)"),
+        ('kind = "learning"\nsettings = { no = 1 }', "unknown 'no'"),
+        ('kind = "learning"\nseeds = 0', "seeds: 0 is no integer from 1"),
+    ],
+)
+def test_a_bad_sweep_file_is_refused_with_the_reason(plan, tmp_path, text, words):
+    file, rows = plan(text), tmp_path / "rows.jsonl"
+    done = olivine("sweep", file, "-o", rows)
+    assert done.status == 2
+    assert str(file) in done.err
+    assert words in done.err
+    assert not rows.exists()
+
+
+def test_a_formula_that_changed_makes_another_sweep(plan, tmp_path):
+    formula = tmp_path / "f.cnf"
+    formula.write_text("p cnf 1 1\n1 0\n")
+    file, rows = plan('kind = "formulas"\nfiles = ["f.cnf"]'), tmp_path / "rows.jsonl"
+    assert olivine("sweep", file, "-o", rows, "--json").record["satisfiable"] == 1
+    formula.write_text("p cnf 1 2\n1 0\n-1 0\n")
+    before = rows.read_bytes()
+    done = olivine("sweep", file, "-o", rows, "--json")
+    assert done.status == 2
+    assert "another sweep, which differs in files" in done.record["error"]
+    assert rows.read_bytes() == before
+
+
+def test_a_bad_formula_costs_its_own_row_only(plan, tmp_path):
+    (tmp_path / "bad.cnf").write_text("p cnf 1\n")
+    good = CASES / "cadical" / "full3.cnf"
+    text = (
+        f'kind = "formulas"\nroutes = ["maxsat", "sat"]\nfiles = ["bad.cnf", "{good}"]'
+    )
+    rows = tmp_path / "rows.jsonl"
+    done = olivine("sweep", plan(text), "-o", rows, "-j", "1", "--json")
+    assert done.status == 2
+    assert "bad.cnf:1" in done.err
+    assert done.record["unsatisfiable"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-o", "{}/no/rows.jsonl"), "No such file"),
+        (("-o", "{}/sweep.toml"), "is the input itself"),
+        (("-o", "{}/r.jsonl", "--figure", "{}/f.txt"), ".svg, .png or .pdf"),
+        (("-o", "{}/r.jsonl", "--parquet", "{}/f.csv"), "ends in .parquet"),
+        (("-o", "{}/r.jsonl", "--dask", "nowhere"), "no scheduler at 'nowhere'"),
+    ],
+)
+def test_bad_options(plan, tmp_path, arguments, words):
+    if "--dask" in arguments:
+        pytest.importorskip("distributed")
+    given = [a.format(tmp_path) for a in arguments]
+    done = olivine("sweep", plan(SMALL), *given)
+    assert done.status == 2
+    assert words in done.err
+
+
+def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = olivine("sweep", plan(SMALL), "-o", tmp_path / "r.jsonl", "--dask", "a:1")
+    assert done.status == 2
+    assert "pip install 'olivine[dask]'" in done.err
+
+
+# ------------------------------------------------------------------------ workers
+
+
+def test_workers_of_this_machine(plan):
+    units = read_sweep(plan(SMALL)).units
+    found = {row["key"]: row for row in rows_of(units, 2, None)}
+    assert set(found) == {unit.key for unit in units}
+    assert all(row["agree"] for row in found.values())
+
+
+def test_a_worker_that_dies_is_told():
+    with pytest.raises(LostWorkersError, match="a worker was lost"):
+        list(rows_of([partial(os._exit, 1)] * 2, 2, None))
+
+
+def test_a_lost_cluster_is_told():
+    exceptions = pytest.importorskip("distributed.comm.core")
+    for error in (exceptions.CommClosedError("gone"), CancelledError()):
+
+        def rows(error=error):
+            yield {"key": "a"}
+            raise error
+
+        with pytest.raises(LostWorkersError, match=r"lost: (gone|CancelledError)"):
+            list(workers._checked(rows()))
+    with pytest.raises(KeyError):  # an error of ours stays one
+        list(workers._checked({}[k] for k in "a"))
+
+
+def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
+    def lost(units, jobs, address):
+        yield units[0]()
+        raise LostWorkersError("a worker was lost: out of memory")
+
+    monkeypatch.setattr(workers, "rows_of", lost)
+    rows = tmp_path / "rows.jsonl"
+    done = olivine("sweep", plan(SMALL), "-o", rows)
+    assert done.status == 3
+    assert f"out of memory. Rows so far are in {rows}" in done.err
+    assert len(keys_in(rows)) == 1
+
+
+def test_a_dask_cluster(plan, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    rows = tmp_path / "rows.jsonl"
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    )
+    with cluster:
+        address = cluster.scheduler_address
+        done = olivine("sweep", plan(SMALL), "-o", rows, "--dask", address, "--json")
+    assert done.status == 0
+    assert len(set(keys_in(rows))) == 6
+
+
+# --------------------------------------------------------------------------- sums
+
+
+def row(satisfiable, optimum, seconds, variant="paper", clauses=8):
+    routes = {
+        name: {"status": "optimal" if found else "unknown", "seconds": found or 9}
+        for name, found in seconds.items()
+    }
+    return {
+        "variant": variant, "variables": 4, "clauses": clauses, "routes": routes,
+        "satisfiable": satisfiable, "optimum": optimum,
+    }  # fmt: skip
+
+
+def test_what_rows_say_together():
+    rows = [
+        row(True, "1", {"sat": 1.0, "milp": 5.0}),
+        row(False, "23/24", {"sat": 3.0, "milp": None}),
+        row(None, None, {"sat": None}),
+        {"file": "bad.cnf", "error": "bad.cnf: bad"},
+        row(True, "1", {"sat": 2.0}, "gap"),
+        row(True, "1", {"sat": 2.0}, clauses=4),
+    ]
+    gap, small, paper = phases_of(rows)
+    assert (gap.variant, small.ratio, paper.ratio) == ("gap", 1, 2)
+    assert (paper.formulas, paper.satisfiable, paper.unsatisfiable) == (3, 1, 1)
+    assert paper.share == (1 / 3, 2 / 3)
+    assert paper.to_json()["undecided"] == 1
+    assert paper.to_json()["optimum"] == {
+        "proved": 2, "median": "47/48", "least": "23/24", "most": "1"
+    }  # fmt: skip
+    assert paper.seconds == {"sat": 2.0, "milp": 5.0}
+    assert paper.unfinished == {"sat": 1, "milp": 1}
+
+
+# --------------------------------------------------------------------- its page
+
+
+def page(language):
+    text = (ROOT / "docs" / "experiments.md").read_text("utf-8")
+    return [part.split("```")[0] for part in text.split(f"```{language}\n")[1:]]
+
+
+def test_the_sweep_files_of_the_page_are_read(plan):
+    example, learning = page("toml")
+    shipped = ROOT / "examples" / "phase.toml"
+    assert example in shipped.read_text()
+    assert len(read_sweep(shipped).units) == 200
+    assert len(read_sweep(plan(learning)).units) == 40
+
+
+def test_the_commands_of_the_page_name_options_that_there_are(tmp_path):
+    curves, sweep = (block.split()[1:] for block in page("sh"))
+    # Refused for what is added, after all that stands before it was read.
+    assert "only for" in olivine(*curves, "-o", "f.svg").err
+    absent = tmp_path / "absent" / "rows.jsonl"
+    assert "No such file" in olivine(*sweep, "-o", absent).err
+
+
+@pytest.mark.long
+def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    for block in page("sh"):
+        done = olivine(*block.split()[1:])
+        assert done.status in (0, 3), done.err
+    for name in ("curves.svg", "curves.jsonl", "phase.svg", "rows.jsonl"):
+        assert (tmp_path / name).stat().st_size > 1000
