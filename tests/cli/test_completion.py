@@ -14,7 +14,8 @@ def completions(line, shell):
         "_TYPER_COMPLETE_ARGS": line,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    result = CliRunner().invoke(command_line(), [], prog_name="olivine", env=environment)
+    app = command_line()
+    result = CliRunner().invoke(app, [], prog_name="olivine", env=environment)
     assert result.exit_code == 0
     return [line.partition("\t")[0] for line in result.output.split("\n") if line]
 
