@@ -59,7 +59,8 @@ Definition error_sum (M : mdp) (g : state -> R) (pi : state -> action) : R :=
 
 (** [follows r c M rounds ds]: OLIVE on M can take these rounds (the last one
     first), each a maximiser of the program so far that does not make it stop,
-    and binds [ds]. *)
+    and binds [ds]. The loop of [algorithms/olive/loop.py], with exact
+    expectations, tolerance and threshold 0. *)
 Inductive follows (r : rule) (c : construction) (M : mdp) :
     list round -> list distribution -> Prop :=
   | follows_none : follows r c M [] []

@@ -17,7 +17,7 @@ Inductive state :=
   | ClauseState (j : nat)             (* C_{j+1} *)
   | VariableState (i : nat)           (* X_{i+1}, not in [paper] *)
   | LiteralState (i : nat) (b : bool) (* x_{i+1}^b *)
-  | Detour                            (* level 2, pays nothing; only in [strict] *)
+  | Detour                            (* bottom2: level 2, pays nothing; [strict] *)
   | Bottom.                           (* level 3, pays nothing; [all_levels], [strict] *)
 
 Inductive action :=
@@ -28,7 +28,10 @@ Inductive action :=
   | Quit                         (* at a clause state of [all_levels] *)
   | Go.                          (* everywhere else *)
 
-(** ** Constructions: what sets the variants apart *)
+(** ** Constructions: what sets the variants apart
+
+    In [reduction/family/variants.py] these are the fields of a Declaration:
+    variable_states, quit, reach (1/2 where [diluted]), rewards and ranges. *)
 
 Record construction := Construction {
   layered : bool;          (* X_i stands between [try x_i] and the literals *)
@@ -177,7 +180,8 @@ Definition feasible (c : construction) (M : mdp) (constraints : list distributio
   in_range c M g /\ is_policy M pi /\
   forall d, In d constraints -> bellman_error M g pi d = 0.
 
-(** [v] is the least upper bound of g(s0) over the feasible pairs, and attained. *)
+(** What OLIVE maximises: [v] is the least upper bound of g(s0) over the feasible
+    pairs, and attained. *)
 Definition optimum (c : construction) (M : mdp) (constraints : list distribution)
     (v : R) : Prop :=
   (forall g pi, feasible c M constraints g pi -> g Start <= v) /\
