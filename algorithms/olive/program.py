@@ -182,13 +182,7 @@ class OliveProgram(Ranged):
         lowest = math.ceil(self.lower * pair.denominator)
         highest: int | IntArray = math.floor(self.upper * pair.denominator)
         if self.upper_ends:
-            different = {*self.upper_ends}
-            floors = {end: math.floor(end * pair.denominator) for end in different}
-            exact = not fits_int64(max(floors.values()))
-            highest = np.array(
-                [floors[end] for end in self.upper_ends],
-                dtype=object if exact else np.int64,
-            )
+            highest = self.floors(pair.denominator)
         low, high = pair.numerators < lowest, pair.numerators > highest
         return np.asarray(low | high, dtype=bool)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
 from olivine.algorithms.exact.numbers import as_rational
+from olivine.algorithms.exact.ragged import IntArray, integer_array
 
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""
@@ -40,8 +43,14 @@ class Ranged:
         if isinstance(upper, Sequence):
             if len(upper) != size:
                 raise ValueError(f"{len(upper)} upper ends for {size} observations")
-            self.upper_ends = tuple(as_rational("upper", end) for end in upper)
-            self.upper, least = max(self.upper_ends), min(self.upper_ends)
+            # There are few ends, each given many times over, and Fractions are slow.
+            given = list(upper)
+            ends = {id(end): as_rational("upper", end) for end in given}
+            self.upper_ends = tuple(ends[id(end)] for end in given)
+            self._kinds = list(ends.values())
+            place = {name: k for k, name in enumerate(ends)}
+            self._kind = np.array([place[id(end)] for end in given], dtype=np.int64)
+            self.upper, least = max(self._kinds), min(self._kinds)
         else:
             self.upper = least = as_rational("upper", upper)
         if self.lower > least:
@@ -51,6 +60,14 @@ class Ranged:
     def upper_given(self) -> Upper:
         """The upper end as it was given, for a program with the same ranges."""
         return self.upper_ends or self.upper
+
+    def floors(self, denominator: int) -> IntArray:
+        """Largest integers k with k/denominator in the range of each observation.
+
+        There must be an upper end for each.
+        """
+        floors = integer_array(math.floor(end * denominator) for end in self._kinds)
+        return floors[self._kind]
 
     def upper_of(self, observation: int) -> Fraction:
         """Upper end of the range of g at an observation."""
