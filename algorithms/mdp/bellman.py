@@ -72,7 +72,7 @@ def average_errors(
     # with a common denominator c every intermediate result is at most c * unit
     reward = math.ceil(max(map(abs, mdp.reward_table)) * pair.denominator)
     unit = 2 * magnitude(pair.numerators) + reward
-    unit *= magnitude(distributions.denominators)
+    unit *= max(1, magnitude(distributions.denominators))  # there may be none
     whole = scale * pair.denominator
     if fits_int64(scale * unit):
         return _errors(mdp, distributions, pair, scale, exact=False), whole

@@ -180,7 +180,9 @@ class OliveProgram(Ranged):
     def _outside(self, pair: Pair) -> NDArray[np.bool_]:
         """Which states have values outside the range."""
         lowest = math.ceil(self.lower * pair.denominator)
-        highest = self.floors(pair.denominator)
+        highest: int | IntArray = math.floor(self.upper * pair.denominator)
+        if self.upper_ends:
+            highest = self.floors(pair.denominator)
         low, high = pair.numerators < lowest, pair.numerators > highest
         return np.asarray(low | high, dtype=bool)
 

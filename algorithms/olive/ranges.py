@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.exact.numbers import as_rational
-from olivine.algorithms.exact.ragged import IntArray, fits_int64
+from olivine.algorithms.exact.ragged import IntArray, integer_array
 
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""
@@ -43,10 +43,14 @@ class Ranged:
         if isinstance(upper, Sequence):
             if len(upper) != size:
                 raise ValueError(f"{len(upper)} upper ends for {size} observations")
-            # Few of them differ, and most are the same objects.
-            objects = {id(end): as_rational("upper", end) for end in upper}
-            self.upper_ends = tuple(objects[id(end)] for end in upper)
-            self.upper, least = max(objects.values()), min(objects.values())
+            # There are few ends, each given many times over, and Fractions are slow.
+            given = list(upper)
+            ends = {id(end): as_rational("upper", end) for end in given}
+            self.upper_ends = tuple(ends[id(end)] for end in given)
+            self._kinds = list(ends.values())
+            place = {name: k for k, name in enumerate(ends)}
+            self._kind = np.array([place[id(end)] for end in given], dtype=np.int64)
+            self.upper, least = max(self._kinds), min(self._kinds)
         else:
             self.upper = least = as_rational("upper", upper)
         if self.lower > least:
@@ -57,21 +61,17 @@ class Ranged:
         """The upper end as it was given, for a program with the same ranges."""
         return self.upper_ends or self.upper
 
+    def floors(self, denominator: int) -> IntArray:
+        """Largest integers k with k/denominator in the range of each observation.
+
+        There must be an upper end for each.
+        """
+        floors = integer_array(math.floor(end * denominator) for end in self._kinds)
+        return floors[self._kind]
+
     def upper_of(self, observation: int) -> Fraction:
         """Upper end of the range of g at an observation."""
         return self.upper_ends[observation] if self.upper_ends else self.upper
-
-    def floors(self, denominator: int) -> int | IntArray:
-        """Round the upper ends down to multiples of 1 / `denominator`: numerators."""
-        if not self.upper_ends:
-            return math.floor(self.upper * denominator)
-        objects = {id(end): end for end in self.upper_ends}
-        of = {key: math.floor(end * denominator) for key, end in objects.items()}
-        exact = not fits_int64(max(map(abs, of.values())))
-        return np.array(
-            [of[id(end)] for end in self.upper_ends],
-            dtype=object if exact else np.int64,
-        )
 
     def nearest_to_zero(self, observation: int) -> Fraction:
         """Value of an observation's range that is nearest to 0."""

@@ -398,3 +398,25 @@ def test_bad_programs_are_refused() -> None:
         OliveProgram(mdp, collected).errors(Pair.from_fractions([0], [0]))
     with pytest.raises(ValueError, match="policy takes action 4"):
         average_bellman_errors(mdp, Pair.from_fractions([0] * 5, [4] * 5))
+
+
+@pytest.mark.parametrize("denominator", [3, 2**70 + 1])
+def test_each_state_has_its_own_range(denominator):
+    """Ends that are equal, shared or one object each; values of any size."""
+    mdp = TabularMDP.from_lists(
+        [
+            ("s", 1, [("go", 0, {"t": 1})]),
+            ("t", 2, [("go", 0, {"u": 1})]),
+            ("u", 3, [("end", 0, {})]),
+        ]
+    )
+    ends = [Fraction(1, 3), Fraction(2, 3), Fraction(1, 3)]
+    program = OliveProgram(mdp, [], upper=ends)
+    assert program.upper_given == tuple(ends)
+    for state, end in enumerate(ends):
+        values = [Fraction(0)] * 3
+        for above in (0, 1):
+            k = end.numerator * denominator // end.denominator + above
+            values[state] = Fraction(k, denominator)
+            pair = Pair.from_fractions(values, np.zeros(3, dtype=np.int32))
+            assert program.is_feasible(pair) == (not above)
