@@ -13,7 +13,7 @@ import pytest
 from olivine.cli import workers
 from olivine.cli.phase import phases_of
 from olivine.cli.sweep_plan import read_sweep
-from olivine.cli.workers import LostWorkersError, WorkersError, rows_of
+from olivine.cli.workers import LostWorkersError, rows_of
 from olivine.solvers.process import Forked
 
 from tests.support.commands import CASES, ROOT, olivine
