@@ -85,7 +85,7 @@ def known_cases():
     ]
 
 
-@pytest.mark.parametrize("case", spread(known_cases(), 24))
+@pytest.mark.parametrize("case", spread(known_cases(), 20))
 def test_known_cases(case):
     formula = read_dimacs(case.path).formula
     outcome = solve_sat(formula, formula.n_variables, proof=True, time_limit=60)
