@@ -7,6 +7,7 @@ import pytest
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.every_tie import every_tie
 
+from tests.support.depth import spread
 from tests.support.families import as_three_sat
 
 FEW = [
@@ -33,7 +34,7 @@ def up_to_renaming(n: int, m: int) -> Iterator[list[list[int]]]:
 
 
 @pytest.mark.parametrize("levels", ["lowest", "largest"])
-@pytest.mark.parametrize(("n", "clauses"), FEW)
+@pytest.mark.parametrize(("n", "clauses"), spread(FEW, 2))
 def test_every_run_meets_the_hard_program(n, clauses, levels):
     found = every_tie(Family(as_three_sat(clauses, n), "strict"), levels=levels)
     assert found.always, found.example
