@@ -102,9 +102,7 @@ def test_all_cases_are_met_exactly(variant: str) -> None:
         check(by_file[str(CASES / folder / row["file"])], row, variant)
 
 
-@pytest.mark.parametrize(
-    "row", spread(expected("odd"), 12), ids=lambda row: row["file"]
-)
+@pytest.mark.parametrize("row", spread(expected("odd"), 8), ids=lambda row: row["file"])
 def test_odd_inputs(row: dict) -> None:
     file = CASES / "odd" / row["file"]
     exact = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
