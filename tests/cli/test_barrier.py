@@ -11,6 +11,7 @@ from olivine.cli.barrier import OPTIONS
 from olivine.cli.barrier_record_backup import default_samples
 
 from tests.support.commands import olivine
+from tests.support.depth import spread
 
 QUICK = ("--horizon", 2, "--runs", 5)
 
@@ -150,31 +151,37 @@ def test_the_same_figure_again(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        ([], "NAME: missing; there are backup, average, square-loss"),
-        (["bakup"], "did you mean 'backup'?"),
-        (["squareloss"], "did you mean 'square-loss'?"),
-        (["backup", "--contexts", 4], "--contexts: not an option of barrier backup"),
-        (["average", "--epsilon", "1/4"], "--epsilon: not an option"),
-        (["backup", "--epsilon", "3/4"], "epsilon: 3/4 is not in (0, 1/2]"),
-        (["backup", "--epsilon", "0"], "epsilon: 0 is not in (0, 1/2]"),
-        (["backup", "--epsilon", "0.1"], "no fraction over a power of 2"),
-        (["backup", "--ratio", "3"], "ratio: 3 is not in (1, 2]"),
-        (["backup", "--horizon", 0], "H: 0 is no integer of at least 1"),
-        (["backup", "--horizon", 99], "H: 99 is too large"),
-        (["backup", "--samples", 0], "--samples: 0 is no positive integer"),
-        (["backup", "--runs", -1], "--runs: -1 is no positive integer"),
-        (["backup", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
-        (["square-loss", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
-        (["backup", "--epsilon", "1/8192"], "1/8192 is not in [1/4096, 1/2]"),
-        (["backup", "--ties", "agianst"], "did you mean 'against'?"),
-        (["average", "--contexts", 5], "m: 5 is no even integer in 2..16"),
-        (["average", "--contexts", 0], "m: 0 is no even integer"),
-        (["square-loss", "--epsilon", "1"], "epsilon: 1 is not in (0, 1)"),
-        (["square-loss", "--samples", 0], "n: 0 is not in 1..10^9"),
-        (["average", "-o", "figure.jpg"], "ends in .svg, .png or .pdf"),
-        (["average", "-o", "nowhere/figure.svg"], "nowhere"),
-    ],
+    spread(
+        [
+            ([], "NAME: missing; there are backup, average, square-loss"),
+            (["bakup"], "did you mean 'backup'?"),
+            (["squareloss"], "did you mean 'square-loss'?"),
+            (
+                ["backup", "--contexts", 4],
+                "--contexts: not an option of barrier backup",
+            ),
+            (["average", "--epsilon", "1/4"], "--epsilon: not an option"),
+            (["backup", "--epsilon", "3/4"], "epsilon: 3/4 is not in (0, 1/2]"),
+            (["backup", "--epsilon", "0"], "epsilon: 0 is not in (0, 1/2]"),
+            (["backup", "--epsilon", "0.1"], "no fraction over a power of 2"),
+            (["backup", "--ratio", "3"], "ratio: 3 is not in (1, 2]"),
+            (["backup", "--horizon", 0], "H: 0 is no integer of at least 1"),
+            (["backup", "--horizon", 99], "H: 99 is too large"),
+            (["backup", "--samples", 0], "--samples: 0 is no positive integer"),
+            (["backup", "--runs", -1], "--runs: -1 is no positive integer"),
+            (["backup", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+            (["square-loss", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+            (["backup", "--epsilon", "1/8192"], "1/8192 is not in [1/4096, 1/2]"),
+            (["backup", "--ties", "agianst"], "did you mean 'against'?"),
+            (["average", "--contexts", 5], "m: 5 is no even integer in 2..16"),
+            (["average", "--contexts", 0], "m: 0 is no even integer"),
+            (["square-loss", "--epsilon", "1"], "epsilon: 1 is not in (0, 1)"),
+            (["square-loss", "--samples", 0], "n: 0 is not in 1..10^9"),
+            (["average", "-o", "figure.jpg"], "ends in .svg, .png or .pdf"),
+            (["average", "-o", "nowhere/figure.svg"], "nowhere"),
+        ],
+        23,
+    ),
 )
 def test_bad_input_is_refused_with_the_range(arguments, words):
     done = olivine("barrier", *arguments)

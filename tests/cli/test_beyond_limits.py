@@ -1,10 +1,12 @@
 """Numbers too large, time and memory too short: told, never waited for."""
 
+import itertools
 import sys
 
 import pytest
 
 from tests.support.commands import CASES, olivine, run_olivine
+from tests.support.depth import spread
 
 FULL3 = CASES / "cadical" / "full3.cnf"
 ABSURD = 10**18
@@ -50,9 +52,14 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
-@pytest.mark.parametrize("kib", [60_000, 100_000])
 @pytest.mark.parametrize(
-    "verb", [["learn", "rmax", "--env", "lock"], ["verify", FULL3]]
+    ("verb", "kib"),
+    spread(
+        itertools.product(
+            [["learn", "rmax", "--env", "lock"], ["verify", FULL3]], [60_000, 100_000]
+        ),
+        2,
+    ),
 )
 def test_want_of_memory_is_undecided(verb, kib: int) -> None:
     import resource

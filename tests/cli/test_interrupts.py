@@ -147,7 +147,7 @@ def stop_often(tmp_path: Path, verb: str, times: int) -> Counter[str]:
     return ends
 
 
-@pytest.mark.parametrize("verb", spread([v for v in VERBS if v != "verify"], 2))
+@pytest.mark.parametrize("verb", spread([v for v in VERBS if v != "verify"], 1))
 def test_a_few_moments(tmp_path, verb) -> None:
     for number, seconds in QUICK:
         stop(tmp_path / str(number), verb, number, seconds)

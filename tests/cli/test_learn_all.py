@@ -127,7 +127,7 @@ def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path, capsys):
         assert "1 of 1" not in place
 
 
-@pytest.mark.parametrize("environments", [1, 2])
+@pytest.mark.parametrize("environments", spread([1, 2], 1))
 def test_the_title_of_a_figure_is_not_cut(made, monkeypatch, tmp_path, environments):
     figure = tmp_path / "all.svg"
     names = ("tabular", "random-finite")[:environments]

@@ -5,15 +5,19 @@ from fractions import Fraction
 import pytest
 
 from tests.support.commands import olivine
+from tests.support.depth import spread
 
 
 @pytest.mark.parametrize(
     ("algorithm", "name"),
-    [
-        ("valor", "lock-gaussian"),
-        ("valor", "lock"),
-        ("valor-constrained", "lock-gaussian"),
-    ],
+    spread(
+        [
+            ("valor", "lock-gaussian"),
+            ("valor", "lock"),
+            ("valor-constrained", "lock-gaussian"),
+        ],
+        1,
+    ),
 )
 def test_linear_classes_work_by_default(algorithm, name) -> None:
     done = olivine(

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tests.support.commands import olivine
+from tests.support.depth import spread
 
 
 def learn(*arguments):
@@ -13,22 +14,25 @@ def learn(*arguments):
 
 @pytest.mark.parametrize(
     ("env", "options"),
-    [
-        ("threesat", ()),
-        pytest.param(
-            "threesat",
-            ("--set", "clauses=1", "--classes", "tabular"),
-            marks=pytest.mark.long,
-        ),
-        ("random-finite", ()),
-        ("random-finite", ("--classes", "tabular", "--params", "paper")),
-        ("tabular", ("--set", "tiebreak=random")),
-        ("grid", ("--set", "size=50")),
-        pytest.param("grid", ("--set", "size=300"), marks=pytest.mark.long),
-        ("lock", ("--params", "practical", "--set", "n_train=20000")),
-        ("lock-gaussian", ("--params", "practical", "--set", "n_train=20000")),
-        ("diabolical-lock", ("--params", "practical", "--set", "n_train=20000")),
-    ],
+    spread(
+        [
+            ("threesat", ()),
+            pytest.param(
+                "threesat",
+                ("--set", "clauses=1", "--classes", "tabular"),
+                marks=pytest.mark.long,
+            ),
+            ("random-finite", ()),
+            ("random-finite", ("--classes", "tabular", "--params", "paper")),
+            ("tabular", ("--set", "tiebreak=random")),
+            ("grid", ("--set", "size=50")),
+            pytest.param("grid", ("--set", "size=300"), marks=pytest.mark.long),
+            ("lock", ("--params", "practical", "--set", "n_train=20000")),
+            ("lock-gaussian", ("--params", "practical", "--set", "n_train=20000")),
+            ("diabolical-lock", ("--params", "practical", "--set", "n_train=20000")),
+        ],
+        5,
+    ),
 )
 def test_every_environment(env, options) -> None:
     done = learn("--env", env, *options, "--seed", 1)

@@ -15,7 +15,7 @@ import pytest
 from olivine.cli import common
 
 from tests.support.commands import CASES, ROOT, expected, olivine, run_olivine
-from tests.support.depth import spread
+from tests.support.depth import deep, spread
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 FOLDERS = ["satlib", "cadical", "dense"]
@@ -63,7 +63,7 @@ def check_schema(record: dict) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "row", "variant"),
-    spread(SMALL, 5),
+    spread(SMALL, 4),
     ids=lambda v: v if isinstance(v, str) else v["file"],
 )
 def test_small_cases_are_met_exactly(folder: str, row: dict, variant: str) -> None:
@@ -78,13 +78,15 @@ def test_small_cases_are_met_exactly(folder: str, row: dict, variant: str) -> No
 
 
 def test_larger_cases_are_met_exactly_by_the_exact_routes() -> None:
-    folders = [CASES / folder for folder in FOLDERS]
+    kept = deep(FOLDERS, FOLDERS[1:2])
+    folders = [CASES / folder for folder in kept]
     routes = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
     done = olivine("verify", *folders, *routes, "--json")
     assert done.status == 0
     by_file = {record["file"]: record for record in done.records}
-    assert len(by_file) == len(ROWS)
-    for folder, row in ROWS:
+    rows = [(folder, row) for folder, row in ROWS if folder in kept]
+    assert len(by_file) == len(rows)
+    for folder, row in rows:
         check(by_file[str(CASES / folder / row["file"])], row, "paper")
 
 
@@ -100,9 +102,7 @@ def test_all_cases_are_met_exactly(variant: str) -> None:
         check(by_file[str(CASES / folder / row["file"])], row, variant)
 
 
-@pytest.mark.parametrize(
-    "row", spread(expected("odd"), 12), ids=lambda row: row["file"]
-)
+@pytest.mark.parametrize("row", spread(expected("odd"), 8), ids=lambda row: row["file"])
 def test_odd_inputs(row: dict) -> None:
     file = CASES / "odd" / row["file"]
     exact = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
@@ -272,7 +272,7 @@ ENGINES = {  # by route: where the engine or the work of the route is called
 }
 
 
-@pytest.mark.parametrize("route", spread(ENGINES, 2))
+@pytest.mark.parametrize("route", spread(ENGINES, 1))
 def test_a_route_that_raises_costs_the_others_nothing(monkeypatch, route) -> None:
     file = CASES / "cadical" / "full3.cnf"
     whole = olivine("verify", file, "--json").record

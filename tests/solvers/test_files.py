@@ -22,7 +22,7 @@ from olivine.solvers.milp import (
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
 
-from tests.support.depth import deep
+from tests.support.depth import deep, spread
 from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models
 
@@ -60,7 +60,7 @@ def test_written_files_have_the_models_optimum(engine, tmp_path):
     check()
 
 
-@pytest.mark.parametrize("method", ["writeLP", "writeMPS"])
+@pytest.mark.parametrize("method", spread(["writeLP", "writeMPS"], 1))
 def test_pulps_own_files_have_the_models_optimum(method, tmp_path):
     suffix = ".lp" if method == "writeLP" else ".mps"
 

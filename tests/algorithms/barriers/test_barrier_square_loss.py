@@ -11,6 +11,8 @@ from olivine.algorithms.barriers.quadratic_number import Surd
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from scipy.stats import binomtest
 
+from tests.support.depth import spread
+
 epsilons = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
 rationals = st.fractions(-20, 20, max_denominator=50)
 radicands = st.fractions(0, 20, max_denominator=20)
@@ -70,7 +72,7 @@ def test_losses_agree_with_the_environment(epsilon):
             )
 
 
-@pytest.mark.parametrize("n", [1, 7, 16, 1000, 10**9])
+@pytest.mark.parametrize("n", spread([1, 7, 16, 1000, 10**9], 2))
 def test_the_oracle_prefers_g_bad_as_often_as_the_binomial_says(n):
     barrier = SquareLossBarrier(Fraction(1, 16))
     runs = 200

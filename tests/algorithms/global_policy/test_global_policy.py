@@ -737,6 +737,7 @@ def test_the_worst_permitted_policy() -> None:
     assert not found.honoured
 
 
+@pytest.mark.long  # quick: the claim global-policy-printed-constants
 def test_search_finds_printed_constants_wanting() -> None:
     printed = chosen_sizes("paper")
     found, rewards = search(np.random.default_rng(1), printed, evaluations=150)

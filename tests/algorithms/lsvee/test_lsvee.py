@@ -35,6 +35,8 @@ from olivine.cli.ledger.support.lsvee import (
 from olivine.cli.ledger.support.lsvee_comparison import decoupled
 from scipy.stats import beta
 
+from tests.support.depth import spread
+
 HALF = Fraction(1, 2)
 
 
@@ -308,7 +310,7 @@ def test_runs_repeat():
     assert first.enumerated == again.enumerated
 
 
-@pytest.mark.parametrize("horizon", [2, 3])
+@pytest.mark.parametrize("horizon", spread([2, 3], 1))
 def test_exploration_on_demand_learns_what_consensus_pruned(horizon):
     made = misled_at(horizon)
     p, recorder = theorem(made.environment, made.functions), Recorder()

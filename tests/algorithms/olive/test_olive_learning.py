@@ -15,6 +15,8 @@ from olivine.algorithms.olive.parameters import trajectory_bound
 from olivine.reduction.family.environment import threesat
 from scipy.stats import beta
 
+from tests.support.depth import spread
+
 
 def task(environment, *, seed=0, params="theorem", classes="finite", **settings):
     observers = settings.pop("observers", ())
@@ -243,12 +245,15 @@ def test_what_does_not_fit_is_refused_before_the_run() -> None:
 
 @pytest.mark.parametrize(
     ("classes", "count"),
-    [
-        ("finite", 8),
-        ("tabular", 3),
-        pytest.param("finite", 100, marks=pytest.mark.long),
-        pytest.param("tabular", 100, marks=pytest.mark.long),
-    ],
+    spread(
+        [
+            ("finite", 8),
+            ("tabular", 3),
+            pytest.param("finite", 100, marks=pytest.mark.long),
+            pytest.param("tabular", 100, marks=pytest.mark.long),
+        ],
+        1,
+    ),
 )
 def test_random_environments_at_the_theorems_constants(classes, count) -> None:
     """Classes that hold (V*, π*): ε-optimal, monitors clean."""

@@ -14,6 +14,7 @@ SLOW = {
     "critical-tolerance": "reduction/program/test_tolerance.py",
     "tolerance-ceiling": "reduction/program/test_tolerance.py",
     "formulations-agree": "reduction/program/test_program_theorem_o.py",
+    "olive-nphard-f-simple": "reduction/program/test_program_theorem_o.py",
     "olive-meets-hard-program": "reduction/run/test_honest_run.py",
     "strict-noise": "reduction/run/test_strict_sampled.py",
     "theorem-t": "reduction/run/test_ties.py",

@@ -85,7 +85,7 @@ def test_certificates_are_valid_and_true(name: str, variant: str) -> None:
     assert survives(instance, certificate.text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 4))
 def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
     """In the JSON and in the proof; with renewed digests, unless still true."""
     instance, certificate = made(name, variant)

@@ -50,10 +50,12 @@ def toy(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("clauses", "value"),
-    [([[1, 2, 3]], Fraction(3, 4)), (ALL_EIGHT, Fraction(3, 4) - Fraction(1, 48))],
+    ("clauses", "value", "quits"),
+    [
+        ([[1, 2, 3]], Fraction(3, 4), True),
+        (ALL_EIGHT, Fraction(3, 4) - Fraction(1, 48), False),
+    ],
 )
-@pytest.mark.parametrize("quits", [False, True])
 def test_its_optimum_is_theorem_os(toy, clauses, value, quits) -> None:
     toy(declared(HALVED, quit=quits))
     formula = Formula.from_clauses(clauses)

@@ -73,7 +73,7 @@ def test_the_eight_clauses_word_for_word_by_cbc(tmp_path, extension, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ["full2", "false", "empty"])
+@pytest.mark.parametrize("name", spread(["full2", "false", "empty"], 1))
 def test_faithful_files_of_small_cases(tmp_path, name, engine):
     """CBC, too, and every variant: 11/12 and so on."""
     expected = {
@@ -88,7 +88,7 @@ def test_faithful_files_of_small_cases(tmp_path, name, engine):
 
 
 @pytest.mark.parametrize("variant", Variant)
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", spread(FORMULATIONS, 2))
 def test_every_file_keeps_the_optimum(tmp_path, formulation, variant):
     """Both forms, LP and MPS, read back by HiGHS; and the point is still ours."""
     family = family_of("cadical/full1.cnf", variant)

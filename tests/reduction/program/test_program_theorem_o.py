@@ -75,7 +75,7 @@ FAST = [choice for choice in ALL if choice[0] != "faithful"]
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=deep(10, 3))
+@settings(max_examples=deep(10, 2))
 def test_theorem_o(variant, data):
     family = data.draw(solvable_families(variant=variant, max_clauses=2))
     check_theorem_o(family, ALL)
@@ -83,7 +83,7 @@ def test_theorem_o(variant, data):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=deep(6, 3))
+@settings(max_examples=deep(6, 2))
 def test_theorem_o_without_policies(variant, data):
     """More clauses than brute force over policies or `faithful` could take."""
     sizes = {"max_variables": 5, "max_clauses": 9, "max_width": 5}

@@ -23,6 +23,7 @@ from olivine.reduction.verify.sampled_decision import (
     survival,
 )
 
+from tests.support.depth import spread
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -94,14 +95,17 @@ def test_the_milp_finds_what_the_closed_forms_say(family: Family) -> None:
 
 @pytest.mark.parametrize(
     ("clauses", "variant"),
-    [
-        *((ONE_VARIABLE, variant) for variant in VARIANTS),
-        (THREE_AND_ONE, Variant.PAPER),
-        *(
-            pytest.param(THREE_AND_ONE, variant, marks=pytest.mark.long)
-            for variant in OTHERS
-        ),
-    ],
+    spread(
+        [
+            *((ONE_VARIABLE, variant) for variant in VARIANTS),
+            (THREE_AND_ONE, Variant.PAPER),
+            *(
+                pytest.param(THREE_AND_ONE, variant, marks=pytest.mark.long)
+                for variant in OTHERS
+            ),
+        ],
+        2,
+    ),
 )
 def test_branch_and_bound_proves_the_critical_tolerance(clauses, variant) -> None:
     family = family_of(clauses, variant)
@@ -205,7 +209,7 @@ def test_many_draws_find_the_exact_tolerance() -> None:
     assert found.survivors(Fraction(1, 40)) == (0, 2)
 
 
-@pytest.mark.parametrize("variant", ["paper", "normalized"])
+@pytest.mark.parametrize("variant", spread(["paper", "normalized"], 1))
 def test_survival_of_a_satisfiable_formula(variant: str) -> None:
     family = family_of(SATISFIABLE, variant)
     rng = np.random.default_rng(1)

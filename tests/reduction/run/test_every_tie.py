@@ -12,6 +12,7 @@ from olivine.algorithms.olive.parameters import theorem_parameters
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.run.every_tie import Noise, every_tie
 
+from tests.support.depth import spread
 from tests.support.families import as_three_sat, families
 
 FEW = [
@@ -38,7 +39,7 @@ def up_to_renaming(n: int, m: int) -> Iterator[list[list[int]]]:
 
 
 @pytest.mark.parametrize("levels", ["lowest", "largest"])
-@pytest.mark.parametrize(("n", "clauses"), FEW)
+@pytest.mark.parametrize(("n", "clauses"), spread(FEW, 2))
 def test_every_run_meets_the_hard_program(n, clauses, levels):
     found = every_tie(Family(as_three_sat(clauses, n), "strict"), levels=levels)
     assert found.always, found.example

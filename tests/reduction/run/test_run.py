@@ -21,6 +21,7 @@ from olivine.reduction.run.run import adversarial_run, n_rounds
 from olivine.reduction.run.schedule import schedule
 
 from tests.support.cases import case_parameters
+from tests.support.depth import spread
 from tests.support.families import (
     VARIANTS,
     as_three_sat,
@@ -237,7 +238,7 @@ def test_cases(case):
         assert run.holds, run.failures()
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", spread(VARIANTS, 2))
 def test_the_work_of_a_round_is_what_it_touches(variant):
     """Constraints evaluated: a constant for each clause and variable in all."""
     rng = np.random.default_rng(3)

@@ -27,7 +27,7 @@ from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, fa
     st.integers(0, 2**32),
     st.sampled_from(["first", "largest"]),
 )
-@settings(max_examples=deep(15, 5))
+@settings(max_examples=deep(15, 2))
 def test_every_run_meets_the_hard_program(family, seed, rule):
     """Exactly after m + 2n + 1 rounds, each program before it solved exactly."""
     n, m = family.n_variables, family.n_clauses

@@ -11,6 +11,8 @@ from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.witness import check
 from olivine.reduction.verify.decision import ENGINES, decide
 
+from tests.support.depth import spread
+
 
 @st.composite
 def formulas(draw):
@@ -27,7 +29,7 @@ def is_satisfiable(formula: Formula) -> bool:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", spread(ENGINES, 1))
 @given(formula=formulas(), variant=st.sampled_from(list(Variant)))
 @settings(max_examples=10)
 def test_decisions_are_right_and_certified(engine, formula, variant) -> None:
