@@ -2,21 +2,24 @@
 
 Run from the project's folder::
 
-    olivine learn all --json -o docs/comparison.svg > comparison.jsonl
+    OMP_NUM_THREADS=1 olivine learn all --json -o docs/comparison.svg > comparison.jsonl
     python -m benchmarks.comparison < comparison.jsonl > docs/comparison.md
 """
 
 import json
+import os
 import sys
 
 from olivine.cli.learn_all import remarks, row
+
+from benchmarks import order
 
 HEAD = """# The algorithms compared
 
 Written by
 
 ```sh
-olivine learn all --json -o docs/comparison.svg > comparison.jsonl
+OMP_NUM_THREADS=1 olivine learn all --json -o docs/comparison.svg > comparison.jsonl
 python -m benchmarks.comparison < comparison.jsonl > docs/comparison.md
 ```
 
@@ -28,7 +31,8 @@ chosen by hand, not theorems. Columns: runs that end with "success" and V* − V
 all seeds; and, over the runs that ended, the median of the trajectories; mean oracle
 calls, or functions evaluated where an algorithm enumerates; mean and worst
 suboptimality (on `lock-gaussian` estimated from 20,000 episodes); mean seconds of a
-run, its monitors not included.
+run, its monitors not included, as an order (one BLAS thread, {cores} cores shared with
+other work).
 
 ![Trajectories of each algorithm on each environment](comparison.svg)
 
@@ -57,9 +61,15 @@ COLUMNS = (
 def section(env, records):
     """Heading, table and remarks of an environment."""
     lines = [f"## {env}", "", f"| {' | '.join(COLUMNS)} |", "| --- " * 7 + "|"]
-    lines += [f"| {' | '.join(row(r))} |" for r in records if r["refused"] is None]
+    lines += [f"| {' | '.join(cells(r))} |" for r in records if r["refused"] is None]
     said = [f"- {line}" for line in remarks(records)]
     return "\n".join([*lines, "", *said, ""] if said else [*lines, ""])
+
+
+def cells(record):
+    """A row with its seconds as an order."""
+    *others, _ = row(record)
+    return [*others, "" if record["seconds"] is None else order(record["seconds"])]
 
 
 def main():
@@ -67,7 +77,7 @@ def main():
     records = [json.loads(line) for line in sys.stdin]
     contradictions = [r for r in records if r["contradictions"]]
     first = records[0]
-    print(HEAD.format(seeds=first["seeds"], epsilon=first["epsilon"]))
+    print(HEAD.format(cores=os.cpu_count(), **first))
     runs = sum(record["runs"] for record in records)
     found = sum(len(record["contradictions"]) for record in contradictions)
     print(

@@ -23,6 +23,8 @@ from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.olive.parameters import trajectory_bound
 from olivine.reduction.family.environment import threesat
 
+from benchmarks import order
+
 EPSILON, DELTA = 0.3, 0.1
 ROWS: tuple[tuple[str, ClassKind, dict[str, int]], ...] = (
     ("random-finite", "finite", {}),
@@ -67,7 +69,7 @@ def runs(seeds: int, limit: float) -> None:
             f"| {env}{named} | {classes} | {ended} of {seeds} | {float(lost):.3g} | "
             f"{median(r.iterations for r in results):.0f} | "
             f"{median(r.trajectories for r in results):.2e} | "
-            f"{median(r.seconds for r in results):.2g} |",
+            f"{order(median(r.seconds for r in results))} |",
             flush=True,
         )
 

@@ -17,6 +17,8 @@ from olivine.algorithms.two_sample import (
     two_sample,
 )
 
+from benchmarks import order
+
 SIZES = [(2, 2, 3, 0.3), (3, 3, 4, 0.2), (5, 4, 6, 0.2)]
 """M, K, H, ε."""
 
@@ -53,7 +55,7 @@ def main():
             seconds, monitors, counts = map(max, zip(*runs, strict=True))
             print(
                 f"M, K, H, ε = {sizes}, {kind:8}: {counts:.1e} trajectories, largest "
-                f"{seconds:.2f} s, monitors {monitors:.2f} s"
+                f"{order(seconds)} s, monitors {order(monitors)} s"
             )
 
 

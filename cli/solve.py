@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 _EXIT = {True: 10, False: 20, None: 0}
 _ANSWER = {True: "SATISFIABLE", False: "UNSATISFIABLE", None: "UNKNOWN"}
-_LINE = 76  # characters, behind "v "
+_FULL_LINE = re.compile(r"(\S.{0,75})(?: |$)")  # 76 characters, behind "v "
 _PART = 1 << 16
 """Literals printed at a time."""
 
@@ -160,25 +161,31 @@ def value_lines(model: NDArray[np.bool_]) -> Iterator[str]:
     """
     rest = ""
     for literals in chain(_literals(model), ["0"]):
-        text, start, lines = f"{rest} {literals.replace(',', '')}".lstrip(), 0, ["v"]
-        while len(text) - start > _LINE:
-            end = text.rfind(" ", start, start + _LINE + 1)
-            lines.append(text[start:end])
-            start = end + 1
-        rest = text[start:]
-        if lines[1:]:
-            yield "\nv ".join(lines).removeprefix("v\n")
+        *lines, rest = _FULL_LINE.findall(f"{rest} {literals}".lstrip())
+        if lines:
+            yield "v " + "\nv ".join(lines)
     yield f"v {rest}"
 
 
 def _literals(model: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield the literals of an assignment as "1, -2", each once, many at a time."""
+    """Yield the literals of an assignment as "1 -2", each once, many at a time.
+
+    The digits are computed by columns, so parts do not mix numbers of digits.
+    """
     import numpy as np
 
-    for first in range(0, len(model), _PART):
-        part = model[first : first + _PART]
-        variables = np.arange(first + 1, first + 1 + len(part))
-        yield str(np.where(part, variables, -variables).tolist())[1:-1]
+    end = len(model) + 1
+    for digits in range(1, len(str(len(model))) + 1):
+        for first in range(10 ** (digits - 1), min(10**digits, end), _PART):
+            last = min(first + _PART, 10**digits, end)
+            variables = np.arange(first, last, dtype=np.int32)
+            text = np.empty((len(variables), digits + 2), dtype=np.uint8)
+            text[:, :2] = np.frombuffer(b" -", dtype=np.uint8)
+            for place in range(digits):
+                text[:, -1 - place] = variables // 10**place % 10 + ord("0")
+            shown = np.ones(text.shape, dtype=bool)
+            shown[:, 1] = ~model[first - 1 : last - 1]
+            yield text[shown].tobytes().decode()[1:]
 
 
 def _print_record(record: dict[str, Any], model: NDArray[np.bool_] | None) -> None:
@@ -189,6 +196,6 @@ def _print_record(record: dict[str, Any], model: NDArray[np.bool_] | None) -> No
     before, after = json.dumps(record | {"model": []}).split('"model": []')
     sys.stdout.write(f'{before}"model": [')
     for k, part in enumerate(_literals(model)):
-        sys.stdout.write(", " * (k > 0) + part)
+        sys.stdout.write(", " * (k > 0) + part.replace(" ", ", "))
     sys.stdout.write(f"]{after}\n")
     sys.stdout.flush()

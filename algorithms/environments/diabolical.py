@@ -27,8 +27,11 @@ from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.locks import N_TYPES, extra_dimension, share
+from olivine.algorithms.environments.sizes import check_sizes, check_table
+from olivine.algorithms.exact.columns import INT64_MAX
 
 _DEAD = 2
+_PAYS = ("reward", "second_reward", "death_reward", "cost")
 
 
 def diabolical_lock(
@@ -77,10 +80,11 @@ def diabolical_lock(
         For an option out of range, or a death reward that makes dying at once
         at least as good as opening a lock.
     """
-    sizes = {"horizon": horizon, "actions": actions}
-    for name, value in sizes.items():
-        if value < 2:
-            raise ValueError(f"{name}: {value} is below 2")
+    check_sizes(2, horizon=horizon, actions=actions)
+    bits = extra_dimension(horizon, dimension)
+    width = N_TYPES + horizon + bits
+    check_table(horizon * N_TYPES * width, horizon=horizon, dimension=bits)
+    check_table(horizon * N_TYPES**2 * actions, horizon=horizon, actions=actions)
     pays = [
         share("reward", reward),
         share("second_reward", second_reward),
@@ -96,6 +100,11 @@ def diabolical_lock(
     if not 0 <= deviation < math.inf:
         raise ValueError(f"deviation: {deviation} is no standard deviation")
     end, _, death, step = pays
+    if step * (horizon - 2) >= end:
+        raise ValueError(
+            f"reward: {reward} does not pay for cost: {cost}; the end must be worth "
+            f"more than {float(step * (horizon - 2)):g}"
+        )
     if death / 2 + step * (horizon - 1) >= end + step:
         raise ValueError(
             f"death_reward: {death_reward} makes dying at once as good as the end; it "
@@ -107,7 +116,6 @@ def diabolical_lock(
         rendered: BitsEmission | GaussianEmission
         rendered = GaussianEmission(prefixes, deviation)
     elif noise == "bernoulli":
-        bits = extra_dimension(horizon, dimension)
         rendered = BitsEmission(prefixes, bits)
     else:
         raise ValueError(f"noise: {noise!r} is not 'bernoulli' or 'gaussian'")
@@ -132,6 +140,12 @@ def _model(
     most = max(end + step, second + step, death + step * (horizon - 1))
     scale = math.lcm(*(p.denominator for p in (*pays, most)))
     unit = int(most * scale)
+    if unit > INT64_MAX:
+        digits = [max(pay.as_integer_ratio()) for pay in pays]
+        raise ValueError(
+            f"{_PAYS[digits.index(max(digits))]}: beside the others it makes rewards "
+            f"multiples of 1/{unit}, beyond 64 bits"
+        )
     codes = rng.integers(actions, size=(2, horizon))
     levels = []
     for h in range(horizon):

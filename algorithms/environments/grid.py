@@ -63,8 +63,8 @@ def grid(
             raise ValueError(f"{name}: {value} is below 1")
     if not 2 <= cells <= _MOST_CELLS:
         raise ValueError(
-            f"rows: {rows} by {columns} makes {cells} cells, which are not in "
-            f"2..{_MOST_CELLS}"
+            f"{'rows' if rows >= columns else 'columns'}: {rows} rows of {columns} "
+            f"columns make {cells} cells, which are not in 2..{_MOST_CELLS}"
         )
     if horizon > _MOST_LEVELS:
         raise ValueError(f"horizon: {horizon} is above {_MOST_LEVELS}")

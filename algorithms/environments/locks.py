@@ -27,6 +27,8 @@ from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
+from olivine.algorithms.environments.sizes import check_sizes, check_table
+from olivine.algorithms.exact.columns import INT64_MAX
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12
@@ -65,6 +67,8 @@ def lock(
         For an option out of range.
     """
     bits = extra_dimension(horizon, dimension)
+    codes = 2**bits if observations == "codes" and bits <= _MAX_CODE_BITS else 1
+    _check_tables(horizon, bits, actions * codes)
     model = _lock_model(rng, horizon, actions, switch)
     emission = BitsEmission(_one_hots(model, N_TYPES), bits)
     if observations == "features":
@@ -107,6 +111,8 @@ def lock_gaussian(
         For an option out of range.
     """
     width = N_TYPES + extra_dimension(horizon, dimension)
+    _check_tables(horizon, width - N_TYPES, actions)
+    check_table(width**2, horizon=horizon, dimension=width - N_TYPES)
     if not 0 <= noise < np.inf:
         raise ValueError(f"noise: {noise} is no standard deviation")
     model = _lock_model(rng, horizon, actions, switch)
@@ -156,9 +162,12 @@ def expanded(
 def share(name: str, value: float) -> Fraction:
     """Rational that a decimal number stands for (0.1 is 1/10)."""
     try:
-        return Fraction(str(value))
+        exact = Fraction(str(value))
     except ValueError:
         raise ValueError(f"{name}: {value!r} is no number") from None
+    if max(abs(exact.numerator), exact.denominator) > INT64_MAX:
+        raise ValueError(f"{name}: {value!r} is no fraction of 64-bit integers")
+    return exact
 
 
 def extra_dimension(horizon: int, dimension: int | None) -> int:
@@ -169,25 +178,31 @@ def extra_dimension(horizon: int, dimension: int | None) -> int:
     ValueError
         For a horizon below 1, or no integer from 0.
     """
-    if horizon < 1:
-        raise ValueError(f"horizon: {horizon} is below 1")
+    check_sizes(1, horizon=horizon)
     if dimension is None:
         return horizon
     whole = isinstance(dimension, int) and not isinstance(dimension, bool)
     if not whole or dimension < 0:
         raise ValueError(f"dimension: {dimension!r} is no integer from 0")
+    check_sizes(0, dimension=dimension)
     return dimension
 
 
+def _check_tables(horizon: int, dimension: int, actions: int) -> None:
+    """Refuse features, or moves from each of three types to each, that do not fit."""
+    check_sizes(2, actions=actions)
+    states, features = N_TYPES * horizon, N_TYPES + dimension
+    check_table(states * features, horizon=horizon, dimension=dimension)
+    check_table(states * N_TYPES * actions, horizon=horizon, actions=actions)
+
+
 def _one_hots(model: FiniteModel, width: int) -> tuple[NDArray[np.float64], ...]:
-    return tuple(np.eye(width)[: level.n_states] for level in model.levels)
+    return tuple(np.eye(level.n_states, width) for level in model.levels)
 
 
 def _lock_model(
     rng: np.random.Generator, horizon: int, actions: int, switch: float
 ) -> FiniteModel:
-    if actions < 2:
-        raise ValueError(f"actions: {actions} is below 2")
     swap = share("switch", switch)
     if not 0 <= swap <= Fraction(1, 2):
         raise ValueError(f"switch: {switch} is not in [0, 1/2]")

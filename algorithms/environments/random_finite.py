@@ -16,10 +16,11 @@ from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.sizes import MOST_NUMBERS, check_table
 
 _ATTEMPTS = 1000
 _FINEST = 10**9
-_MOST_REWARDS = 10**7
+_MOST_WEIGHTS = 10**8
 
 
 def random_finite(
@@ -63,9 +64,9 @@ def random_finite(
     Raises
     ------
     ValueError
-        For a parameter out of range, tables of more than 10^7 rewards, or if no
-        instance with distinct values is found in 1000 attempts (too coarse a
-        denominator).
+        For a parameter out of range, tables of more than 10^7 rewards or 10^8
+        weights, or if no instance with distinct values is found in 1000 attempts
+        (too coarse a denominator).
     """
     sizes = {
         "states": states,
@@ -78,23 +79,20 @@ def random_finite(
     for name, value in sizes.items():
         if value < 1:
             raise ValueError(f"{name}: {value} is below 1")
+        if value > MOST_NUMBERS and name not in ("states", "denominator"):
+            raise ValueError(f"{name}: {value} is not in 1..{MOST_NUMBERS}")
     if denominator > _FINEST:
         raise ValueError(f"denominator: {denominator} is above {_FINEST}")
     each = actions * observations * support
-    if each * horizon > _MOST_REWARDS:
-        raise ValueError(
-            f"horizon: {horizon} levels with {actions} actions, {observations} "
-            f"observations a state and {support} rewards each make more than "
-            f"{_MOST_REWARDS} rewards"
-        )
+    tables = {k: sizes[k] for k in ("horizon", "actions", "observations", "support")}
+    check_table(each * horizon, **tables)
     counts = [1]
     for _ in range(horizon - 1):
         counts.append(min(states, counts[-1] * actions))
-    if each * sum(counts) > _MOST_REWARDS:
-        raise ValueError(
-            f"states: {max(counts)} a level make {each * sum(counts)} rewards, more "
-            f"than {_MOST_REWARDS}"
-        )
+    tables["states"] = max(counts)
+    check_table(each * sum(counts), **tables)
+    widest = max(counts) ** 2 * max(actions, observations)  # moves, emissions
+    check_table(widest, _MOST_WEIGHTS, **tables)
     for _ in range(_ATTEMPTS):
         model = _draw(rng, counts, sizes)
         if not distinct or _has_distinct_values(model):

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from olivine.algorithms.environments.finite import FiniteEnvironment
+from olivine.algorithms.environments.sizes import check_sizes, check_table
 from olivine.algorithms.environments.tabular import from_mdp
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
+
+_MOST_MOVES = 10**8
 
 
 def threesat(
@@ -33,10 +36,10 @@ def threesat(
     ValueError
         For an option out of range.
     """
-    if variables < 3:
-        raise ValueError(f"variables: {variables} is below 3")
-    if clauses < 1:
-        raise ValueError(f"clauses: {clauses} is below 1")
+    check_sizes(3, variables=variables)
+    check_sizes(1, clauses=clauses)
+    pairs = (variables + clauses) ** 2
+    check_table(pairs * variables, _MOST_MOVES, variables=variables, clauses=clauses)
     formula = random_ksat(variables, clauses, 3, rng)
     family = Family(formula.three_sat(), "normalized")
     member = rng.random(variables) < 0.5

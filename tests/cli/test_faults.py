@@ -177,6 +177,16 @@ def test_variables_that_do_not_occur_cost_nothing(
     assert size < 500 * 2**20
 
 
+@pytest.mark.long
+def test_solve_writes_ten_million_values_at_speed(sparse) -> None:
+    for options in ([], ["--json"]):
+        done, seconds, size = measured("solve", sparse, *options)
+        assert done.status == 10
+        assert done.out.count(" ") > 10**7
+        assert seconds < 6
+        assert size < 500 * 2**20
+
+
 def test_solve_gives_a_value_to_variables_that_do_not_occur(tmp_path) -> None:
     path, n = tmp_path / "f.cnf", 300_000
     path.write_text(f"p cnf {n} 2\n{n} 7 0\n-{n} 0\n")

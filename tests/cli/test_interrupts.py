@@ -133,6 +133,11 @@ def stop(folder: Path, verb: str, number: int, seconds: float) -> str:
 
 
 def stop_often(tmp_path: Path, verb: str, times: int) -> Counter[str]:
+    """Stop so many runs while they run, at random moments; count how they ended.
+
+    Runs that were done before are counted besides, and shorten what is taken for the
+    verb's running time.
+    """
     seconds = whole_run(tmp_path / "whole", verb)
     moments = random.Random(verb)
     ends: Counter[str] = Counter()
@@ -141,7 +146,7 @@ def stop_often(tmp_path: Path, verb: str, times: int) -> Counter[str]:
         moment = moments.random() * seconds
         end = stop(tmp_path / str(ends.total()), verb, number, moment)
         ends[end] += 1
-        if end == "done before":  # the machine is faster by now
+        if end == "done before":
             seconds = 0.9 * seconds + 0.1 * moment
         assert ends.total() < 5 * times
     return ends
@@ -157,8 +162,11 @@ def test_a_few_moments(tmp_path, verb) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_hundred_moments(tmp_path, verb) -> None:
     ends = stop_often(tmp_path, verb, LONG)
-    print(verb, ends)
-    assert ends["stopped"] >= LONG / 2
+    print(verb, dict(ends), flush=True)
+    assert ends["stopped"] + ends["by the system"] == LONG
+    # The others ended by the signal's default action while modules were imported,
+    # which is half of the time of a short verb.
+    assert ends["stopped"] >= LONG / 4
 
 
 @pytest.mark.parametrize("module", ["typer", "olivine.cli.verify", "numpy"])

@@ -325,7 +325,7 @@ def test_bad_questions_are_refused_and_not_counted(call, message):
         ("diabolical-lock", {"dimension": "many"}, "dimension: .many. is no integer"),
         ("lock", {"dimension": float("inf")}, "dimension: inf is no integer"),
         ("lock-gaussian", {"rotate": "foo"}, "rotate=.foo. is neither true nor false"),
-        ("grid", {"rows": 1, "columns": 1}, "rows: 1 by 1 makes 1 cells"),
+        ("grid", {"rows": 1, "columns": 1}, "rows: 1 rows of 1 columns make 1 cells"),
         ("grid", {"rows": 10**6, "columns": 10**6}, "not in 2..10000"),
         ("grid", {"horizon": 0}, "horizon: 0 is below 1"),
         ("grid", {"horizon": float("inf")}, "horizon=inf is no integer"),
