@@ -26,7 +26,12 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.truth import AnyPolicy, Path, Truth
+from olivine.algorithms.environments.truth import (
+    AnyPolicy,
+    Path,
+    Truth,
+    UnknownTruthError,
+)
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 ActionRule = Literal["uniform"] | int | AnyPolicy
@@ -135,7 +140,7 @@ class Environment(Protocol):
 
     @property
     def truth(self) -> Truth:
-        """The door for tests and monitors."""
+        """The door for tests and monitors; UnknownTruthError where there is none."""
 
     def sample(
         self,
@@ -261,6 +266,14 @@ class Environment(Protocol):
         """
 
 
+def knows_truth(environment: Environment) -> bool:
+    """Whether monitors can ask for the truth: of a simulator they mostly cannot."""
+    try:
+        return environment.truth is not None
+    except UnknownTruthError:
+        return False
+
+
 def require_deterministic(environment: Environment, algorithm: str) -> None:
     """Refuse an environment whose hidden dynamics are stochastic.
 
@@ -285,5 +298,7 @@ __all__ = [
     "Path",
     "Trajectories",
     "Truth",
+    "UnknownTruthError",
+    "knows_truth",
     "require_deterministic",
 ]
