@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import (
-    Environment,
     ObservationSpace,
     UnknownTruthError,
+    missing_members,
 )
 from olivine.algorithms.exact.columns import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
@@ -40,9 +40,7 @@ def check_environment(environment: Any, *, seed: int = 0) -> tuple[str, ...]:
         With a line for each failure: the call, what it gave, what was expected.
     """
     check = _Check(environment, np.random.default_rng(seed))
-    missing = [m for m in vars(Environment) if not m.startswith("_")]
-    missing = [m for m in missing if not hasattr(type(environment), m)
-               and m not in vars(environment)]  # fmt: skip
+    missing = missing_members(environment)
     for member in missing:
         check.fail(member, "nothing", "a member of the protocol")
     if not missing:

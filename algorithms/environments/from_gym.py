@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class _Player:
         name: str,
         seed: int | None,
         reward: Callable[[float], float] | None,
+        chosen: Sequence[int] | None,
     ) -> None:
         from gymnasium import spaces
 
@@ -40,7 +41,11 @@ class _Player:
                 f"gymnasium {name}: action space {actions}; only Discrete has finitely "
                 "many actions"
             )
-        self.n_actions, self._first = int(actions.n), int(actions.start)
+        every = range(int(actions.start), int(actions.start + actions.n))
+        self._actions = list(every if chosen is None else chosen)
+        if not self._actions or not set(self._actions) <= set(every):
+            raise ValueError(f"actions: {chosen!r} are not some of {list(every)}")
+        self.n_actions = len(self._actions)
         self.codes: int | None = None
         self.dimension: int | None = None
         if isinstance(seen, spaces.Discrete):
@@ -68,7 +73,7 @@ class _Player:
         """Act, unless the episode is over."""
         if self._over:
             return self._end, 0.0
-        x, reward, ended, cut, _ = self.env.step(action + self._first)
+        x, reward, ended, cut, _ = self.env.step(self._actions[action])
         self._over = ended or cut
         if self._pay is not None:
             reward = self._pay(reward)
@@ -105,6 +110,7 @@ def from_gymnasium(
     deterministic: Determinism = "everything",
     state: Callable[[Any], Hashable] | str | None = None,
     states: int | None = None,
+    actions: Sequence[int] | None = None,
     episode_seed: int | None = None,
     reward: Callable[[float], float] | None = None,
     seed: int = 0,
@@ -126,6 +132,8 @@ def from_gymnasium(
         As for `from_simulator`, but everything is taken to be deterministic.
     state
         As for `from_simulator`: ``"observation"``, or a function of ``env``.
+    actions
+        Those of its actions that the process has, renumbered from 0; None: all.
     episode_seed
         The seed of every episode, which makes any environment deterministic; None: a
         new one for each.
@@ -152,7 +160,7 @@ def from_gymnasium(
                          "env is not an id")  # fmt: skip
     spec = env.spec
     name = type(env.unwrapped).__name__ if spec is None else spec.id
-    player = _Player(env, name, episode_seed, reward)
+    player = _Player(env, name, episode_seed, reward, actions)
     player.check_replay(horizon, np.random.default_rng([seed, 1]))
     return from_simulator(
         player.reset,

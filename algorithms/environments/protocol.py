@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, runtime_checkable
+from inspect import getattr_static
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -274,6 +275,14 @@ def knows_truth(environment: Environment) -> bool:
         return False
 
 
+def missing_members(environment: Any) -> list[str]:
+    """Give the members of the protocol that an object lacks; none is called."""
+    absent = object()
+    members = [name for name in vars(Environment) if not name.startswith("_")]
+    found = (getattr_static(environment, name, absent) for name in members)
+    return [n for n, member in zip(members, found, strict=True) if member is absent]
+
+
 def require_deterministic(environment: Environment, algorithm: str) -> None:
     """Refuse an environment whose hidden dynamics are stochastic.
 
@@ -300,5 +309,6 @@ __all__ = [
     "Truth",
     "UnknownTruthError",
     "knows_truth",
+    "missing_members",
     "require_deterministic",
 ]

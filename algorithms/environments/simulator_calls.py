@@ -202,7 +202,7 @@ class Simulator:
             for what, first, second, i, least in columns:
                 if fixed < least or not 0 <= i < min(len(first), len(second)):
                     continue
-                if not np.array_equal(np.asarray(first[i]), np.asarray(second[i])):
+                if not _same(first[i], second[i]):
                     a, b = (str(v[i])[:80] for v in (first, second))
                     raise ValueError(
                         f"simulator {self.name!r}: declared deterministic in "
@@ -219,6 +219,11 @@ class Simulator:
         one, two = self.play(path, rng), self.play(path, rng)
         self.compare(path, one, two, declared)
         return one
+
+
+def _same(a: Any, b: Any) -> bool:
+    arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+    return np.array_equal(a, b) if arrays else bool(a == b)
 
 
 def stacked(observations: Sequence[Any]) -> NDArray[Any]:

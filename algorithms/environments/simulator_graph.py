@@ -117,7 +117,10 @@ class Graph:
         if found is not None:
             return found
         path, other = (*node.paths[0], action), (*node.paths[-1], action)
-        episode = self.simulator.replay(path, "everything", self._rng)
+        if other == path:
+            episode = self.simulator.replay(path, "everything", self._rng)
+        else:
+            episode = self.simulator.play(path, self._rng)
         reward, last = episode.rewards[-1], len(path) == self.simulator.horizon
         following = None if last else self._node(path, episode)
         if other != path:

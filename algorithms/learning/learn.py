@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 import numpy as np
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.protocol import Environment, missing_members
 from olivine.algorithms.exact.numbers import check_unit
 from olivine.algorithms.learning.draw_classes import KINDS, ClassKind
 from olivine.algorithms.learning.events import Observer
@@ -92,8 +92,9 @@ def learn(
                 f"{suggestion(name, entry.settings)}; there are "
                 f"{', '.join(entry.settings)}"
             )
-    if not isinstance(environment, Environment):
-        missing = [m for m in _members() if not hasattr(environment, m)]
+    # Not by isinstance, which would ask for the truth, and a simulator has none.
+    missing = missing_members(environment)
+    if missing:
         raise ValueError(
             f"environment: {type(environment).__name__} lacks {', '.join(missing)}; "
             "`check_environment` says what each must do"
@@ -109,11 +110,6 @@ def learn(
         tuple(observers),
     )
     return entry.run(task)
-
-
-def _members() -> list[str]:
-    """Members of the protocol of environments."""
-    return [name for name in vars(Environment) if not name.startswith("_")]
 
 
 def _classes(given: Any) -> Any:

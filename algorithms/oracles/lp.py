@@ -95,8 +95,8 @@ def open_program(value_class: Any) -> Backend:
 def _(value_class: LearnedValueClass) -> Backend:
     raise ValueError(
         "value_class: a regressor has no LP oracle, for it fits and cannot be "
-        "maximised over; take an algorithm that asks for least squares only (fqi, backup, "
-        "two-sample), or a tabular, finite or linear class"
+        "maximised over; take an algorithm that asks for least squares only, such as "
+        "fqi, or a tabular, finite or linear class"
     )
 
 
