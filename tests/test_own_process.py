@@ -24,9 +24,15 @@ def test_the_code_about_simulators_runs(tmp_path):
     run_script("\n".join(blocks), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "block", [b for b in BLOCKS if "gymnasium" in b or "sklearn" in b]
-)
+EXTRA = [block for block in BLOCKS if re.search("gymnasium|sklearn", block)]
+
+
+def marked(block):
+    """MiniGrid takes seconds to play; its quick twin is a small frozen lake."""
+    return pytest.param(block, marks=[pytest.mark.long] * ("minigrid" in block))
+
+
+@pytest.mark.parametrize("block", [*map(marked, EXTRA)])
 def test_code_that_needs_an_extra_runs(block, tmp_path):
     for package in ("gymnasium", "minigrid", "sklearn"):
         if package in block:

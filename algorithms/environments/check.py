@@ -219,8 +219,9 @@ class _Check:
             np.isin(data.actions, known).all(), call, f"actions {data.actions}",
             f"actions in {list(known)}",
         )  # fmt: skip
-        good = (data.rewards >= 0) & (data.rewards <= 1)
-        self.expect(good.all(), call, f"rewards {data.rewards[~good]}", "[0, 1]")
+        inside = (data.rewards >= 0) & (data.rewards <= 1)
+        given = f"rewards {data.rewards[~inside]}"
+        self.expect(inside.all(), call, given, "[0, 1]")
         following, last = data.next_observations, h == self.env.horizon
         finite = self.env.space(h).is_finite
         if after and not last and following is not None:
@@ -259,7 +260,8 @@ class _Check:
         self.expect(good, call, f"mean_return {mean!r}", "a Fraction in [0, 1]")
         self.expect(found.n == n, call, f"n = {found.n}", str(n))
         shape = (first, env.horizon)
-        good = np.shape(paths) == shape and np.isin(paths, range(env.n_actions)).all()
+        known = np.isin(paths, range(env.n_actions))
+        good = np.shape(paths) == shape and bool(known.all())
         self.expect(good, call, f"paths {paths}", f"actions of shape {shape}")
         kept = len(found.transitions)
         if self.expect(kept == env.horizon, call, f"{kept} transitions", env.horizon):

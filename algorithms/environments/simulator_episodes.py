@@ -165,11 +165,12 @@ class Episodes:
         sim, seeded = self._simulator, self._seeded
         reset, step, finite = sim.reset, sim.step, sim.spaces[0].is_finite
         seeds = rng.integers(SEEDS, size=n).tolist() if seeded else []
-        plan = [self._chooser(h, rule, n, rng) for h, rule in enumerate(rules, 1)]
-        plan = [(h, column, choose) for h, (column, choose) in enumerate(plan, 1)]
+        plan = [(h, *self._chooser(h, rule, n, rng)) for h, rule in enumerate(rules, 1)]
         buffers = [] if finite else self._buffers(n, kept, last)
         seen: list[Any] = []
-        see, actions, rewards = seen.append, [], []
+        actions: list[int] = []
+        rewards: list[Any] = []
+        see = seen.append
         act, pay = actions.append, rewards.append
         horizon, h, i, a = sim.horizon, 0, 0, 0
         try:

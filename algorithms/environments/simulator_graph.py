@@ -80,7 +80,8 @@ class Graph:
 
     def _node(self, path: tuple[int, ...], episode: Any) -> Node:
         """Find or add the place at the end of a path."""
-        x, key = episode.observations[-1], (len(path), path)
+        x = episode.observations[-1]
+        key: Hashable = len(path), path
         if self._by_observation:
             key = len(path), x if isinstance(x, int) else x.tobytes()
         elif episode.states:

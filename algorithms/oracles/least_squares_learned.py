@@ -23,6 +23,9 @@ def fit_learned(
     of the observations into [0, 1] has, whatever the regressor can represent.
     """
     observations, groups = support(problem.data)
+    if not problem.data.is_finite:  # rows that agree are one observation
+        observations, groups = np.unique(observations, axis=0, return_inverse=True)
+        groups = groups.reshape(-1)
     size, weights, targets = len(observations), problem.weights, problem.targets
     total = np.bincount(groups, weights=weights, minlength=size)
     moment = np.bincount(groups, weights=weights * targets, minlength=size)
@@ -31,7 +34,8 @@ def fit_learned(
     seen = np.flatnonzero(total > 0)
     if len(seen):
         learner = value_class.learner
-        predict = learner.fit(features[seen], means[seen], total[seen])
+        importance = total[seen].astype(np.float64)
+        predict = learner.fit(features[seen], means[seen], importance)
     else:  # every function is optimal
         predict = lambda rows: np.zeros(len(rows))  # noqa: E731
     function = LearnedValue(predict, value_class.features)
