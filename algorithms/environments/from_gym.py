@@ -61,7 +61,8 @@ class _Player:
         self.dimension = int(spaces.flatdim(seen)) + 1
         self._end = np.zeros(self.dimension)
         self._end[-1] = 1
-        self._read = lambda x: np.append(spaces.flatten(seen, x), 0.0)
+        flatten: Callable[..., Any] = spaces.flatten
+        self._read = lambda x: np.append(flatten(seen, x), 0.0)
 
     def reset(self, seed: int) -> Any:
         """Begin an episode with this seed, or the one that is fixed."""

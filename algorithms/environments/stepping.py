@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from olivine.algorithms.environments.emissions import Emission
 from olivine.algorithms.environments.finite_level import pick
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.over_model import OverModel
@@ -35,8 +36,9 @@ class ModelStepper:
 
     def __init__(self, environment: OverModel) -> None:
         self._model = environment._model
-        latent = isinstance(environment, LatentEnvironment)
-        self._emission = environment._emission if latent else None
+        self._emission: Emission | None = None
+        if isinstance(environment, LatentEnvironment):
+            self._emission = environment._emission
 
     def begin(self, rng: np.random.Generator) -> Any:
         """Draw the first hidden state and what it emits."""

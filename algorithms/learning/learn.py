@@ -15,7 +15,7 @@ import numpy as np
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.protocol import Environment, missing_members
-from olivine.algorithms.exact.numbers import check_unit
+from olivine.algorithms.exact.numbers import check_unit, rational
 from olivine.algorithms.learning.draw_classes import KINDS, ClassKind
 from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.registry import (
@@ -80,8 +80,8 @@ def learn(
         the environment, or an accuracy out of range.
     """
     entry = get(algorithm)
-    check_unit("epsilon", epsilon)
-    check_unit("delta", delta)
+    check_unit("epsilon", rational(epsilon, "epsilon"))
+    check_unit("delta", rational(delta, "delta"))
     if parameters not in PARAMETER_KINDS:
         known = ", ".join(PARAMETER_KINDS)
         raise ValueError(f"parameters: {parameters!r} is none of {known}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from olivine.algorithms.environments.protocol import knows_truth
+from olivine.algorithms.environments.protocol import UnknownTruthError, knows_truth
 from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.exact.seeds import RecordedSeed
 from olivine.algorithms.learning.draw_q_functions import optimal_member
@@ -41,7 +41,7 @@ from olivine.algorithms.olive.task_choices import (
     olive_parameters,
     tiebreak_of,
 )
-from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
+from olivine.algorithms.olive.true_errors import TrueErrors
 
 OLIVE = "olive"
 _REASONS = {
