@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from olivine.algorithms.environments import from_lists, make
     from olivine.algorithms.environments.check import check_environment
     from olivine.algorithms.environments.from_gym import from_gymnasium
-    from olivine.algorithms.environments.simulator import from_simulator
+    from olivine.algorithms.environments.from_simulator import from_simulator
     from olivine.algorithms.global_policy import global_policy
     from olivine.algorithms.learning.draw_classes import make_classes
     from olivine.algorithms.learning.learn import learn
@@ -70,7 +70,7 @@ _HOMES = {
     "algorithms.environments": ("from_lists", "make"),
     "algorithms.environments.check": ("check_environment",),
     "algorithms.environments.from_gym": ("from_gymnasium",),
-    "algorithms.environments.simulator": ("from_simulator",),
+    "algorithms.environments.from_simulator": ("from_simulator",),
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
     "algorithms.learning.learn": ("learn",),

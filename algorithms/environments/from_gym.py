@@ -6,10 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.environments.simulator import (
-    SimulatorEnvironment,
-    from_simulator,
-)
+from olivine.algorithms.environments.from_simulator import from_simulator
+from olivine.algorithms.environments.simulator import SimulatorEnvironment
 from olivine.algorithms.environments.simulator_calls import SEEDS, Determinism
 from olivine.algorithms.exact.numbers import check_count
 
