@@ -14,10 +14,14 @@ formulas                 `read_dimacs`, `parse_dimacs`, `write_dimacs`, `Formula
 the reduction            `Family`, `graph`, `build` and `to_pulp` (OLIVE's program),
                          `forward` and `back` (assignments and pairs (g, π))
 answers                  `verify`, `decide`, `make_certificate`, `adversarial_run`
-decision processes       `TabularMDP`, `make`, `from_lists`
-classes of functions     `make_classes`, `check_assumptions`
-learning algorithms      `valor`, `valor_constrained`, `two_sample`, `global_policy`,
-                         `lsvee`, `olive_exact`, `olive_sampled`
+decision processes       `TabularMDP`, `make`, `from_lists`; your own:
+                         `from_simulator`, `from_gymnasium`, `check_environment`;
+                         and `to_gymnasium`
+classes of functions     `make_classes`, `check_assumptions`, `sklearn_policies`,
+                         `sklearn_values`
+learning algorithms      `learn` runs any of them; `valor`, `valor_constrained`,
+                         `two_sample`, `global_policy`, `lsvee`, `olive_exact`,
+                         `olive_sampled`
 =======================  =========================================================
 
 Each name is loaded when it is first used. More is in the packages behind them:
@@ -29,9 +33,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from olivine.algorithms.assumptions import check_assumptions
+    from olivine.algorithms.classes import sklearn_policies, sklearn_values
     from olivine.algorithms.environments import from_lists, make
+    from olivine.algorithms.environments.check import check_environment
+    from olivine.algorithms.environments.from_gym import from_gymnasium
+    from olivine.algorithms.environments.from_simulator import from_simulator
     from olivine.algorithms.global_policy import global_policy
     from olivine.algorithms.learning.draw_classes import make_classes
+    from olivine.algorithms.learning.learn import learn
     from olivine.algorithms.lsvee import lsvee
     from olivine.algorithms.mdp.tabular import TabularMDP
     from olivine.algorithms.olive.exact import olive_exact
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
     from olivine.reduction.formula.dimacs_write import write_dimacs
     from olivine.reduction.formula.formula import Formula
     from olivine.reduction.formula.random_formula import random_ksat
+    from olivine.reduction.gymnasium_ids import to_gymnasium
     from olivine.reduction.program.program import build
     from olivine.reduction.program.witness import back, forward
     from olivine.reduction.run.run import adversarial_run
@@ -57,9 +67,14 @@ __version__ = "0.1.0"
 # The imports above, for Python; a test holds both together.
 _HOMES = {
     "algorithms.assumptions": ("check_assumptions",),
+    "algorithms.classes": ("sklearn_policies", "sklearn_values"),
     "algorithms.environments": ("from_lists", "make"),
+    "algorithms.environments.check": ("check_environment",),
+    "algorithms.environments.from_gym": ("from_gymnasium",),
+    "algorithms.environments.from_simulator": ("from_simulator",),
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
+    "algorithms.learning.learn": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),
     "algorithms.olive.exact": ("olive_exact",),
@@ -73,6 +88,7 @@ _HOMES = {
     "reduction.formula.dimacs_write": ("write_dimacs",),
     "reduction.formula.formula": ("Formula",),
     "reduction.formula.random_formula": ("random_ksat",),
+    "reduction.gymnasium_ids": ("to_gymnasium",),
     "reduction.program.program": ("build",),
     "reduction.program.witness": ("back", "forward"),
     "reduction.run.run": ("adversarial_run",),
@@ -90,11 +106,15 @@ __all__ = [
     "back",
     "build",
     "check_assumptions",
+    "check_environment",
     "decide",
     "forward",
+    "from_gymnasium",
     "from_lists",
+    "from_simulator",
     "global_policy",
     "graph",
+    "learn",
     "lsvee",
     "make",
     "make_certificate",
@@ -104,6 +124,9 @@ __all__ = [
     "parse_dimacs",
     "random_ksat",
     "read_dimacs",
+    "sklearn_policies",
+    "sklearn_values",
+    "to_gymnasium",
     "to_pulp",
     "two_sample",
     "valor",

@@ -11,7 +11,7 @@ from olivine.algorithms.classes.kernel_ball import (
     gaussian_kernel,
     identity_kernel,
 )
-from olivine.algorithms.classes.learned import LearnedPolicyClass
+from olivine.algorithms.classes.learned import LearnedPolicyClass, LearnedValueClass
 from olivine.algorithms.classes.linear import LinearPolicyClass, LinearValueClass
 from olivine.algorithms.classes.mixed import MixedPolicy
 from olivine.algorithms.classes.protocols import (
@@ -21,7 +21,7 @@ from olivine.algorithms.classes.protocols import (
     ValueFunction,
 )
 from olivine.algorithms.classes.q_functions import FiniteQClass, QFunction
-from olivine.algorithms.classes.sklearn_policies import sklearn_policies
+from olivine.algorithms.classes.sklearn_policies import sklearn_policies, sklearn_values
 from olivine.algorithms.classes.tabular import (
     TabularPolicy,
     TabularPolicyClass,
@@ -35,6 +35,7 @@ __all__ = [
     "FiniteValueClass",
     "KernelBall",
     "LearnedPolicyClass",
+    "LearnedValueClass",
     "LinearPolicyClass",
     "LinearValueClass",
     "MixedPolicy",
@@ -52,5 +53,6 @@ __all__ = [
     "gaussian_kernel",
     "identity_kernel",
     "sklearn_policies",
+    "sklearn_values",
     "zero_class",
 ]

@@ -1,10 +1,11 @@
-"""Policy classes defined by a learner: whatever it can fit is in the class.
+"""Classes defined by a learner: whatever it can fit is in the class.
 
 CSC reduces to binary or weighted multiclass classification, or to regression
 (paper, section 2), for which there are practical learners. A learner here is
 anything with a ``fit`` that returns a predictor; `sklearn_policies` makes one of
 any scikit-learn estimator. How CSC is reduced to it is in
-`olivine.algorithms.oracles.reductions`.
+`olivine.algorithms.oracles.reductions`. Least squares is what a regressor does
+anyway; nothing maximises over its functions, so that they have no LP oracle.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.features import FeatureMap, FeatureSource
-from olivine.algorithms.classes.protocols import Observations, Stationary
+from olivine.algorithms.classes.protocols import Observations, Stationary, check_level
+from olivine.algorithms.exact.columns import check_reals
 
 Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
 """Maps features (n, d) to n labels, or to n reals for a regressor."""
@@ -119,6 +121,81 @@ class LearnedPolicyClass(Stationary):
         return self.features.admit(observations, name)
 
     def log_size(self, *, points: int | None = None) -> float:
+        """Return the size given.
+
+        Raises
+        ------
+        ValueError
+            If none was.
+        """
+        if self._log_size is None:
+            raise ValueError("log_size: a learner does not know the size of its class")
+        return self._log_size
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedValue:
+    """A value function built from a predictor, clipped to [0, 1].
+
+    Attributes
+    ----------
+    predict
+        Maps features (n, d) to reals (n,).
+    features
+        φ.
+    """
+
+    predict: Predictor
+    features: FeatureMap
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
+        """Values in [0, 1], float64, shape (n,)."""
+        features = self.features(observations)
+        values = check_reals(self.predict(features), "prediction", (len(features),))
+        return np.asarray(np.clip(values, 0, 1))
+
+
+class LearnedValueClass:
+    """The value functions that a regressor produces, clipped to [0, 1].
+
+    Parameters
+    ----------
+    learner
+        A regressor.
+    features, dimension
+        See `FeatureMap`.
+    log_size
+        Natural logarithm of the size to use in sample sizes, if known.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        *,
+        features: FeatureSource,
+        dimension: int | None = None,
+        log_size: float | None = None,
+    ) -> None:
+        self.learner = learner
+        self.features = FeatureMap(features, dimension)
+        self._log_size = log_size
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        return self.features.admit(observations, name)
+
+    def at_level(self, level: int) -> LearnedValueClass:
+        """Return the class itself: it is the same at every level."""
+        check_level(level)
+        return self
+
+    def log_size(
+        self,
+        *,
+        resolution: float | None = None,
+        points: int | None = None,
+        squared: bool = False,
+    ) -> float:
         """Return the size given.
 
         Raises

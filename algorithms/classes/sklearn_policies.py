@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier or regressor as a policy class (extra ``sklearn``).
+"""Any scikit-learn estimator as a class (extra ``sklearn``).
 
 >>> from sklearn.tree import DecisionTreeClassifier  # doctest: +SKIP
 >>> policies = sklearn_policies(  # doctest: +SKIP
@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.features import FeatureSource
-from olivine.algorithms.classes.learned import LearnedPolicyClass, Predictor, Reduction
+from olivine.algorithms.classes.learned import (
+    LearnedPolicyClass,
+    LearnedValueClass,
+    Predictor,
+    Reduction,
+)
 
 
 class SklearnLearner:
@@ -35,6 +40,7 @@ class SklearnLearner:
     """
 
     def __init__(self, estimator: Any, rng: np.random.Generator | None = None) -> None:
+        _require_estimator(estimator)
         parameters = inspect.signature(estimator.fit).parameters
         self._weighted = "sample_weight" in parameters
         if not self._weighted and rng is None:
@@ -104,6 +110,7 @@ def sklearn_policies(
     ValueError
         If the reduction does not go with the estimator.
     """
+    _require_estimator(estimator)
     from sklearn.base import is_regressor
 
     regresses = is_regressor(estimator)
@@ -120,3 +127,62 @@ def sklearn_policies(
         dimension=dimension,
         log_size=log_size,
     )
+
+
+def sklearn_values(
+    estimator: Any,
+    *,
+    features: FeatureSource,
+    dimension: int | None = None,
+    rng: np.random.Generator | None = None,
+    log_size: float | None = None,
+) -> LearnedValueClass:
+    """Make a value class of a scikit-learn regressor, clipped to [0, 1].
+
+    Parameters
+    ----------
+    estimator
+        A regressor.
+    features, dimension, rng, log_size
+        As for `sklearn_policies`.
+
+    Raises
+    ------
+    ValueError
+        If it is no regressor.
+    """
+    _require_estimator(estimator)
+    from sklearn.base import is_regressor
+
+    if not is_regressor(estimator):
+        raise ValueError(
+            f"estimator: {type(estimator).__name__} is no regressor; a classifier is "
+            "for sklearn_policies"
+        )
+    return LearnedValueClass(
+        SklearnLearner(estimator, rng),
+        features=features,
+        dimension=dimension,
+        log_size=log_size,
+    )
+
+
+def _require_estimator(estimator: Any) -> None:
+    """Refuse what is neither classifier nor regressor; say what is missing."""
+    from sklearn.base import is_classifier, is_regressor
+
+    if isinstance(estimator, type):
+        raise ValueError(
+            f"estimator: {estimator.__name__} is a class; give an object, "
+            f"{estimator.__name__}()"
+        )
+    missing = [m for m in ("fit", "predict", "get_params") if not hasattr(estimator, m)]
+    name = type(estimator).__name__
+    if missing:
+        raise ValueError(f"estimator: {name} has no {', no '.join(missing)}")
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        raise ValueError(
+            f"estimator: {name} is neither a classifier nor a regressor: it inherits "
+            "from neither ClassifierMixin nor RegressorMixin, so scikit-learn's tags "
+            "have no estimator_type"
+        )

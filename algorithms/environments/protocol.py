@@ -22,11 +22,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, runtime_checkable
+from inspect import getattr_static
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.truth import AnyPolicy, Path, Truth
+from olivine.algorithms.environments.truth import (
+    AnyPolicy,
+    Path,
+    Truth,
+    UnknownTruthError,
+)
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 ActionRule = Literal["uniform"] | int | AnyPolicy
@@ -135,7 +141,7 @@ class Environment(Protocol):
 
     @property
     def truth(self) -> Truth:
-        """The door for tests and monitors."""
+        """The door for tests and monitors; UnknownTruthError where there is none."""
 
     def sample(
         self,
@@ -261,6 +267,22 @@ class Environment(Protocol):
         """
 
 
+def knows_truth(environment: Environment) -> bool:
+    """Whether monitors can ask for the truth: of a simulator they mostly cannot."""
+    try:
+        return environment.truth is not None
+    except UnknownTruthError:
+        return False
+
+
+def missing_members(environment: Any) -> list[str]:
+    """Give the members of the protocol that an object lacks; none is called."""
+    absent = object()
+    members = [name for name in vars(Environment) if not name.startswith("_")]
+    found = (getattr_static(environment, name, absent) for name in members)
+    return [n for n, member in zip(members, found, strict=True) if member is absent]
+
+
 def require_deterministic(environment: Environment, algorithm: str) -> None:
     """Refuse an environment whose hidden dynamics are stochastic.
 
@@ -285,5 +307,8 @@ __all__ = [
     "Path",
     "Trajectories",
     "Truth",
+    "UnknownTruthError",
+    "knows_truth",
+    "missing_members",
     "require_deterministic",
 ]

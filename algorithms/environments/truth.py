@@ -14,6 +14,10 @@ Path = Sequence[int]
 """Actions a_1, ..., a_{h-1}; it ends at level h."""
 
 
+class UnknownTruthError(ValueError):
+    """Raised where the truth about an environment is not known."""
+
+
 class AnyPolicy(Protocol):
     """Deterministic or randomised: what `action_probabilities` understands.
 

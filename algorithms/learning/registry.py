@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.events import Observer
@@ -47,7 +48,7 @@ class Task:
     parameters
         ``"theorem"``, ``"paper"`` or ``"practical"``.
     classes
-        Kind of the classes.
+        Kind of the classes; or (G, Π), or Q-functions, as they are.
     epsilon, delta
         Accuracy and failure probability.
     rng
@@ -65,7 +66,7 @@ class Task:
 
     environment: Environment
     parameters: ParameterKind
-    classes: ClassKind
+    classes: ClassKind | tuple[Any, Any] | FiniteQClass
     epsilon: float
     delta: float
     rng: np.random.Generator

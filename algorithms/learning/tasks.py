@@ -15,7 +15,11 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.environments.protocol import (
+    Environment,
+    knows_truth,
+    require_deterministic,
+)
 from olivine.algorithms.learning.draw_classes import ClassKind, check_size, make_classes
 from olivine.algorithms.learning.monitors import Review, with_monitors
 from olivine.algorithms.learning.parameters import ByChoice, ByTheorem, Parameters
@@ -74,6 +78,8 @@ def declare(
             require_deterministic(environment, name)
         drawn = draw(task)
         given = (environment, *drawn, parameters(task, drawn))
+        if not knows_truth(environment):
+            return learn(*given, task.rng, observers=task.observers)
         monitors = review(*given)
         observers = (monitors, *task.observers)
         result = learn(*given, task.rng, observers=observers)
@@ -150,6 +156,14 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
         If they do not go with the environment, or are not realizable (unless the
         task insists).
     """
+    if isinstance(task.classes, FiniteQClass):
+        raise ValueError("classes: Q-functions are for lsvee and olive; give (G, Π)")
+    if isinstance(task.classes, tuple):
+        given = [name for name in CLASS_SETTINGS if name in task.settings]
+        if given:
+            raise ValueError(f"{given[0]}: the classes are given, none are drawn")
+        show_classes(task, *task.classes)
+        return task.classes
     chosen: dict[str, Any] = {
         name: task.settings[name] for name in CLASS_SETTINGS if name in task.settings
     }
@@ -161,7 +175,7 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     else:
         classes = _made_on_purpose(task, complete, violate, chosen.get("size", 128))
     show_classes(task, *classes)
-    if not task.insist:
+    if not task.insist and knows_truth(task.environment):
         refuse_unrealizable(task.environment, *classes)
     return classes
 

@@ -1,5 +1,6 @@
 """LSVEE (Krishnamurthy, Agarwal, Langford 2016): value elimination by enumeration."""
 
+from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.learning.draw_q_functions import make_q_class
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.tasks import (
@@ -29,10 +30,13 @@ __all__ = [
 
 def _class(task: Task) -> Drawn:
     """Draw a class that holds Q*."""
+    if isinstance(task.classes, FiniteQClass):
+        return (task.classes,)
     if task.classes != "finite":
+        kind = "such" if isinstance(task.classes, tuple) else task.classes
         raise ValueError(
             f"classes: lsvee evaluates every function of its class in each step, which "
-            f"{task.classes} classes are too large for; take finite"
+            f"{kind} classes are too large for; take finite, or a FiniteQClass"
         )
     size = {name: task.settings[name] for name in ("size",) if name in task.settings}
     functions = make_q_class(task.environment, task.rng, **size)

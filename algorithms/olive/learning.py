@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from olivine.algorithms.environments.protocol import UnknownTruthError, knows_truth
 from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.exact.seeds import RecordedSeed
 from olivine.algorithms.learning.draw_q_functions import optimal_member
@@ -40,7 +41,7 @@ from olivine.algorithms.olive.task_choices import (
     olive_parameters,
     tiebreak_of,
 )
-from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
+from olivine.algorithms.olive.true_errors import TrueErrors
 
 OLIVE = "olive"
 _REASONS = {
@@ -110,6 +111,8 @@ def run(task: Task) -> LearningResult:
         watch=partial(_tell, task, classes.layered, parameters),
     )
     seconds = time.perf_counter() - began
+    if not knows_truth(task.environment):
+        return _result(task, classes, found, parameters, rank, seed, seconds)
     levels = task.environment.horizon if all_levels else 1
     setting = _setting(task, classes, parameters, rank, levels)
     result = _result(task, classes, found, parameters, rank, seed, seconds)

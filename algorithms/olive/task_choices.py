@@ -71,18 +71,26 @@ def olive_classes(task: Task, chosen: dict[str, Any]) -> OliveClasses:
     environment = task.environment
     size = {"size": chosen.pop("size")} if "size" in chosen else {}
     engine, limit = chosen.pop("engine", None), chosen.pop("time_limit", None)
-    if task.classes == "finite":
+    given = isinstance(task.classes, FiniteQClass)
+    if given or task.classes == "finite":
         for name, value in (("engine", engine), ("time_limit", limit)):
             if value is not None:
                 raise ValueError(f"{name}: finite classes need none; take tabular")
-        functions = make_q_class(environment, task.rng, **size)
+        if given and size:
+            raise ValueError("size: the class is given, none is drawn")
+        functions = (
+            task.classes
+            if isinstance(task.classes, FiniteQClass)
+            else make_q_class(environment, task.rng, **size)
+        )
         show_q_functions(task, functions)
         layered = LayeredEnvironment(environment, functions)
         pairs = FinitePairs(layered.pairs(functions))
         return OliveClasses(layered, pairs, functions.log_size(), functions, pairs)
     if task.classes != "tabular":
+        kind = "such" if isinstance(task.classes, tuple) else task.classes
         raise ValueError(
-            f"classes: olive has no optimiser for {task.classes} classes; it walks "
+            f"classes: olive has no optimiser for {kind} classes; it walks "
             "through finite ones and solves a mixed-integer program over tabular ones"
         )
     if size:

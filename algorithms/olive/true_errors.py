@@ -22,14 +22,10 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.latent_truth import LatentTruth
-from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.environments.protocol import Environment, UnknownTruthError
 from olivine.algorithms.mdp.pair import Pair
 
 _ZERO = Fraction(0)
-
-
-class UnknownTruthError(ValueError):
-    """Raised where the probabilities of codes have no exact answer."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.finite import FiniteValueClass
+from olivine.algorithms.classes.learned import LearnedValueClass
 from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
@@ -30,6 +31,7 @@ from olivine.algorithms.oracles.exactness import (
     scaled_integers,
     summation_bound,
 )
+from olivine.algorithms.oracles.least_squares_learned import fit_learned
 from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
 from olivine.algorithms.oracles.ledger import oracle
 from olivine.algorithms.oracles.results import LeastSquaresResult
@@ -52,6 +54,7 @@ def solve_least_squares(
 
 
 solve_least_squares.register(LinearValueClass, fit_linear)
+solve_least_squares.register(LearnedValueClass, fit_learned)
 
 
 def _rows(value_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:

@@ -36,6 +36,7 @@ from typing import Any, Protocol
 
 from olivine.algorithms.classes.finite import FiniteValueClass
 from olivine.algorithms.classes.kernel_ball import KernelBall
+from olivine.algorithms.classes.learned import LearnedValueClass
 from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularValueClass
@@ -87,6 +88,15 @@ def open_program(value_class: Any) -> Backend:
     raise ValueError(
         f"value_class: no LP oracle for {type(value_class).__name__}; register one "
         "with olivine.algorithms.oracles.lp.open_program.register"
+    )
+
+
+@open_program.register
+def _(value_class: LearnedValueClass) -> Backend:
+    raise ValueError(
+        "value_class: a regressor has no LP oracle, for it fits and cannot be "
+        "maximised over; take an algorithm that asks for least squares only, such as "
+        "fqi, or a tabular, finite or linear class"
     )
 
 

@@ -151,12 +151,16 @@ def exact_loss(
     return data.expectation_exact([(Fraction(g) - Fraction(v)) ** 2 for g, v in pairs])
 
 
+def _keys(data: EmpiricalMeasure) -> list[Any]:
+    """Give one hashable value for each row: a code, or its features."""
+    rows = data.observations.tolist()
+    return rows if data.is_finite else list(map(tuple, rows))
+
+
 def least_cost(data: EmpiricalMeasure, costs: NDArray[Any]) -> Fraction:
     """Least average cost over all functions of the observations, in rationals."""
-    totals: dict[int, list[Fraction]] = {}
-    rows = zip(
-        data.codes().tolist(), data.weights.tolist(), costs.tolist(), strict=True
-    )
+    totals: dict[Any, list[Fraction]] = {}
+    rows = zip(_keys(data), data.weights.tolist(), costs.tolist(), strict=True)
     for code, weight, vector in rows:
         sums = totals.setdefault(code, [Fraction(0)] * len(vector))
         totals[code] = [
@@ -167,10 +171,8 @@ def least_cost(data: EmpiricalMeasure, costs: NDArray[Any]) -> Fraction:
 
 def least_loss(data: EmpiricalMeasure, targets: NDArray[Any]) -> Fraction:
     """Least average squared loss over all functions to [0, 1], in rationals."""
-    groups: dict[int, list[tuple[int, Fraction]]] = {}
-    rows = zip(
-        data.codes().tolist(), data.weights.tolist(), targets.tolist(), strict=True
-    )
+    groups: dict[Any, list[tuple[int, Fraction]]] = {}
+    rows = zip(_keys(data), data.weights.tolist(), targets.tolist(), strict=True)
     for code, weight, target in rows:
         groups.setdefault(code, []).append((weight, Fraction(target)))
     total = Fraction(0)

@@ -10,7 +10,8 @@ It needs Hypothesis (the extra ``test``). Three things:
   what the oracle says it is, judged in exact arithmetic, and its operations
   are within a bound;
 - `growth`: operations over doubling sizes and the fitted exponent. Operations
-  are counted, not timed, so such a test never depends on the machine.
+  are counted, not timed, so such a test never depends on the machine; and
+  `count_operations` counts them at the data, not by the oracle's own word.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.counting import count_operations
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.lp import lp
 from olivine.algorithms.oracles.lp_enumerated import exact_value
@@ -42,7 +45,9 @@ from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult, Lp
 
 __all__ = [
     "Growth",
+    "count_operations",
     "csc_problems",
+    "features",
     "growth",
     "least_squares_problems",
     "lp_problems",
@@ -56,6 +61,7 @@ _REALS = st.one_of(
     st.sampled_from([0.0, 1.0, -1.0, 0.1, 0.3, 1e-12]),
     st.floats(-2, 2, allow_subnormal=False),
 )
+_ENTRIES = st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e-9, 1e6])
 _WEIGHTS = st.one_of(st.integers(1, 4), st.sampled_from([0, 1, 10**18, 10**30]))
 
 
@@ -63,14 +69,35 @@ _WEIGHTS = st.one_of(st.integers(1, 4), st.sampled_from([0, 1, 10**18, 10**30]))
 
 
 @st.composite
+def features(
+    draw: st.DrawFn, *, max_observations: int = 5, max_dimension: int = 3
+) -> NDArray[np.float64]:
+    """Distinct observations as features (N, d): constant, dependent, tiny, huge."""
+    n = draw(st.integers(1, max_observations))
+    d = draw(st.integers(1, max_dimension))
+    row = st.tuples(*[_ENTRIES] * d)
+    rows = draw(st.lists(row, min_size=n, max_size=n, unique=True))
+    table = np.array(rows, dtype=np.float64)
+    if draw(st.booleans()):
+        table[:, -1] = table[:, 0]  # linearly dependent
+    return np.unique(table, axis=0)
+
+
+@st.composite
 def measures(
-    draw: st.DrawFn, n_observations: int, *, max_rows: int = 8
+    draw: st.DrawFn,
+    n_observations: int,
+    *,
+    max_rows: int = 8,
+    observations: NDArray[Any] | None = None,
 ) -> EmpiricalMeasure:
-    """Weighted measures over codes below ``n_observations``."""
+    """Weighted measures over codes below ``n_observations``, or over rows given."""
     n = draw(st.integers(1, max_rows))
     codes = st.lists(st.integers(0, n_observations - 1), min_size=n, max_size=n)
     weights = st.lists(_WEIGHTS, min_size=n, max_size=n).filter(any)
-    return EmpiricalMeasure(draw(codes), weights=draw(weights))
+    rows = draw(codes)
+    seen = rows if observations is None else observations[rows]
+    return EmpiricalMeasure(seen, weights=draw(weights))
 
 
 @st.composite
@@ -80,11 +107,18 @@ def csc_problems(
     max_rows: int = 8,
     max_observations: int = 5,
     max_actions: int = 4,
+    observations: NDArray[Any] | None = None,
+    n_actions: int | None = None,
 ) -> CscProblem:
-    """Small problems of cost-sensitive classification over codes."""
+    """Small problems of cost-sensitive classification over codes.
+
+    For a class of your own, say what it admits: ``observations``, codes (N,) or
+    features (N, d), of which the rows are drawn, and ``n_actions``.
+    """
     size = draw(st.integers(1, max_observations))
-    k = draw(st.integers(1, max_actions))
-    data = draw(measures(size, max_rows=max_rows))
+    size = size if observations is None else len(observations)
+    k = draw(st.integers(1, max_actions)) if n_actions is None else n_actions
+    data = draw(measures(size, max_rows=max_rows, observations=observations))
     vector = st.lists(_REALS, min_size=k, max_size=k)
     costs = draw(st.lists(vector, min_size=len(data), max_size=len(data)))
     return CscProblem(size, k, data, np.array(costs, dtype=np.float64))
@@ -92,11 +126,16 @@ def csc_problems(
 
 @st.composite
 def least_squares_problems(
-    draw: st.DrawFn, *, max_rows: int = 8, max_observations: int = 5
+    draw: st.DrawFn,
+    *,
+    max_rows: int = 8,
+    max_observations: int = 5,
+    observations: NDArray[Any] | None = None,
 ) -> LeastSquaresProblem:
-    """Small least-squares problems over codes, targets also outside [0, 1]."""
+    """Small least-squares problems, targets also outside [0, 1]; as `csc_problems`."""
     size = draw(st.integers(1, max_observations))
-    data = draw(measures(size, max_rows=max_rows))
+    size = size if observations is None else len(observations)
+    data = draw(measures(size, max_rows=max_rows, observations=observations))
     targets = draw(st.lists(_REALS, min_size=len(data), max_size=len(data)))
     return LeastSquaresProblem(size, data, np.array(targets, dtype=np.float64))
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.protocol import Environment, Path
+from olivine.algorithms.environments.protocol import Environment, Path, knows_truth
 from olivine.algorithms.learning.draw_classes import paths_to_states
 
 _MOST_LISTED = 2**12
@@ -56,6 +56,8 @@ def observed_mdp(environment: Environment) -> ObservedMdp:
     ValueError
         If hidden dynamics are stochastic.
     """
+    if not knows_truth(environment):
+        return ObservedMdp(None, "the truth about the environment is not known")
     paths = paths_to_states(environment)
     for h, states in enumerate(paths, 1):
         if environment.space(h).is_finite:

@@ -1,0 +1,323 @@
+"""Whether an object of your own is an environment: every member, called and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.environments.protocol import (
+    ObservationSpace,
+    UnknownTruthError,
+    missing_members,
+)
+from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
+
+_DRAWS = 20
+
+
+def check_environment(environment: Any, *, seed: int = 0) -> tuple[str, ...]:
+    """Call every member of `protocol.Environment` and judge what it returns.
+
+    Parameters
+    ----------
+    environment
+        The object; about 20 trajectories for each level and method are drawn of it.
+    seed
+        Of paths, actions and samples.
+
+    Returns
+    -------
+    What was not checked, and why, a sentence each; mostly empty.
+
+    Raises
+    ------
+    ValueError
+        With a line for each failure: the call, what it gave, what was expected.
+    """
+    check = _Check(environment, np.random.default_rng(seed))
+    missing = missing_members(environment)
+    for member in missing:
+        check.fail(member, "nothing", "a member of the protocol")
+    if not missing:
+        check.facts()
+    if not check.failures:
+        for h in range(1, environment.horizon + 1):
+            check.level(h)
+        check.whole()
+        check.refusals()
+        check.truth()
+    if check.failures:
+        lines = "\n".join(f"- {failure}" for failure in check.failures)
+        raise ValueError(f"{type(environment).__name__} is no environment:\n{lines}")
+    return tuple(check.notes)
+
+
+@dataclass
+class _Check:
+    env: Any
+    rng: np.random.Generator
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def fail(self, call: str, given: Any, expected: str) -> None:
+        self.failures.append(f"{call} gave {given!s:.120}; expected {expected}")
+
+    def expect(self, good: Any, call: str, given: Any, expected: str) -> bool:
+        if not good:
+            self.fail(call, given, expected)
+        return bool(good)
+
+    def call(self, text: str, function: Callable[[], Any]) -> Any:
+        """Give what a call returns; a failure, and None, where it raises."""
+        try:
+            return function()
+        except Exception as error:
+            self.fail(text, f"{type(error).__name__}: {error}", "a value")
+            return None
+
+    def facts(self) -> None:
+        """Judge the properties, spaces and features."""
+        env = self.env
+        self.expect(isinstance(env.name, str), "name", repr(env.name), "a str")
+        for name in ("horizon", "n_actions", "max_states"):
+            value = self.call(name, lambda n=name: getattr(env, n))  # type: ignore[misc]
+            good = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            self.expect(good, name, repr(value), "an integer, at least 1")
+        flag, count = env.deterministic, env.trajectories
+        self.expect(isinstance(flag, bool), "deterministic", repr(flag), "a bool")
+        self.expect(
+            isinstance(count, int) and count >= 0,
+            "trajectories",
+            repr(count),
+            "an integer, at least 0",
+        )
+        if self.failures:
+            return
+        for h in range(1, env.horizon + 1):
+            space = self.call(f"space({h})", lambda h=h: env.space(h))  # type: ignore[misc]
+            good = isinstance(space, ObservationSpace)
+            self.expect(good, f"space({h})", space, "an ObservationSpace")
+        if not self.failures:
+            self._features()
+
+    def _features(self) -> None:
+        tables, env = self.env.features, self.env
+        if tables is None:
+            return
+        if not self.expect(
+            isinstance(tables, tuple) and len(tables) == env.horizon,
+            "features",
+            f"{type(tables).__name__}",
+            f"None, or a tuple of {env.horizon} arrays",
+        ):
+            return
+        for h, table in enumerate(tables, 1):
+            shape, codes = np.shape(table), env.space(h).n_codes
+            self.expect(
+                len(shape) == 2 and shape[0] == codes and np.isfinite(table).all(),
+                f"features[{h - 1}]",
+                f"shape {shape}",
+                f"finite numbers of shape ({codes}, d)",
+            )
+
+    def policies(self) -> list[Callable[[Any], NDArray[Any]]]:
+        """Give policies of both kinds: one action, and probabilities."""
+        k = self.env.n_actions
+        chances = self.rng.dirichlet(np.ones(k))
+
+        def last(x: Any) -> NDArray[Any]:
+            return np.full(len(x), k - 1)
+
+        def mixed(x: Any) -> NDArray[Any]:
+            return np.tile(chances, (len(x), 1))
+
+        return [last if h % 2 else mixed for h in range(self.env.horizon)]
+
+    def level(self, h: int) -> None:
+        """Judge what is sampled at a level."""
+        env, rng, n = self.env, self.rng, _DRAWS
+        path = tuple(rng.integers(env.n_actions, size=h - 1).tolist())
+        pis, last = self.policies(), env.n_actions - 1
+        shown = f"{list(path)}, {n}, rng"
+        self._draw(f"sample({shown})", h, lambda: env.sample(path, n, rng), after=True)
+        self._draw(
+            f"sample({shown}, {last}, successors=False)",
+            h,
+            lambda: env.sample(path, n, rng, last, successors=False),
+            action=last,
+        )
+        self._draw(
+            f"observe({shown})", h, lambda: env.observe(path, n, rng), acts=False
+        )
+        self._draw(f"rollouts({shown}, policies)", h,
+                   lambda: env.rollouts(path, n, rng, pis))  # fmt: skip
+        self._draw(
+            f"rollouts({shown}, policies, 0)",
+            h,
+            lambda: env.rollouts(path, n, rng, pis, 0),
+            action=0,
+        )
+        self._draw(
+            f"roll_in(policies, {h}, {n}, rng)",
+            h,
+            lambda: env.roll_in(pis, h, n, rng),
+            after=True,
+        )
+        rules: Sequence[Any] = ["uniform"] * h + pis[h:]
+        self._draw(
+            f"roll_through(policies, {h}, {n}, rng)",
+            h,
+            lambda: env.roll_through(rules, h, n, rng),
+        )
+
+    def _draw(
+        self,
+        call: str,
+        h: int,
+        draw: Callable[[], Any],
+        *,
+        after: bool = False,
+        acts: bool = True,
+        action: int | None = None,
+    ) -> None:
+        before = self.env.trajectories
+        data = self.call(call, draw)
+        if data is None:
+            return
+        counted = self.env.trajectories - before
+        self.expect(counted == _DRAWS, call, f"{counted} trajectories more in "
+                    "`trajectories`", str(_DRAWS))  # fmt: skip
+        self.measure(call, h, data, after, acts, action)
+
+    def measure(
+        self,
+        call: str,
+        h: int,
+        data: Any,
+        after: bool,
+        acts: bool = True,
+        action: int | None = None,
+    ) -> None:
+        """Judge a measure at a level."""
+        if not self.expect(isinstance(data, EmpiricalMeasure), call,
+                           type(data).__name__, "an EmpiricalMeasure"):  # fmt: skip
+            return
+        self.expect(data.draws == _DRAWS, call, f"{data.draws} draws", str(_DRAWS))
+        self._observations(call, h, data.observations, "observations")
+        if not acts:
+            return
+        if data.actions is None or data.rewards is None:
+            self.fail(call, "no actions or no rewards", "both")
+            return
+        known = range(self.env.n_actions) if action is None else (action,)
+        self.expect(
+            np.isin(data.actions, known).all(), call, f"actions {data.actions}",
+            f"actions in {list(known)}",
+        )  # fmt: skip
+        inside = (data.rewards >= 0) & (data.rewards <= 1)
+        given = f"rewards {data.rewards[~inside]}"
+        self.expect(inside.all(), call, given, "[0, 1]")
+        following, last = data.next_observations, h == self.env.horizon
+        finite = self.env.space(h).is_finite
+        if after and not last and following is not None:
+            self._observations(call, h + 1, following, "next observations")
+        elif after and last and finite and following is not None:
+            self.expect((following == END).all(), call, following, "END after level H")
+        elif (following is not None) != (after and (finite or not last)):
+            given = "none" if following is None else "some"
+            other = "some" if following is None else "none"
+            self.fail(call, f"{given} next observations", other)
+
+    def _observations(self, call: str, h: int, x: Any, what: str) -> None:
+        space = self.env.space(h)
+        if space.is_finite:
+            good = x.ndim == 1 and ((x >= 0) & (x < space.n_codes)).all()
+            expected = f"codes in 0..{space.n_codes - 1}"
+        else:
+            good = x.ndim == 2 and x.shape[1] == space.dimension
+            expected = f"shape (n, {space.dimension})"
+        self.expect(good, call, f"{what} of shape {x.shape}: {x[:5]}", expected)
+
+    def whole(self) -> None:
+        """Judge whole episodes."""
+        env, n, first = self.env, _DRAWS, 3
+        call = f"run(policies, {n}, rng, first={first}, transitions=True)"
+        found = self.call(
+            call,
+            lambda: env.run(
+                self.policies(), n, self.rng, first=first, transitions=True
+            ),
+        )
+        if found is None:
+            return
+        mean, paths = found.mean_return, found.paths
+        good = isinstance(mean, Fraction) and 0 <= mean <= 1 + Fraction(1, 10**9)
+        self.expect(good, call, f"mean_return {mean!r}", "a Fraction in [0, 1]")
+        self.expect(found.n == n, call, f"n = {found.n}", str(n))
+        shape = (first, env.horizon)
+        known = np.isin(paths, range(env.n_actions))
+        good = np.shape(paths) == shape and bool(known.all())
+        self.expect(good, call, f"paths {paths}", f"actions of shape {shape}")
+        kept = len(found.transitions)
+        if self.expect(kept == env.horizon, call, f"{kept} transitions", env.horizon):
+            for h, data in enumerate(found.transitions, 1):
+                self.measure(f"{call}.transitions[{h - 1}]", h, data, True)
+
+    def refusals(self) -> None:
+        """Demand a ValueError where an argument is bad."""
+        env, rng, pis = self.env, self.rng, self.policies()
+        k, far = env.n_actions, env.horizon + 1
+        bad: dict[str, Callable[[], Any]] = {
+            "space(0)": lambda: env.space(0),
+            f"space({far})": lambda: env.space(far),
+            "sample([], 0, rng)": lambda: env.sample((), 0, rng),
+            f"sample([], 1, rng, {k})": lambda: env.sample((), 1, rng, k),
+            "observe(path of H actions, 1, rng)": lambda: env.observe(
+                (0,) * env.horizon, 1, rng
+            ),
+            f"roll_in(policies, {far}, 1, rng)": lambda: env.roll_in(pis, far, 1, rng),
+            "rollouts([], 1, rng, [])": lambda: env.rollouts((), 1, rng, []),
+            "run([], 1, rng)": lambda: env.run([], 1, rng),
+        }
+        if env.horizon > 1:
+            bad[f"observe([{k}], 1, rng)"] = lambda: env.observe((k,), 1, rng)
+        for text, call in bad.items():
+            try:
+                given = call()
+            except ValueError:
+                continue
+            except Exception as error:
+                self.fail(text, f"{type(error).__name__}: {error}", "a ValueError")
+            else:
+                self.fail(text, given, "a ValueError")
+
+    def truth(self) -> None:
+        """Judge what the truth says of the best value, or note that it is unknown."""
+        try:
+            truth = self.env.truth
+            best = truth.optimal_value
+        except UnknownTruthError as error:
+            self.notes.append(f"the truth is not known: {error}")
+            determinism = getattr(self.env, "determinism", None)
+            simulator = getattr(self.env, "simulator", None)
+            blind = simulator is None or simulator.state is None
+            if self.env.deterministic and determinism != "everything" and blind:
+                self.notes.append(
+                    "that hidden transitions are deterministic is taken on trust: "
+                    "there is no `state` to compare"
+                )
+            return
+        except Exception as error:
+            self.fail("truth", f"{type(error).__name__}: {error}",
+                      "a Truth or an UnknownTruthError")  # fmt: skip
+            return
+        good = isinstance(best, Fraction) and 0 <= best <= 1
+        self.expect(good, "truth.optimal_value", repr(best), "a Fraction in [0, 1]")
+        if self.env.deterministic:
+            path = (0,) * (self.env.horizon - 1)
+            self.call(f"truth.state({list(path)})", lambda: truth.state(path))

@@ -1,0 +1,308 @@
+"""The environment of a simulator, which `from_simulator` makes.
+
+Where a path of actions fixes everything, places are visited once and any number of
+trajectories is a draw of counts (`simulator_graph`); otherwise episodes are played
+one by one (`simulator_episodes`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.policy_tables import check_action, check_policies
+from olivine.algorithms.environments.finite_truth import FiniteTruth
+from olivine.algorithms.environments.over_model import check_draws
+from olivine.algorithms.environments.protocol import (
+    ActionRule,
+    AnyPolicy,
+    ObservationSpace,
+    Path,
+    Trajectories,
+)
+from olivine.algorithms.environments.simulator_calls import (
+    Determinism,
+    Simulator,
+    stacked,
+)
+from olivine.algorithms.environments.simulator_episodes import Episodes
+from olivine.algorithms.environments.simulator_graph import Graph, Node
+from olivine.algorithms.environments.truth import Truth, UnknownTruthError
+from olivine.algorithms.exact.columns import END, object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
+
+_REPLAYS = 4
+"""Random whole episodes that are replayed at the start."""
+
+
+class SimulatorEnvironment:
+    """The environment (`protocol.Environment`) of a simulator.
+
+    See `from_simulator`, which makes one.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        determinism: Determinism,
+        *,
+        by_observation: bool,
+        states: int | None,
+        features: tuple[NDArray[np.float64], ...] | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.name, self.horizon = simulator.name, simulator.horizon
+        self.n_actions, self.features = simulator.n_actions, features
+        self.simulator, self.determinism = simulator, determinism
+        self.deterministic = determinism != "nothing"
+        self._trajectories, self._states = 0, states
+        self._by_observation = by_observation
+        self._replayed: set[tuple[int, ...]] = set()
+        self._rng = rng
+        for _ in range(_REPLAYS):
+            actions = rng.integers(self.n_actions, size=self.horizon).tolist()
+            simulator.replay(actions, determinism, rng)
+        everything = determinism == "everything"
+        self._graph = Graph(simulator, rng, by_observation) if everything else None
+        self._episodes = Episodes(simulator)
+
+    def __repr__(self) -> str:
+        return (
+            f"SimulatorEnvironment({self.name!r}, H={self.horizon}, "
+            f"K={self.n_actions}, deterministic={self.determinism!r})"
+        )
+
+    @cached_property
+    def max_states(self) -> int:
+        """M: as declared; else counted, or the most codes of a level."""
+        if self._states is not None:
+            return self._states
+        if self._graph is not None and self._graph.merges:
+            return max(map(len, self._graph.levels()))
+        sizes = [space.n_codes for space in self.simulator.spaces]
+        if all(size is not None for size in sizes):
+            return max(size for size in sizes if size is not None)
+        raise ValueError(
+            f"simulator {self.name!r}: `states` is missing, the largest number of "
+            "hidden states of a level, which features do not tell"
+        )
+
+    @property
+    def trajectories(self) -> int:
+        """Trajectories collected so far; replays of edges are not counted."""
+        return self._trajectories
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The whole process, where codes are states and everything is deterministic.
+
+        Raises
+        ------
+        UnknownTruthError
+            Elsewhere.
+        """
+        finite = all(space.is_finite for space in self.simulator.spaces)
+        if self._graph is not None and finite and self._graph.merges:
+            return FiniteTruth(self._graph.model())
+        raise UnknownTruthError(
+            f"simulator {self.name!r}: its true values are not known, so that there "
+            "are no monitors and no classes made around them; give classes of your own"
+        )
+
+    def space(self, level: int) -> ObservationSpace:
+        """Observations of level 1..H, else ValueError."""
+        if not 1 <= level <= self.horizon:
+            raise ValueError(f"level: {level} is not in 1..{self.horizon}")
+        return self.simulator.spaces[level - 1]
+
+    def sample(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+        *,
+        successors: bool = True,
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, r_h, x_{h+1}) after a path, as the protocol says."""
+        path = self._checked(path)
+        return self._transitions([*path, action], len(path) + 1, n, rng, successors)
+
+    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
+        """Sample observations at the end of a path, as the protocol says."""
+        path, n = self._checked(path), check_draws(n)
+        self._trajectories += n
+        if self._graph is None:
+            return self._episodes.observe(path, n, rng)
+        node = self._graph.walk(path)
+        return EmpiricalMeasure(stacked([node.observation]), weights=[n])
+
+    def rollouts(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        policies: Sequence[AnyPolicy],
+        first_action: ActionRule | None = None,
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, return to go) after a path, as the protocol says."""
+        check_policies(policies, self.horizon)
+        path = self._checked(path)
+        h = len(path) + 1
+        rule = policies[h - 1] if first_action is None else first_action
+        return self._returns([*path, rule, *policies[h : self.horizon]], h, n, rng)
+
+    def roll_in(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
+        self.space(level)
+        check_policies(policies, level - 1)
+        return self._transitions([*policies[: level - 1], action], level, n, rng, True)
+
+    def roll_through(
+        self,
+        policies: Sequence[AnyPolicy],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        action: ActionRule = "uniform",
+    ) -> EmpiricalMeasure:
+        """Sample (x_h, a_h, return to go) after π_{1:h-1}, as the protocol says."""
+        self.space(level)
+        check_policies(policies, self.horizon)
+        rules = [*policies[: level - 1], action, *policies[level : self.horizon]]
+        return self._returns(rules, level, n, rng)
+
+    def run(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        *,
+        first: int = 0,
+        transitions: bool = False,
+    ) -> Trajectories:
+        """Run n whole episodes, as the protocol says."""
+        check_policies(policies, self.horizon)
+        if not 0 <= first <= check_draws(n):
+            raise ValueError(f"first: {first} is not in 0..{n}, the trajectories")
+        rules = list(policies[: self.horizon])
+        self._trajectories += n
+        if self._graph is None:
+            return self._episodes.run(rules, n, rng, first, transitions)
+        return self._run_counts(rules, n, rng, first, transitions)
+
+    def _checked(self, path: Path) -> tuple[int, ...]:
+        """Check a path, and replay it if it is new."""
+        if len(path) >= self.horizon:
+            raise ValueError(
+                f"path: {len(path)} actions end at level {len(path) + 1}, beyond the "
+                f"horizon {self.horizon}"
+            )
+        checked = tuple(check_action(int(a), self.n_actions) for a in path)
+        if self._graph is None and self.deterministic and checked not in self._replayed:
+            self.simulator.replay(checked, self.determinism, self._rng)
+            self._replayed.add(checked)
+        return checked
+
+    def _transitions(
+        self,
+        rules: Sequence[Any],
+        level: int,
+        n: int,
+        rng: np.random.Generator,
+        successors: bool,
+    ) -> EmpiricalMeasure:
+        n = check_draws(n)
+        self._trajectories += n
+        if self._graph is None:
+            return self._episodes.transitions(rules, n, rng, successors)
+        start = {(self._graph.root, None): n}
+        here = self._graph.forward(start, rules[:-1], rng)
+        steps = Counter[tuple[Node, int]]()
+        for node, _, action, count in self._graph.split(here, rules[-1], rng):
+            steps[(node, action)] += count
+        return self._measure(steps, successors)
+
+    def _measure(
+        self, steps: Counter[tuple[Node, int]], successors: bool
+    ) -> EmpiricalMeasure:
+        """Give the transitions of one level."""
+        assert self._graph is not None
+        edges = [self._graph.edge(*step) for step in steps]
+        finite = isinstance(next(iter(steps))[0].observation, int)
+        after: Any = None
+        if successors and all(node is not None for _, node in edges):
+            after = stacked([node.observation for _, node in edges if node])
+        elif successors and finite:
+            after = np.full(len(edges), END)
+        return EmpiricalMeasure(
+            stacked([node.observation for node, _ in steps]),
+            actions=[action for _, action in steps],
+            rewards=object_array([reward for reward, _ in edges]),
+            next_observations=after,
+            weights=list(steps.values()),
+        )
+
+    def _returns(
+        self, rules: Sequence[Any], level: int, n: int, rng: np.random.Generator
+    ) -> EmpiricalMeasure:
+        n = check_draws(n)
+        self._trajectories += n
+        if self._graph is None:
+            return self._episodes.returns(rules, level, n, rng)
+        start = {(self._graph.root, None): n}
+        here = self._graph.forward(start, rules[: level - 1], rng)
+        ended = self._graph.returns(here, rules[level - 1 :], rng)
+        return EmpiricalMeasure(
+            stacked([node.observation for node, _, _ in ended]),
+            actions=[action for _, action, _ in ended],
+            rewards=object_array([gained for _, _, gained in ended]),
+            weights=list(ended.values()),
+        )
+
+    def _run_counts(
+        self,
+        rules: Sequence[Any],
+        n: int,
+        rng: np.random.Generator,
+        first: int,
+        transitions: bool,
+    ) -> Trajectories:
+        """Run by counts; the first trajectories, apart by their paths, are shuffled."""
+        assert self._graph is not None
+        here: Counter[tuple[Node | None, Any]] = Counter()
+        if first:
+            here[(self._graph.root, ())] = first
+        if n > first:
+            here[(self._graph.root, None)] = n - first
+        total, kept = Fraction(0), []
+        for rule in rules:
+            ahead: Counter[tuple[Node | None, Any]] = Counter()
+            steps = Counter[tuple[Node, int]]()
+            places: Any = here
+            for node, tag, action, count in self._graph.split(places, rule, rng):
+                reward, following = self._graph.edge(node, action)
+                total += reward * count
+                steps[(node, action)] += count
+                longer = None if tag is None else (*tag, action)
+                ahead[(following, longer)] += count
+            if transitions:
+                kept.append(self._measure(steps, True))
+            here = ahead
+        paths = [(tag, c) for (_, tag), c in here.items() if tag is not None]
+        rows = np.array([tag for tag, _ in paths], dtype=np.int64)
+        rows = rows.reshape(len(paths), self.horizon)
+        rows = np.repeat(rows, [count for _, count in paths], axis=0)
+        return Trajectories(n, total / n, rng.permutation(rows), tuple(kept))

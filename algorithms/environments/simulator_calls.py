@@ -1,0 +1,231 @@
+"""The calls of a simulator, each checked, and what is compared when one is replayed.
+
+A simulator is a pair of functions, ``reset`` and ``step``. Messages name the call:
+``step(2) after actions [0, 1]``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.environments.protocol import ObservationSpace
+
+Determinism = Literal["nothing", "transitions", "rewards", "everything"]
+"""What a path of actions fixes: each word includes those before it."""
+
+DETERMINISM: tuple[Determinism, ...] = (
+    "nothing",
+    "transitions",
+    "rewards",
+    "everything",
+)
+
+SEEDS = 2**31
+"""Seeds of episodes are below it."""
+
+ROUNDING = 1e-9
+"""How far float64 rewards of an episode may sum above 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """What a replay of a path of h actions gave.
+
+    Attributes
+    ----------
+    observations
+        x_1, ..., x_{h+1} (x_{H+1} is left out): codes, or features (d,).
+    rewards
+        r_1, ..., r_h, exactly.
+    states
+        What ``state`` said at each observation; empty without it.
+    """
+
+    observations: tuple[Any, ...]
+    rewards: tuple[Fraction, ...]
+    states: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Simulator:
+    """A process that is played one step at a time.
+
+    Attributes
+    ----------
+    reset
+        Begins an episode and returns x_1; called with a seed if it takes an argument.
+    step
+        Takes an action, returns (observation, reward), or (observation, reward,
+        over), where ``over`` must be true after the H-th action only.
+    n_actions, horizon
+        K and H.
+    spaces
+        Observations of each level.
+    state
+        Returns what the hidden state is now; None: unknown.
+    name
+        In messages.
+    """
+
+    reset: Callable[..., Any]
+    step: Callable[[int], Any]
+    n_actions: int
+    horizon: int
+    spaces: tuple[ObservationSpace, ...]
+    state: Callable[[], Hashable] | None
+    name: str
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether ``reset`` can be told a seed, so that an episode can be repeated."""
+        try:
+            parameters = inspect.signature(self.reset).parameters.values()
+        except (TypeError, ValueError):  # a builtin without a signature
+            return False
+        return any(
+            p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
+            for p in parameters
+        )
+
+    def play(self, actions: Sequence[int], rng: np.random.Generator) -> Episode:
+        """Play a path from the start, every return value checked.
+
+        Raises
+        ------
+        ValueError
+            Naming the call, what it gave, and what was expected.
+        """
+        seed = int(rng.integers(SEEDS))
+        call = f"reset({seed})" if self.takes_seed else "reset()"
+        x = self.reset(seed) if self.takes_seed else self.reset()
+        observations = [self.observation(1, x, call)]
+        states = [] if self.state is None else [self.state()]
+        rewards: list[Fraction] = []
+        for h, action in enumerate(actions, 1):
+            call = f"step({action}) after actions {list(actions[: h - 1])}"
+            x, reward = self.unpack(self.step(action), h, call)
+            rewards.append(self.reward(reward, call))
+            if sum(rewards) > 1 + Fraction(ROUNDING):
+                self.refuse(call, f"reward {reward!r}", self._too_much(rewards))
+            if h < self.horizon:
+                observations.append(self.observation(h + 1, x, call))
+                if self.state is not None:
+                    states.append(self.state())
+        return Episode(tuple(observations), tuple(rewards), tuple(states))
+
+    def _too_much(self, rewards: Sequence[Fraction]) -> str:
+        return (
+            f"rewards of an episode that sum to at most 1 (this is "
+            f"{float(sum(rewards)):g})"
+        )
+
+    def unpack(self, found: Any, h: int, call: str) -> tuple[Any, Any]:
+        """Give observation and reward of what ``step`` returned at level h."""
+        if not isinstance(found, tuple) or len(found) not in (2, 3):
+            self.refuse(
+                call,
+                f"{type(found).__name__} {found!r:.60}",
+                "a tuple (observation, reward) or (observation, reward, over)",
+            )
+        if len(found) == 3 and bool(found[2]) != (h == self.horizon):
+            end = "did not end" if h == self.horizon else "ended"
+            self.refuse(
+                call,
+                f"over={found[2]!r}: the episode {end} after {h} actions",
+                f"a horizon of {self.horizon}",
+            )
+        return found[0], found[1]
+
+    def reward(self, value: Any, call: str) -> Fraction:
+        """Give a reward in [0, 1] exactly: a float stands for itself."""
+        try:
+            exact = Fraction(value.item() if isinstance(value, np.generic) else value)
+        except (TypeError, ValueError, OverflowError):
+            self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
+        if not 0 <= exact <= 1:
+            self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
+        return exact
+
+    def observation(self, level: int, value: Any, call: str) -> Any:
+        """Give a code as an int, or features as a new float64 array (d,)."""
+        space = self.spaces[level - 1]
+        given = f"observation {value!r:.80}"
+        if space.n_codes is not None:
+            expected = f"a code, an integer in 0..{space.n_codes - 1}"
+            array = np.asarray(value)
+            if array.shape != () or not np.issubdtype(array.dtype, np.integer):
+                self.refuse(call, given, expected)
+            if not 0 <= int(array) < space.n_codes:
+                self.refuse(call, given, expected)
+            return int(array)
+        expected = f"{space.dimension} finite features"
+        try:
+            features = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            self.refuse(call, given, expected)
+        if features.shape != (space.dimension,):
+            self.refuse(call, f"observation of shape {features.shape}", expected)
+        if not np.isfinite(features).all():
+            self.refuse(call, given, expected)
+        return features
+
+    def refuse(self, call: str, given: str, expected: str) -> Any:
+        """Raise the ValueError for a call."""
+        raise ValueError(
+            f"simulator {self.name!r}: {call} gave {given}; expected {expected}"
+        )
+
+    def compare(
+        self, path: Sequence[int], one: Episode, two: Episode, declared: Determinism
+    ) -> None:
+        """Refuse two replays that differ in what was declared deterministic.
+
+        Raises
+        ------
+        ValueError
+            Naming the first call that differs.
+        """
+        fixed = DETERMINISM.index(declared)
+        for h in range(len(path) + 1):
+            call = "reset()"
+            if h:
+                call = f"step({path[h - 1]}) after actions {list(path[: h - 1])}"
+            columns = [("hidden state", one.states, two.states, h, 1)]
+            columns.append(("reward", one.rewards, two.rewards, h - 1, 2))
+            columns.append(("observation", one.observations, two.observations, h, 3))
+            for what, first, second, i, least in columns:
+                if fixed < least or not 0 <= i < min(len(first), len(second)):
+                    continue
+                if not _same(first[i], second[i]):
+                    a, b = (str(v[i])[:80] for v in (first, second))
+                    raise ValueError(
+                        f"simulator {self.name!r}: declared deterministic in "
+                        f"{declared!r}, but {call} gave "
+                        f"{what} {a}, and on replay {b}; declare what is "
+                        "deterministic, at most "
+                        f"{DETERMINISM[least - 1]!r}"
+                    )
+
+    def replay(
+        self, path: Sequence[int], declared: Determinism, rng: np.random.Generator
+    ) -> Episode:
+        """Play a path twice, refuse what differs, and give the first."""
+        one, two = self.play(path, rng), self.play(path, rng)
+        self.compare(path, one, two, declared)
+        return one
+
+
+def _same(a: Any, b: Any) -> bool:
+    arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+    return np.array_equal(a, b) if arrays else bool(a == b)
+
+
+def stacked(observations: Sequence[Any]) -> NDArray[Any]:
+    """Codes (n,) or features (n, d) of checked observations, at least one."""
+    return np.asarray(observations)

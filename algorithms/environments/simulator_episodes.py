@@ -1,0 +1,333 @@
+"""Episodes of a simulator, played one by one.
+
+The loop does little more than the calls; return values are checked in blocks, and a
+bad one is named by episode and call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.mixed import action_probabilities
+from olivine.algorithms.classes.policy_tables import (
+    check_action,
+    check_chances,
+    check_rule,
+    choose_actions,
+)
+from olivine.algorithms.environments.protocol import ActionRule, Trajectories
+from olivine.algorithms.environments.simulator_calls import ROUNDING, SEEDS, Simulator
+from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
+
+MOST_EPISODES = 10**7
+MAX_BYTES = 2**31
+"""Largest sample of features, in bytes."""
+
+_BLOCK = 2**12
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some episodes over levels 1..L.
+
+    Attributes
+    ----------
+    observations
+        One per kept level: codes (n,) or features (n, d).
+    actions, rewards
+        Shape (n, L').
+    """
+
+    observations: list[NDArray[Any]]
+    actions: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+
+
+class Episodes:
+    """Plays a simulator.
+
+    Parameters
+    ----------
+    simulator
+        Its calls.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._seeded = simulator.takes_seed
+
+    def observe(
+        self, path: Sequence[int], n: int, rng: np.random.Generator
+    ) -> EmpiricalMeasure:
+        """Observations after a path."""
+        level = len(path) + 1
+        blocks = list(self._play(path, n, rng, level, level))
+        return _merged(_joined(blocks, 0))
+
+    def transitions(
+        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator, more: bool
+    ) -> EmpiricalMeasure:
+        """(x, a, r) of the last of some levels, and x' if wanted."""
+        level = len(rules)
+        last = level + (more and level < self._simulator.horizon)
+        blocks = list(self._play(rules, n, rng, level, last))
+        x, after = _joined(blocks, 0), None
+        if last > level:
+            after = _joined(blocks, 1)
+        elif more and x.ndim == 1:
+            after = np.full(len(x), END)
+        actions = np.concatenate([b.actions[:, -1] for b in blocks])
+        rewards = np.concatenate([b.rewards[:, -1] for b in blocks])
+        return _merged(x, actions, rewards, after)
+
+    def returns(
+        self, rules: Sequence[ActionRule], level: int, n: int, rng: np.random.Generator
+    ) -> EmpiricalMeasure:
+        """(x, a, return to go) of a level of whole episodes."""
+        blocks = list(self._play(rules, n, rng, level, level))
+        actions = np.concatenate([b.actions[:, level - 1] for b in blocks])
+        gained = np.concatenate([b.rewards[:, level - 1 :].sum(axis=1) for b in blocks])
+        return _merged(_joined(blocks, 0), actions, np.minimum(gained, 1))
+
+    def run(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        first: int,
+        transitions: bool,
+    ) -> Trajectories:
+        """Whole episodes."""
+        h = self._simulator.horizon
+        levels = (1, h) if transitions else (h + 1, h)
+        total, paths, blocks, left = Fraction(0), [], [], first
+        for block in self._play(rules, n, rng, *levels):
+            values, counts = np.unique(block.rewards, return_counts=True)
+            pairs = zip(values.tolist(), counts.tolist(), strict=True)
+            total += sum((Fraction(v) * c for v, c in pairs), Fraction(0))
+            paths.append(block.actions[:left])
+            left -= len(paths[-1])
+            blocks += [block] if transitions else []
+        kept = [self._level(blocks, i) for i in range(h if transitions else 0)]
+        return Trajectories(n, total / n, np.concatenate(paths), tuple(kept))
+
+    def _level(self, blocks: Sequence[_Block], i: int) -> EmpiricalMeasure:
+        x = _joined(blocks, i)
+        after: NDArray[Any] | None = None
+        if i + 1 < self._simulator.horizon:
+            after = _joined(blocks, i + 1)
+        elif x.ndim == 1:
+            after = np.full(len(x), END)
+        actions = np.concatenate([b.actions[:, i] for b in blocks])
+        rewards = np.concatenate([b.rewards[:, i] for b in blocks])
+        return _merged(x, actions, rewards, after)
+
+    def _play(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        kept: int,
+        last: int,
+    ) -> Iterator[_Block]:
+        """Play n episodes with a rule for each level; keep observations of kept..last.
+
+        Raises
+        ------
+        ValueError
+            For too many episodes, or a return value that is not as it must be.
+        """
+        sim = self._simulator
+        width = sim.spaces[0].dimension or 1
+        if n > MOST_EPISODES or n * width * 8 * max(1, last - kept + 1) > MAX_BYTES:
+            raise ValueError(
+                f"n: {n} episodes of simulator {sim.name!r} one by one are too many "
+                f"(at most {MOST_EPISODES}, or {MAX_BYTES} bytes of features); take "
+                "practical parameters, or declare what is deterministic"
+            )
+        for start in range(0, n, _BLOCK):
+            yield self._block(rules, min(_BLOCK, n - start), rng, kept, last)
+
+    def _block(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        kept: int,
+        last: int,
+    ) -> _Block:
+        sim, seeded = self._simulator, self._seeded
+        reset, step, finite = sim.reset, sim.step, sim.spaces[0].is_finite
+        seeds = rng.integers(SEEDS, size=n).tolist() if seeded else []
+        plan = [(h, *self._chooser(h, rule, n, rng)) for h, rule in enumerate(rules, 1)]
+        buffers = [] if finite else self._buffers(n, kept, last)
+        seen: list[Any] = []
+        actions: list[int] = []
+        rewards: list[Any] = []
+        see = seen.append
+        act, pay = actions.append, rewards.append
+        horizon, h, i, a = sim.horizon, 0, 0, 0
+        try:
+            for i in range(n):
+                h = 0
+                x = reset(seeds[i]) if seeded else reset()
+                for h, column, choose in plan:
+                    if finite:
+                        see(x)
+                    elif kept <= h <= last:
+                        self._keep(buffers[h - kept], i, x)
+                    a = column[i] if choose is None else choose(x)
+                    found = step(a)
+                    if len(found) == 2:
+                        x, r = found
+                    else:
+                        x, r = sim.unpack(found, h, f"step({a}) at level {h}")
+                    act(a)
+                    pay(r)
+                if h < horizon:
+                    if finite:
+                        see(x)
+                    elif kept <= h + 1 <= last:
+                        self._keep(buffers[h + 1 - kept], i, x)
+        except Exception as error:
+            error.add_note(
+                f"simulator {sim.name!r}: in episode {i} of a sample, at "
+                + (f"level {h}, action {a}" if h else "reset")
+            )
+            raise
+        table = self._rewards(rewards, actions, (n, len(plan)))
+        taken = np.array(actions, dtype=np.int64).reshape(n, len(plan))
+        if finite:
+            levels = min(len(plan) + 1, horizon)
+            codes = self._codes(seen, (n, levels))
+            chosen = range(kept, last + 1)
+            return _Block([codes[:, h - 1].copy() for h in chosen], taken, table)
+        for h, buffer in enumerate(buffers, kept):
+            if not np.isfinite(buffer).all():
+                row = int(np.argmin(np.isfinite(buffer).all(axis=1)))
+                sim.observation(h, buffer[row], f"episode {row} of a sample, level {h}")
+        return _Block(buffers, taken, table)
+
+    def _buffers(self, n: int, kept: int, last: int) -> list[NDArray[Any]]:
+        spaces = self._simulator.spaces[kept - 1 : last]
+        return [np.empty((n, space.dimension or 0)) for space in spaces]
+
+    def _keep(self, buffer: NDArray[Any], i: int, x: Any) -> None:
+        """Copy features: a simulator may change its array in place."""
+        if getattr(x, "shape", None) != buffer.shape[1:]:
+            x = self._simulator.observation(1, x, f"episode {i} of a sample")
+        buffer[i] = x
+
+    def _chooser(
+        self, level: int, rule: Any, n: int, rng: np.random.Generator
+    ) -> tuple[list[int], Callable[[Any], int] | None]:
+        """Actions of n episodes, or how one is chosen by the observation."""
+        sim = self._simulator
+        k = sim.n_actions
+        if isinstance(rule, str):
+            return rng.integers(check_rule(rule, k), size=n).tolist(), None
+        if isinstance(rule, (int, np.integer)):
+            return [check_action(int(rule), k)] * n, None
+        size = sim.spaces[level - 1].n_codes
+        if size is None:
+            return [], lambda x: int(
+                choose_actions(rule, np.asarray(x, dtype=np.float64)[None], k, rng)[0]
+            )
+        chances = action_probabilities(rule, np.arange(size), k)
+        check_chances(chances)
+        if np.isin(chances, (0.0, 1.0)).all():
+            table = dict(enumerate(chances.argmax(axis=1).tolist()))
+            return [], lambda x: table[x] if x in table else self._bad_code(level, x)
+        heights = np.cumsum(chances, axis=1)
+
+        def draw(x: Any) -> int:
+            self._simulator.observation(level, x, f"level {level}")
+            row = heights[x]
+            return int((row <= rng.random() * row[-1]).sum())
+
+        return [], draw
+
+    def _bad_code(self, level: int, x: Any) -> Any:
+        sim = self._simulator
+        sim.observation(level, x, f"an episode of a sample, at level {level},")
+        sim.refuse(f"level {level}", f"observation {x!r}", "a code")
+
+    def _rewards(
+        self, rewards: list[Any], actions: list[int], shape: tuple[int, int]
+    ) -> NDArray[np.float64]:
+        """Rewards in [0, 1] that sum to at most 1 in an episode, or ValueError."""
+        sim = self._simulator
+        try:
+            table = np.array(rewards, dtype=np.float64).reshape(shape)
+            good = (table >= 0) & (table <= 1)  # false for NaN
+        except (TypeError, ValueError):
+            good = np.zeros(shape, dtype=np.bool_)
+        if not good.all():
+            for i in np.flatnonzero(~good).tolist():
+                episode, h = divmod(i, shape[1])
+                call = f"step({actions[i]}) at level {h + 1} of episode {episode}"
+                sim.reward(rewards[i], call)
+        sums = table.sum(axis=1)
+        if sums.size and sums.max() > 1 + ROUNDING:
+            row = int(sums.argmax())
+            sim.refuse(
+                f"episode {row} of a sample",
+                f"rewards {table[row].tolist()} with sum {sums[row]:g}",
+                "at most 1",
+            )
+        return table
+
+    def _codes(self, seen: list[Any], shape: tuple[int, int]) -> NDArray[np.int64]:
+        """Codes of every level, or ValueError naming the first bad one."""
+        sim = self._simulator
+        sizes = np.array([space.n_codes for space in sim.spaces[: shape[1]]])
+        try:
+            codes = np.array(seen)
+            whole = codes.ndim == 1 and np.issubdtype(codes.dtype, np.integer)
+        except ValueError:
+            whole = False
+        if whole:
+            codes = codes.reshape(shape)
+            if ((codes >= 0) & (codes < sizes)).all():
+                return codes.astype(np.int64, copy=False)
+        for i, x in enumerate(seen):
+            episode, h = divmod(i, shape[1])
+            sim.observation(h + 1, x, f"level {h + 1} of episode {episode} of a sample")
+        return np.array([int(x) for x in seen], dtype=np.int64).reshape(shape)
+
+
+def _joined(blocks: Sequence[_Block], i: int) -> NDArray[Any]:
+    return np.concatenate([block.observations[i] for block in blocks])
+
+
+def _merged(
+    x: NDArray[Any],
+    actions: NDArray[np.int64] | None = None,
+    rewards: NDArray[np.float64] | None = None,
+    after: NDArray[Any] | None = None,
+) -> EmpiricalMeasure:
+    """Give a measure; equal rows of codes are counted."""
+    columns = [c for c in (after, rewards, actions, x) if c is not None]
+    if x.ndim > 1:
+        return EmpiricalMeasure(
+            x, actions=actions, rewards=rewards, next_observations=after
+        )
+    order = np.lexsort(columns)
+    changes = np.ones(len(x), dtype=np.bool_)
+    ordered = [column[order] for column in columns]
+    changes[1:] = np.any([c[1:] != c[:-1] for c in ordered], axis=0)
+    firsts = np.flatnonzero(changes)
+    rows = order[firsts]
+    return EmpiricalMeasure(
+        x[rows],
+        actions=None if actions is None else actions[rows],
+        rewards=None if rewards is None else rewards[rows],
+        next_observations=None if after is None else after[rows],
+        weights=np.diff(np.r_[firsts, len(x)]),
+    )

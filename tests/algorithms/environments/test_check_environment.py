@@ -1,0 +1,106 @@
+"""`check_environment`: built-in processes pass, each spoilt member is named."""
+
+from fractions import Fraction
+
+import numpy as np
+import olivine
+import pytest
+from olivine.algorithms.environments.protocol import ObservationSpace
+from olivine.algorithms.exact.data import EmpiricalMeasure
+
+from tests.support.recording import MEMBERS, recording
+
+
+@pytest.mark.parametrize(
+    "name", ["random-finite", "tabular", "lock", "lock-gaussian", "diabolical-lock"]
+)
+def test_built_in_environments_pass(name):
+    assert olivine.check_environment(olivine.make(name, 0)) == ()
+
+
+def test_what_cannot_be_checked_is_returned():
+    env = olivine.from_simulator(
+        lambda: 0, lambda a: (0, 0), 2, 2, codes=1, deterministic="transitions"
+    )
+    notes = olivine.check_environment(env)
+    assert len(notes) == 2
+    assert "taken on trust" in notes[1]
+
+
+class Spoilt:
+    """A good environment with one member replaced."""
+
+    def __init__(self, **members):
+        self.__dict__.update(members)
+        self._inner = recording(olivine.make("tabular", 0), knows=True)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def _forward(name):
+    """A member of the class itself, which an instance may override."""
+    return property(
+        lambda self: vars(self).get(name, getattr(self._inner, name)),
+        lambda self, value: vars(self).__setitem__(name, value),
+    )
+
+
+for _name in MEMBERS:
+    setattr(Spoilt, _name, _forward(_name))
+
+DATA = {"actions": [0], "rewards": [0.5], "next_observations": [0], "weights": [20]}
+
+
+def measure(observation=0, **more):
+    return EmpiricalMeasure([observation], **{**DATA, **more})
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "message"),
+    [
+        ("name", 3, "name gave 3; expected a str"),
+        ("horizon", 0, "horizon gave 0; expected an integer, at least 1"),
+        ("n_actions", 2.0, "n_actions gave 2.0"),
+        ("max_states", None, "max_states gave None"),
+        ("deterministic", "yes", "deterministic gave 'yes'; expected a bool"),
+        ("trajectories", -1, "trajectories gave -1"),
+        ("space", lambda h: 5, r"space\(1\) gave 5; expected an ObservationSpace"),
+        ("space", lambda h: ObservationSpace(2), r"space\(0\) gave .* a ValueError"),
+        ("features", [np.eye(2)], "features gave list; expected None, or a tuple"),
+        ("features", (np.eye(7),) * 3, r"features\[0\] gave shape \(7, 7\)"),
+        ("sample", lambda *a, **k: 3, "sample.* expected an EmpiricalMeasure"),
+        (
+            "sample",
+            lambda *a, **k: measure(99),
+            "observations of shape .* codes in",
+        ),
+        ("sample", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
+        ("sample", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),
+        ("sample", lambda *a, **k: measure(weights=[3]), "3 draws; expected 20"),
+        ("observe", lambda *a: 1 // 0, "observe.* gave ZeroDivisionError"),
+        ("roll_in", lambda *a: measure(), "0 trajectories more"),
+        ("rollouts", lambda *a: measure(), "next observations; expected none"),
+        ("run", lambda *a, **k: None, r"run\(\[\], 1, rng\) gave None"),
+        ("roll_through", None, "roll_through.* gave TypeError"),
+    ],
+)
+def test_a_spoilt_member_is_named(member, value, message):
+    with pytest.raises(ValueError, match=message):
+        olivine.check_environment(Spoilt(**{member: value}))
+
+
+def test_a_mean_that_is_no_fraction_is_named():
+    class Float:
+        n, mean_return, paths, transitions = 20, 0.5, np.zeros((3, 3), int), ()
+
+    env = Spoilt(run=lambda *a, **k: Float())
+    with pytest.raises(ValueError, match=r"mean_return 0.5; expected a Fraction") as e:
+        olivine.check_environment(env)
+    assert "0 transitions; expected 3" in str(e.value)  # all failures, not the first
+
+
+def test_members_that_are_missing_are_listed():
+    with pytest.raises(ValueError, match="roll_in gave nothing") as caught:
+        olivine.check_environment(Fraction(1))
+    assert str(caught.value).count("a member of the protocol") == len(MEMBERS)

@@ -1,0 +1,194 @@
+"""Gymnasium both ways (needs Gymnasium: the extra ``rl``)."""
+
+import warnings
+
+import numpy as np
+import olivine
+import pytest
+from olivine.algorithms.environments import names
+from olivine.reduction.family.environment import threesat
+from olivine.reduction.family.variants import Variant
+
+gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed")
+spaces = gymnasium.spaces
+
+LAKE = {"desc": ["SF", "FG"], "is_slippery": False}
+FORMULA = [[1, 2, 3], [-1, 2, -3], [1, -2, 3]]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def checked(env):
+    """Gymnasium's own check; its advice about boxes without bounds aside."""
+    from gymnasium.utils.env_checker import check_env
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*A Box observation space")
+        check_env(env.unwrapped, skip_render_check=True)
+
+
+# ------------------------------------------------------------------------- in
+
+
+def lake(horizon=3, **more):
+    return olivine.from_gymnasium("FrozenLake-v1", horizon, **{**LAKE, **more})
+
+
+def test_a_small_frozen_lake_is_solved_at_the_theorems_constants():
+    env = lake(state="observation")
+    assert olivine.check_environment(env) == ()
+    result = olivine.learn("valor", env)
+    assert result.succeeded
+    assert result.contradictions == []
+    assert env.run(result.policies, 1, rng()).mean_return == 1
+    assert env.truth.optimal_value == 1
+
+
+@pytest.mark.long
+def test_frozen_lake_is_solved_by_every_algorithm():
+    env = olivine.from_gymnasium("FrozenLake-v1", 6, is_slippery=False,
+                                 state="observation")  # fmt: skip
+    for name in ("valor", "two-sample", "olive", "lsvee", "rmax", "backup"):
+        kind = "practical" if name != "valor" else "theorem"
+        result = olivine.learn(name, env, parameters=kind)
+        assert env.run(result.policies, 1, rng()).mean_return == 1, name
+
+
+def test_a_slippery_lake_is_found_out():
+    with pytest.raises(ValueError, match=r"FrozenLake-v1.*on replay"):
+        lake(is_slippery=True).run(
+            [lambda x: np.full((len(x), 4), 0.25)] * 3, 99, rng()
+        )
+
+
+def test_a_slippery_lake_is_played_one_by_one_or_with_one_seed():
+    drawn = lake(is_slippery=True, deterministic="nothing")
+    found = drawn.roll_in(["uniform"] * 2, 3, 200, rng())
+    assert len(set(found.observations.tolist())) > 2
+    fixed = lake(is_slippery=True, episode_seed=5)
+    assert fixed.sample((0, 1), 10**9, rng()).draws == 10**9
+
+
+class Own(gymnasium.Env):
+    """Two steps; `spoil` says what it does wrong."""
+
+    observation_space = spaces.Dict(
+        {"x": spaces.Box(0, 1, (2,)), "d": spaces.Discrete(3)}
+    )
+    action_space = spaces.Discrete(2, start=-1)
+
+    def __init__(self, spoil=""):
+        self.spoil = spoil
+
+    def seen(self):
+        noise = np.random.default_rng().random(2) if self.spoil == "seed" else [0, 1]
+        return {"x": np.array(noise, dtype=np.float32), "d": self.t % 3}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self.seen(), {}
+
+    def step(self, action):
+        assert action in (-1, 0)
+        self.t += 1
+        reward = -5.0 if self.spoil == "reward" else 0.5
+        return self.seen(), reward, self.t == 2, False, {}
+
+
+def test_dictionaries_are_flattened_and_early_ends_stay():
+    env = olivine.from_gymnasium(Own(), 4, states=1)
+    assert env.space(1).dimension == 6
+    end = env.observe((0, 1, 0), 1, rng()).observations[0]
+    assert end.tolist() == [0] * 5 + [1]
+    assert env.run([lambda x: np.zeros(len(x), int)] * 4, 3, rng()).mean_return == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "more", "message"),
+    [
+        ("seed", {}, r"cannot be replayed: after reset\(seed=\d+\) and actions"),
+        ("reward", {}, r"step\(.\) after actions \[\] gave reward -5.0"),
+        ("", {"map_name": "4x4"}, "env is not an id"),
+        ("", {"actions": (0, 1)}, r"actions: \(0, 1\) are not some of \[-1, 0\]"),
+        ("", {"actions": ()}, "are not some of"),
+    ],
+)
+def test_what_does_not_fit_is_refused(spoil, more, message):
+    with pytest.raises(ValueError, match=message):
+        olivine.from_gymnasium(Own(spoil), 2, **more)
+
+
+def test_spaces_that_do_not_fit_are_refused():
+    env = Own()
+    env.action_space = spaces.Box(0, 1, (1,))
+    with pytest.raises(ValueError, match="only Discrete has finitely many"):
+        olivine.from_gymnasium(env, 2)
+    env = Own()
+    env.observation_space = spaces.Sequence(spaces.Discrete(2))
+    with pytest.raises(ValueError, match="Sequence has no vector of fixed length"):
+        olivine.from_gymnasium(env, 2)
+
+
+def test_rewards_are_mapped():
+    env = olivine.from_gymnasium(Own("reward"), 2, reward=lambda r: (r + 5.25) / 4)
+    assert env.run([lambda x: np.zeros(len(x), int)] * 2, 3, rng()).mean_return == 1 / 8
+
+
+# ------------------------------------------------------------------------ out
+
+
+@pytest.mark.parametrize("name", [*names(), "threesat"])
+def test_each_process_passes_gymnasiums_check(name):
+
+    from olivine.rl import register_envs
+
+    register_envs()  # the import did it; again is no harm
+    checked(gymnasium.make(f"olivine/{name}-v0", process_seed=1))
+
+
+@pytest.mark.parametrize("variant", [v.value for v in Variant])
+def test_members_of_each_variant_pass_gymnasiums_check(variant):
+    env = gymnasium.make("olivine.rl:olivine/family-v0", formula=FORMULA,
+                         variant=variant, member=[0, 1, 1])  # fmt: skip
+    checked(env)
+    assert gymnasium.make("olivine/family-v0", formula=FORMULA).action_space.n == 7
+
+
+def test_there_and_back_is_the_same_process():
+    env = olivine.make("tabular", 3, support=1, denominator=8)
+    back = olivine.from_gymnasium(olivine.to_gymnasium(env), env.horizon)
+    assert back.n_actions == env.n_actions
+    here = olivine.from_gymnasium(
+        olivine.to_gymnasium(env), env.horizon, state="observation"
+    )
+    assert here.truth.optimal_value == env.truth.optimal_value
+
+
+def test_a_simulator_and_a_drawn_process_become_gymnasium_environments():
+    checked(olivine.to_gymnasium(lake()))
+    played = olivine.to_gymnasium(threesat(rng()))
+    x, _ = played.reset(seed=1)
+    again, _ = played.reset(seed=1)
+    assert x == again
+    over, steps = False, 0
+    while not over:
+        x, reward, over, cut, _ = played.step(0)
+        steps += 1
+        assert 0 <= reward <= 1
+        assert not cut
+    assert steps == 3
+    with pytest.raises(RuntimeError, match="call reset first"):
+        played.step(0)
+    played.reset()
+    with pytest.raises(ValueError, match="action: 99 is not in"):
+        played.step(99)
+
+
+def test_what_can_only_be_sampled_is_refused():
+    from tests.support.recording import recording
+
+    with pytest.raises(ValueError, match="cannot be played step by step"):
+        olivine.to_gymnasium(recording(olivine.make("tabular", 0)))

@@ -1,0 +1,370 @@
+"""Environments of a reset and a step: the same law, every bad return value named."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import olivine
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.classes.tabular import TabularPolicy
+from olivine.algorithms.environments.protocol import UnknownTruthError
+from olivine.algorithms.environments.stepping import MdpStepper, stepper
+from olivine.algorithms.exact.columns import END
+
+from tests.support.tabular import mdps
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def simulated(env, **more):
+    """The same process, seen through `reset` and `step` only."""
+    played = stepper(env)
+
+    def step(action):
+        x, reward = played.step(action)
+        return x, Fraction(reward).limit_denominator(10**6)
+
+    codes = [env.space(h).n_codes for h in range(1, env.horizon + 1)]
+    return olivine.from_simulator(
+        lambda seed: played.begin(rng(seed)),
+        step,
+        env.n_actions,
+        env.horizon,
+        codes=codes,
+        **more,
+    )
+
+
+def lowest(observations):
+    return np.zeros(len(observations), dtype=np.int64)
+
+
+def coin(observations):
+    return np.full((len(observations), 2), 0.5)
+
+
+# ------------------------------------------------------------------- the same law
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3))
+@settings(max_examples=15, deadline=None)
+def test_the_whole_process_is_found(seed, states, horizon, actions):
+    env = olivine.make(
+        "tabular", seed, states=states, horizon=horizon, actions=actions,
+        support=1, denominator=8,
+    )  # fmt: skip
+    seen = simulated(env, deterministic="everything", state="observation")
+    assert seen.truth.optimal_value == env.truth.optimal_value
+    reached = max(len(env.truth.reachable(h)) for h in range(1, horizon + 1))
+    assert seen.max_states == reached
+    tables = [rng(seed).integers(actions, size=env.space(h + 1).n_codes)
+              for h in range(horizon)]  # fmt: skip
+    policies = [TabularPolicy(table) for table in tables]
+    value = env.truth.policy_value(policies)
+    assert seen.truth.policy_value(policies) == value
+    assert seen.run(policies, 10**20, rng()).mean_return == value
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=10, deadline=None)
+def test_counts_of_a_graph_add_up_at_any_size(seed, merged):
+    env = olivine.make("tabular", seed, horizon=3, support=1, denominator=8)
+    state = "observation" if merged else None
+    seen = simulated(env, deterministic="everything", state=state, states=2)
+    n = 10**25
+    whole = seen.run([coin] * 3, n, rng(seed), first=5, transitions=True)
+    means = [m.expectation_exact(m.exact_rewards) for m in whole.transitions]
+    assert sum(means) == whole.mean_return
+    assert [m.draws for m in whole.transitions] == [n] * 3
+    through = seen.roll_through([coin] * 3, 1, n, rng(seed), coin)
+    true = env.truth.policy_value([coin] * 3)
+    assert abs(through.expectation_exact(through.exact_rewards) - true) < 1e-9
+    assert abs(whole.mean_return - true) < 1e-9
+
+
+def test_episodes_have_the_law_of_the_process():
+    env = olivine.make("random-finite", 3, states=3, horizon=3)
+    seen, n = simulated(env), 300
+    for path in [(), (1,), (0, 1)]:
+        law = env.truth.observation_probabilities(path).astype(float)
+        for data in (
+            seen.observe(path, n, rng()),
+            seen.sample(path, n, rng()).marginal(),
+        ):
+            counts = data.weights_by_code(len(law)).astype(float)
+            assert (np.abs(counts / n - law) < 5 * np.sqrt(law / n) + 1e-9).all()
+    value = env.truth.policy_value([coin, lowest, coin])
+    found = seen.run([coin, lowest, coin], n, rng(), transitions=True)
+    assert abs(found.mean_return - value) < 5 / n**0.5
+    assert found.mean_return == sum(
+        m.expectation_exact(m.exact_rewards) for m in found.transitions
+    )
+    through = seen.roll_through([coin, "uniform", coin], 2, n, rng(), lowest)
+    assert set(through.actions) == {0}
+    assert (seen.sample((0, 0), 9, rng()).next_observations == END).all()
+    assert seen.sample((), 9, rng(), successors=False).next_observations is None
+
+
+def test_the_same_generator_gives_the_same_sample():
+    env = simulated(olivine.make("grid", 0))
+    one, two = (env.roll_in(["uniform"] * 4, 4, 50, rng(7)) for _ in range(2))
+    for name in ("observations", "actions", "rewards", "next_observations", "weights"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_features_are_copied():
+    array = np.zeros(2)
+
+    def step(action):
+        array[:] = action
+        return array, 0.0
+
+    env = olivine.from_simulator(lambda: array, step, 3, 2, dimension=2)
+    data = env.sample((), 100, rng())
+    assert (data.next_observations[:, 0] == data.actions).all()
+    assert env.rollouts((2,), 5, rng(), [coin, lambda x: x[:, 0].astype(int)]
+                        ).actions.tolist() == [2] * 5  # fmt: skip
+
+
+@given(mdps())
+@settings(max_examples=20, deadline=None)
+def test_any_mdp_can_be_stepped_through(mdp):
+    played = MdpStepper(mdp)
+    returns = []
+    for seed in range(20):
+        state, total, steps = played.begin(rng(seed)), 0.0, 0
+        while state is not None:
+            state, reward = played.step(0)
+            total, steps = total + reward, steps + 1
+        assert steps <= mdp.horizon
+        returns.append(total)
+    rewards = [float(r) for r in mdp.reward_table]
+    assert min(returns) >= mdp.horizon * min(0, *rewards) - 1e-9
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+class Counter:
+    """Counts actions of 1; what it returns can be spoilt at the third step."""
+
+    def __init__(self, spoil=None):
+        self.spoil, self.calls = spoil, 0
+
+    def reset(self, seed):
+        self.seed, self.level, self.count = seed, 0, 0
+        return 0
+
+    def step(self, action):
+        self.level, self.count = self.level + 1, self.count + action
+        self.calls += 1
+        found = (self.count, self.count / 8 if self.level == 4 else 0.0)
+        return self.spoil(self, found) if self.spoil and self.level == 3 else found
+
+
+def environment(counter, **more):
+    return olivine.from_simulator(counter.reset, counter.step, 2, 4, codes=5, **more)
+
+
+BAD = [
+    (lambda s, f: (f[0], 1.5), "reward 1.5; expected a number in"),
+    (lambda s, f: (f[0], -0.1), "reward -0.1; expected a number in"),
+    (lambda s, f: (f[0], float("nan")), "reward nan; expected a number in"),
+    (lambda s, f: (f[0], "one"), "reward 'one'; expected a number in"),
+    (lambda s, f: (f[0], np.float64("inf")), "expected a number in"),
+    (lambda s, f: (9, 0.0), "observation 9; expected a code, an integer in 0..4"),
+    (lambda s, f: (-1, 0.0), "observation -1; expected a code"),
+    (lambda s, f: (0.5, 0.0), "observation 0.5; expected a code"),
+    (lambda s, f: (None, 0.0), "observation None; expected a code"),
+    (lambda s, f: (np.zeros(2, dtype=int), 0.0), "expected a code"),
+    (lambda s, f: (*f, True), "the episode ended after 3 actions; expected a horizon"),
+    (lambda s, f: f[0], "int .; expected a tuple"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), BAD)
+def test_a_bad_return_value_is_named(spoil, message):
+    with pytest.raises(ValueError, match=r"step\(\d\) after actions \[.*" + message):
+        environment(Counter(spoil))
+    # And in the midst of sampling, after a good start.
+    counter = Counter()
+    env = environment(counter)
+    before = env.run([lowest] * 4, 10, rng())
+    counter.spoil = spoil
+    with pytest.raises((ValueError, TypeError)) as caught:
+        env.run([coin] * 4, 10, rng())
+    told = str(caught.value) + " ".join(getattr(caught.value, "__notes__", []))
+    assert "simulator" in told
+    assert "level" in told
+    counter.spoil = None  # nothing is lost
+    assert env.run([lowest] * 4, 10, rng()).mean_return == before.mean_return == 0
+
+
+def test_a_longer_episode_is_refused():
+    counter = Counter()
+    with pytest.raises(ValueError, match="did not end after 4 actions"):
+        olivine.from_simulator(
+            counter.reset, lambda a: (*counter.step(a), False), 2, 4, codes=5
+        )
+
+
+@pytest.mark.parametrize("deterministic", ["nothing", "everything"])
+def test_returns_above_one_are_refused(deterministic):
+    def step(action):
+        return 0, 0.6
+
+    with pytest.raises(ValueError, match="at most 1"):
+        olivine.from_simulator(lambda: 0, step, 2, 2, codes=1,
+                               deterministic=deterministic)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value", [np.zeros(3), [0.0], np.array([0.0, np.nan]), "ab", np.zeros((1, 2)), 3.0]
+)
+def test_features_of_another_shape_are_refused(value):
+    given = np.zeros(2)
+    env = olivine.from_simulator(lambda: given, lambda a: (given, 0), 2, 2, dimension=2)
+    given = value
+    with pytest.raises(ValueError, match=r"expected 2 finite features|level 1"):
+        env.observe((), 5, rng())
+
+
+def test_an_error_of_the_simulator_itself_comes_through_with_a_note():
+    counter = Counter()
+    env = environment(counter)
+    counter.spoil = lambda s, f: 1 // 0
+    with pytest.raises(ZeroDivisionError) as caught:
+        env.run([lowest] * 4, 3, rng())
+    assert "episode 0" in caught.value.__notes__[0]
+
+
+# --------------------------------------------------------------------- replay
+
+
+def by_seed(share):
+    """Spoils a part of all episodes, by their seed."""
+    return lambda s: s.seed % 100 < share
+
+
+@pytest.mark.parametrize("share", [20, 50])
+@pytest.mark.parametrize(
+    ("declared", "spoil", "what"),
+    [
+        ("everything", lambda f: (f[0] % 4 + 1, f[1]), "observation"),
+        ("everything", lambda f: (f[0], 0.125), "reward"),
+        ("rewards", lambda f: (f[0], 0.125), "reward"),
+    ],
+)
+def test_a_process_that_differs_on_replay_is_found_out(share, declared, spoil, what):
+    def spoilt(s, found):
+        return spoil(found) if by_seed(share)(s) else found
+
+    def sample():
+        env = environment(Counter(spoilt), deterministic=declared, states=5)
+        for path in itertools.product((0, 1), repeat=3):
+            env.sample(path, 50, rng())
+
+    named = rf"step\(.\) after .* gave {what} .*on replay"
+    with pytest.raises(ValueError, match=named):
+        sample()
+
+
+def test_hidden_transitions_are_compared_where_the_state_is_told():
+    counter = Counter()
+
+    def stumble(s, found):
+        s.count = 0 if by_seed(50)(s) else s.count
+        return 0, 0.0
+
+    counter.spoil = stumble
+    with pytest.raises(ValueError, match=r"gave hidden state .*at most 'nothing'"):
+        environment(counter, deterministic="transitions",
+                    state=lambda: (counter.level, counter.count))  # fmt: skip
+
+
+def test_a_state_that_is_not_the_whole_state_is_refused():
+    counter = Counter()
+    env = environment(counter, deterministic="everything", state=lambda: 0)
+    with pytest.raises(ValueError, match="lead to the same state, but"):
+        env.sample((0, 1), 10, rng())
+
+
+# ----------------------------------------------------------------- declarations
+
+
+def test_what_is_not_known_is_said():
+    counter = Counter()
+    env = environment(counter, deterministic="everything", states=5)
+    assert env.deterministic
+    with pytest.raises(UnknownTruthError, match="true values are not known"):
+        _ = env.truth
+    features = olivine.from_simulator(
+        lambda: [0.0], lambda a: ([1.0], 0), 2, 2, dimension=1
+    )
+    with pytest.raises(ValueError, match="`states` is missing"):
+        _ = features.max_states
+    assert not features.deterministic
+    with pytest.raises(ValueError, match="one by one are too many"):
+        features.observe((), 10**12, rng())
+    with pytest.raises(ValueError, match="stochastic hidden dynamics"):
+        olivine.learn("valor", environment(counter), parameters="practical")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"codes": 5, "dimension": 2}, "give exactly one"),
+        ({}, "give exactly one"),
+        ({"codes": [5, 5]}, "2 numbers for 4 levels"),
+        ({"codes": 5, "deterministic": "all"}, "'all' is none of nothing"),
+        ({"codes": 5, "state": "seen"}, "no function and not 'observation'"),
+        ({"codes": 5, "features": np.eye(3)}, "3 rows for"),
+        ({"codes": 5, "states": 0}, "states"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(more, message):
+    counter = Counter()
+    with pytest.raises(ValueError, match=message):
+        olivine.from_simulator(counter.reset, counter.step, 2, 4, **more)
+
+
+def test_fractions_stay_exact():
+    third = Fraction(1, 3)
+    env = olivine.from_simulator(
+        lambda: 0, lambda a: (0, third), 2, 3, codes=1,
+        deterministic="everything", state="observation",
+    )  # fmt: skip
+    assert env.truth.optimal_value == 1
+    assert env.run([coin] * 3, 10, rng()).mean_return == 1
+
+
+@pytest.mark.parametrize("algorithm", ["valor", "psdp", "fqi", "olive", "rmax"])
+def test_algorithms_learn_a_simulator(algorithm):
+    counter = Counter()
+    env = environment(counter, deterministic="everything", state="observation")
+    kind = "finite" if algorithm == "olive" else "tabular"
+    result = olivine.learn(algorithm, env, kind, parameters="practical")
+    assert result.succeeded
+    assert result.contradictions == []
+    assert env.run(result.policies, 5, rng()).mean_return == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: olivine.learn("valr", e), "did you mean 'valor'"),
+        (lambda e: olivine.learn("valor", e, n_tran=3), "did you mean 'n_train'"),
+        (lambda e: olivine.learn("valor", object()), "object lacks name, horizon"),
+        (lambda e: olivine.learn("valor", e, "trees"), "'trees' is none of tabular"),
+        (lambda e: olivine.learn("valor", e, (1, 2)), "int is not G, a value class"),
+        (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
+        (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
+    ],
+)
+def test_learn_names_what_is_wrong(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(olivine.make("tabular", 0))
