@@ -15,6 +15,7 @@ from olivine.cli.check import check
 from olivine.cli.claims import claims
 from olivine.cli.common import ExitStatus, describe, drop_stdout, say
 from olivine.cli.contrast import contrast
+from olivine.cli.draw import draw
 from olivine.cli.generate import generate
 from olivine.cli.learn import learn
 from olivine.cli.multi import multi
@@ -77,6 +78,7 @@ for _verb in (
     barrier,
     claims,
     report,
+    draw,
 ):
     app.command()(_verb)
 
