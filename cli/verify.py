@@ -30,10 +30,12 @@ from olivine.cli.common import (
 from olivine.cli.memory import is_exhausted
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
+    EngineName,
     FormulationName,
     Json,
     MaxBytes,
     MaxVariables,
+    MilpEngine,
     PenaltyOption,
     ReadAs,
     Seed,
@@ -41,6 +43,7 @@ from olivine.cli.options import (
     TimeLimit,
     VariantName,
     VariantOption,
+    checked_engine,
     checked_penalty,
 )
 from olivine.cli.parallel import in_parallel
@@ -75,6 +78,7 @@ class Job:
     time_limit: float | None
     seed: int
     certificate: str | None = None
+    engine: str = "highs"
 
     def __call__(self, file: str) -> tuple[Record, ExitStatus]:
         """Verify one file; whatever happens becomes a record."""
@@ -99,8 +103,16 @@ class Job:
             )
         except (ValueError, OSError) as error:
             return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+        hardened = source.hardened
+        if hardened is not None and self.certificate is not None:
+            text = (
+                f"{file}: no certificate of a formula with hard clauses, which olivine "
+                f"check does not read; write them with weight {hardened.weight}"
+            )
+            return {"file": file, "error": text}, ExitStatus.BAD_INPUT
         answer = verify_instance(
             instance,
+            engine=self.engine,
             formulation=self.formulation,
             routes=self.routes,  # type: ignore[arg-type]
             time_limit=self.time_limit,
@@ -108,6 +120,12 @@ class Job:
         )
         record = {"file": file} | answer.to_json()
         del record["seconds"]
+        if hardened is not None:
+            record["hard"] = {
+                "clauses": hardened.count,
+                "weight": hardened.weight,
+                "satisfiable": hardened.satisfiable(answer.unsatisfied),
+            }
         record["warnings"] = list(source.warnings)
         status = ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
         if answer.agree is False:
@@ -137,6 +155,7 @@ def verify(
         FormulationName | None,
         typer.Option(help="Formulation of the MILP route; by size when not given."),
     ] = None,
+    engine: MilpEngine = EngineName.HIGHS,
     route: Annotated[
         list[RouteName] | None,
         typer.Option(help="Run this route; repeatable. By size when not given."),
@@ -182,6 +201,7 @@ def verify(
         time_limit=time_limit,
         seed=seed,
         certificate=None if certificate is None else str(certificate),
+        engine=checked_engine(engine),
     )
     inputs = list(expand(files))
     if certificate is not None:

@@ -252,12 +252,7 @@ def _run_scip(model: PulpModel, limit: float | None, threads: int) -> Answer:
     engine = model.problem.solverModel
     verdict = engine.getStatus()
     found = engine.getNSols() > 0
-    status = {
-        "optimal": Status.OPTIMAL,
-        "infeasible": Status.INFEASIBLE,
-        "unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
-        "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
-    }.get(verdict, Status.FEASIBLE if found else Status.UNKNOWN)
+    status = scip_status(verdict, found=found)
     bound = engine.getDualbound()
     return Answer(
         status,
@@ -266,3 +261,13 @@ def _run_scip(model: PulpModel, limit: float | None, threads: int) -> Answer:
         int(engine.getNTotalNodes()),
         "" if status is Status.OPTIMAL else f"SCIP: {verdict}",
     )
+
+
+def scip_status(verdict: str, *, found: bool) -> Status:
+    """Translate what SCIP says, and whether it has a solution."""
+    return {
+        "optimal": Status.OPTIMAL,
+        "infeasible": Status.INFEASIBLE,
+        "unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
+        "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+    }.get(verdict, Status.FEASIBLE if found else Status.UNKNOWN)

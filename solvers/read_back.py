@@ -1,7 +1,8 @@
 """Read an LP or MPS file with an engine and solve what it read.
 
 This is how a written file is checked: by the engines' own readers, not by
-PuLP's or ours. HiGHS reads through highspy, CBC through its command line.
+PuLP's or ours. HiGHS reads through highspy, CBC through its command line, SCIP
+through PySCIPOpt.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def read_optimum(
     path
         The name ends in ``.lp`` or ``.mps``, by which engines know the format.
     engine
-        ``"highs"`` or ``"cbc"``, if it is available here.
+        One of `available_engines()`.
     time_limit, memory_limit
         As in `olivine.solvers.milp.solve_milp`.
 
@@ -60,13 +61,13 @@ def read_optimum(
         If the reading process fails otherwise, with its traceback.
     """
     start = time.monotonic()
-    if engine not in ("highs", "cbc") or engine not in pulp_adapter.available_engines():
+    if engine not in pulp_adapter.available_engines():
         raise ValueError(f"engine {engine!r} is not available to read files")
     file = Path(path).resolve()
     if file.suffix not in (".lp", ".mps"):
         raise ValueError(f"{path}: the name ends in neither .lp nor .mps")
     file.open("rb").close()
-    read = _by_highs if engine == "highs" else _by_cbc
+    read = {"highs": _by_highs, "cbc": _by_cbc, "scip": _by_scip}[engine]
     hard = None if time_limit is None else time_limit * 1.1 + 1
     result = run_in_child(
         read,
@@ -148,6 +149,38 @@ def _by_cbc_here(path: str, time_limit: float | None) -> LinearOutcome:
     values = tuple(float(fields[2]) for fields in lines[first:])
     objective = float(verdict.rsplit(maxsplit=1)[1])
     return LinearOutcome(status, objective, values, 0.0, "cbc", reason=reason)
+
+
+def _by_scip(path: str, time_limit: float | None) -> LinearOutcome:
+    from pyscipopt import Model  # optional
+
+    model = Model()
+    model.hideOutput()
+    try:
+        model.readProblem(path)
+    except Exception:  # PySCIPOpt raises bare ones, with SCIP's code in the text
+        return _no_values(Status.UNKNOWN, "scip", _UNREADABLE)
+    model.setParams({"limits/gap": 0.0, "limits/absgap": 0.0})
+    model.setParam("numerics/feastol", highs.TOLERANCE)
+    if time_limit is not None:
+        model.setParam("limits/time", time_limit)
+    model.optimize()
+    verdict, found = model.getStatus(), model.getNSols() > 0
+    status = pulp_adapter.scip_status(verdict, found=found)
+    if status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return _no_values(status, "scip", f"SCIP: {verdict}")
+    values = tuple(model.getVal(v) for v in model.getVars())
+    reason = "" if status is Status.OPTIMAL else f"SCIP: {verdict}"
+    return LinearOutcome(
+        status,
+        model.getObjVal(),
+        values,
+        0.0,
+        "scip",
+        bound=model.getDualbound(),
+        nodes=int(model.getNTotalNodes()),
+        reason=reason,
+    )
 
 
 def _cbc_status(verdict: str) -> tuple[Status, str]:
