@@ -84,14 +84,16 @@ class Reading:
     max_bytes: int | None = None
 
     def read(self, path: str) -> DimacsFile:
-        """Read a file, or standard input for ``-``.
+        """Read a file, or standard input for ``-``; hard clauses become heavy ones.
 
         Raises
         ------
         ValueError, OSError
-            The file is malformed, or cannot be read, or has hard clauses.
+            The file is malformed, or cannot be read.
         """
         from olivine.reduction.formula.dimacs import DimacsError, read_dimacs
+        from olivine.reduction.formula.dimacs_error import located
+        from olivine.reduction.formula.hard import without_hard
         from olivine.reduction.formula.unused import without_unused
 
         source = read_dimacs(
@@ -101,13 +103,17 @@ class Reading:
             max_variables=self.max_variables,
             max_bytes=self.max_bytes,
         )
-        if source.hard is not None:
-            raise DimacsError(
-                source.source,
-                source.hard_line,
-                f"a hard clause, one of {source.hard.sum()}; the family is defined for "
-                "soft clauses only. A weight above the sum of the soft ones, as "
-                f"{source.formula.total_weight + 1}, makes it as good as hard",
+        try:
+            hardened = without_hard(source.formula)
+        except ValueError as error:
+            raise DimacsError(source.source, source.hard_line, str(error)) from None
+        if hardened is not None:
+            told = located(source.source, source.hard_line, str(hardened))
+            source = replace(
+                source,
+                formula=hardened.formula,
+                hardened=hardened,
+                warnings=(*source.warnings, told),
             )
         used = without_unused(source.formula)
         if used is None:
@@ -122,8 +128,8 @@ class Reading:
         Raises
         ------
         ValueError, OSError
-            The file is malformed or cannot be read, or is no instance (hard
-            clauses); the message names the file.
+            The file is malformed or cannot be read, or is no instance (too much
+            weight); the message names the file.
         """
         from olivine.reduction.family.instance import Instance
 

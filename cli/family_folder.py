@@ -56,6 +56,7 @@ FILES = {
 OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
 """Every file that a run can write."""
 
+ENGINE_NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}
 READ_BACK_SECONDS = 5.0
 FAR = 1e-4
 """A difference of optima that an engine's tolerances, 1e-6 a row, do not explain."""
@@ -139,6 +140,7 @@ def write_folder(
     wanted: Collection[str],
     formulation: str,
     member: NDArray[np.bool_],
+    engine: str = "highs",
     *,
     two_actions: bool = False,
 ) -> dict[str, Any]:
@@ -162,7 +164,7 @@ def write_folder(
     if _PROGRAMS.intersection(wanted):
         model = model or build(family, formulation).model
         description["program"], checks = _write_program(
-            stage, instance, wanted, formulation, model
+            stage, instance, wanted, formulation, model, engine
         )
     names = sorted([DESCRIPTION, *(entry.name for entry in stage.iterdir())])
     description["files"] = names
@@ -281,6 +283,7 @@ def _write_program(
     wanted: Collection[str],
     formulation: str,
     model: LinearModel,
+    engine: str,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the program files and read them back; their maps, and the checks."""
     paths = {
@@ -297,13 +300,17 @@ def _write_program(
         "rows": len(model.rows),
         "names": maps[0],
     }
-    return description, _read_back(stage, instance, list(paths), formulation)
+    return description, _read_back(stage, instance, list(paths), formulation, engine)
 
 
 def _read_back(
-    stage: Path, instance: Instance, files: list[str], formulation: str
+    stage: Path,
+    instance: Instance,
+    files: list[str],
+    formulation: str,
+    engine: str,
 ) -> dict[str, str]:
-    """Solve program files with HiGHS where that is quick, and compare optima.
+    """Solve program files with an engine where that is quick, and compare optima.
 
     Where the possible optima lie closer together than floating point tells apart
     (large weights, a small penalty), the check is not decided.
@@ -319,9 +326,9 @@ def _read_back(
     known = verify_instance(
         instance, routes=("sat", "maxsat", "witness"), time_limit=READ_BACK_SECONDS
     ).optimum
-    checks = {}
+    checks, name = {}, ENGINE_NAMES[engine]
     for file in files:
-        outcome = read_optimum(stage / file, time_limit=READ_BACK_SECONDS)
+        outcome = read_optimum(stage / file, engine, time_limit=READ_BACK_SECONDS)
         if outcome.status is not Status.OPTIMAL or outcome.objective is None:
             checks[file] = f"not solved: {outcome.reason or outcome.status.value}"
             continue
@@ -330,12 +337,12 @@ def _read_back(
             found = round_to_possible(family.parameters, value).value
         except ValueError as error:
             if known is not None and abs(value - float(known)) > FAR:
-                reason = f"{file}: HiGHS finds {value}, the optimum is {known}"
+                reason = f"{file}: {name} finds {value}, the optimum is {known}"
                 raise ContradictionError(reason) from error
             checks[file] = f"not decided: {error}"
             continue
         if known is not None and found != known:
-            reason = f"{file}: HiGHS finds {found}, the optimum is {known}"
+            reason = f"{file}: {name} finds {found}, the optimum is {known}"
             raise ContradictionError(reason)
-        checks[file] = f"solved by HiGHS: optimum {found}"
+        checks[file] = f"solved by {name}: optimum {found}"
     return checks

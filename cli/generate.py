@@ -21,15 +21,18 @@ from olivine.cli.console import tell
 from olivine.cli.folder import staged
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
+    EngineName,
     FormulationName,
     Json,
     MaxBytes,
     MaxVariables,
+    MilpEngine,
     PenaltyOption,
     ReadAs,
     StrictReading,
     VariantName,
     VariantOption,
+    checked_engine,
     checked_penalty,
 )
 from olivine.cli.outputs import check_not_input
@@ -64,6 +67,7 @@ def generate(
     formulation: Annotated[
         FormulationName, typer.Option(help="Formulation of the program.")
     ] = FormulationName.FAITHFUL,
+    engine: MilpEngine = EngineName.HIGHS,
     member: Annotated[
         str | None,
         typer.Option(
@@ -99,12 +103,14 @@ def generate(
     model checkers in Storm's DRN and in PRISM's language. Beside them stand
     three_sat.cnf, the 3-SAT form, and family.json with sizes, rewards, the
     numbering of states and the meaning of the short names in the program files.
-    The objective there is g(s0), or -g(s0) minimised; program.mps is free MPS. In
-    variant paper trying a clause has a negative reward, which Storm takes (with
-    --exact) and PRISM refuses; the other variants have none. With --two-actions
-    the graph, the models and the program are those of the member with two actions
-    a state and a horizon of order log(n + m), with the same optimum. The folder
-    appears complete or not at all.
+    The objective there is g(s0), or -g(s0) minimised; program.mps keeps to the
+    columns of fixed MPS, and says so where a number is too long for them. --engine
+    reads both back and solves them. In variant paper trying a clause has a negative
+    reward, which Storm takes (with --exact) and PRISM refuses; the other variants
+    have none (docs/model-checkers.md has the commands). With --two-actions the graph,
+    the models and the program are those of the member with two actions a state and
+    a horizon of order log(n + m), with the same optimum. The folder appears complete
+    or not at all.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
@@ -112,6 +118,7 @@ def generate(
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
+    reader = checked_engine(engine)
     try:
         check_not_input((output / name for name in family_folder.OURS), file)
         reading = Reading(strict, input_format, max_variables, max_bytes)
@@ -143,6 +150,7 @@ def generate(
                 wanted,
                 formulation.value,
                 bits,
+                reader,
                 two_actions=two_actions,
             )
     except (ValueError, OSError) as error:

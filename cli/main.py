@@ -57,6 +57,7 @@ VERBS = (
     "barrier",
     "claims",
     "report",
+    "draw",
 )
 """Each is a function in the module of its name, in the order of the help."""
 

@@ -23,6 +23,14 @@ class FormulationName(enum.StrEnum):
     PROJECTED = "projected"
 
 
+class EngineName(enum.StrEnum):
+    """Engines for mixed-integer linear programs."""
+
+    HIGHS = "highs"
+    CBC = "cbc"
+    SCIP = "scip"
+
+
 class InputFormat(enum.StrEnum):
     """Formats of input files."""
 
@@ -111,6 +119,10 @@ PenaltyOption = Annotated[
         help="Penalty for trying a clause, like 1/8; the variant's own by default.",
     ),
 ]
+MilpEngine = Annotated[
+    EngineName,
+    typer.Option("--engine", help="Engine for the MILP; HiGHS is always there."),
+]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, help="Seed of the random generator.")
 ]
@@ -137,3 +149,17 @@ def checked_penalty(variant: VariantName, penalty: Fraction | None) -> Fraction 
         return chosen_penalty(variant.value, penalty, 1)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def checked_engine(engine: EngineName) -> str:
+    """Refuse, as a usage error, an engine that is not installed."""
+    if engine is EngineName.HIGHS:  # without loading PuLP
+        return engine.value
+    from olivine.solvers.milp import available_engines
+
+    known = available_engines()
+    if engine.value not in known:
+        raise typer.BadParameter(
+            f"engine {engine.value} is not installed; there is {', '.join(known)}"
+        )
+    return engine.value

@@ -75,7 +75,7 @@ def report(
     """Write one self-contained HTML page about a formula and its program.
 
     It shows the formula's facts, the family and its sizes, what each route
-    found, a drawing for small formulas and the beginning of the program.
+    found, a drawing of the family and the beginning of the program.
 
     Exit status as for verify.
 
@@ -242,29 +242,15 @@ def _routes(instance: Instance, answer: Verification) -> str:
 
 
 def _drawing(instance: Instance, answer: Verification) -> str:
-    from olivine.cli.figures.drawing import MAX_CLAUSES, MAX_VARIABLES, draw_family
-    from olivine.reduction.program.witness import forward
+    from olivine.cli.figures.drawing import draw_family
     from olivine.reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
-    title = "The MDP"
+    drawn = draw_family(instance.family, assignment)
+    caption = "The family of MDPs, as olivine draw draws it"
     if assignment is None:
-        text = "Not drawn: no route found an assignment, so there is no pair to show."
-        return page.section(title, page.paragraph(text))
-    svg = draw_family(instance.family, forward(instance.family, assignment))
-    if svg is None:
-        family = instance.family
-        text = (
-            f"Not drawn: more than {MAX_VARIABLES} variables or {MAX_CLAUSES} clauses "
-            f"cannot be read, and the 3-SAT form has {family.n_variables} and "
-            f"{family.n_clauses}. olivine generate writes the graph."
-        )
-        return page.section(title, page.paragraph(text))
-    caption = (
-        "States by level with the values g of the best pair found; its policy in "
-        "bold from s0. Thin: what actions reach, dotted towards a negated literal."
-    )
-    return page.section(title, page.figure(svg, caption))
+        caption += "; no route found an assignment, so none is shown"
+    return page.section("The MDP", page.figure(drawn, f"{caption}."))
 
 
 def _program(instance: Instance, formulation: str) -> str:

@@ -1,4 +1,4 @@
-"""``olivine solve``: a SAT solver that goes through OLIVE's program."""
+"""``olivine solve``: a SAT and MaxSAT solver that goes through OLIVE's program."""
 
 from __future__ import annotations
 
@@ -30,13 +30,22 @@ from olivine.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy as np
     from numpy.typing import NDArray
     from olivine.reduction.family.instance import Instance
     from olivine.reduction.verify.decision import Decision
+    from olivine.reduction.verify.optimise import Optimum
 
 _EXIT = {True: 10, False: 20, None: 0}
 _ANSWER = {True: "SATISFIABLE", False: "UNSATISFIABLE", None: "UNKNOWN"}
+_BEST = {
+    "optimal": (30, "OPTIMUM FOUND"),
+    "unsatisfiable": (20, "UNSATISFIABLE"),
+    "unknown": (0, "UNKNOWN"),
+}
+"""Exit status and answer of the MaxSAT evaluation."""
 _FULL_LINE = re.compile(r"(\S.{0,75})(?: |$)")  # 76 characters, behind "v "
 _PART = 1 << 16
 """Literals printed at a time."""
@@ -74,15 +83,19 @@ def solve(
 ) -> int:
     """Decide a formula through OLIVE's program, like a solver of the SAT competition.
 
-    Prints c, s and v lines. A yes rests on an optimal pair of value 1, checked
-    exactly; the v lines are read off it and give every variable of the input.
-    No time limit unless --time-limit sets one.
+    Prints c, s and v lines; of a WCNF file the least unsatisfied weight, as the
+    MaxSAT evaluation asks: an o line, "s OPTIMUM FOUND" and a v line of 0 and 1.
+    What the v lines say is read off a pair of the program, checked exactly, and gives
+    every variable of the input; the pair of a yes has value 1. No time limit unless
+    --time-limit sets one.
 
-    Exit status: 10 satisfiable, 20 unsatisfiable, 0 unknown, 2 bad input.
+    Exit status: 10 satisfiable, 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad
+    input.
 
     Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
     """
     from olivine.reduction.verify.decision import decide
+    from olivine.reduction.verify.optimise import optimise
 
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
@@ -93,6 +106,21 @@ def solve(
         return report_error(file, describe(error), json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
+    if source.format != "cnf":
+        best = optimise(
+            instance,
+            source.hardened,
+            milp=engine is EngineName.MILP,
+            formulation=None if formulation is None else formulation.value,
+            time_limit=time_limit,
+        )
+        seconds = time.perf_counter() - start
+        if json_lines:
+            weighed = _weighed(file, instance, best, source.warnings, seconds)
+            _print_record(weighed, best.assignment)
+        else:
+            _print_best(file, instance, best, seconds)
+        return _BEST[best.status][0]
     decision = decide(
         instance,
         engine.value,
@@ -115,14 +143,7 @@ def _record(
     warnings: tuple[str, ...],
     seconds: float,
 ) -> dict[str, Any]:
-    family = instance.family
-    return {
-        "file": file,
-        "variables": instance.formula.n_variables,
-        "clauses": instance.formula.n_clauses,
-        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
-        "variant": str(family.variant),
-        "penalty": str(family.penalty),
+    return _described(file, instance) | {
         "satisfiable": decision.satisfiable,
         "value": None if decision.value is None else str(decision.value),
         "model": None,
@@ -133,7 +154,65 @@ def _record(
     }
 
 
+def _weighed(
+    file: str,
+    instance: Instance,
+    best: Optimum,
+    warnings: tuple[str, ...],
+    seconds: float,
+) -> dict[str, Any]:
+    """Make the record of a WCNF file; `satisfiable` means every clause."""
+    known = {"optimal": best.cost == 0, "unsatisfiable": False, "unknown": None}
+    return _described(file, instance) | {
+        "satisfiable": known[best.status],
+        "answer": _BEST[best.status][1],
+        "cost": best.cost,
+        "value": None if best.value is None else str(best.value),
+        "model": None,
+        "decided_by": None if best.status == "unknown" else "maxsat",
+        "remarks": list(best.remarks),
+        "warnings": list(warnings),
+        "seconds": round(seconds, 6),
+    }
+
+
+def _described(file: str, instance: Instance) -> dict[str, Any]:
+    family = instance.family
+    return {
+        "file": file,
+        "variables": instance.formula.n_variables,
+        "clauses": instance.formula.n_clauses,
+        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
+        "variant": str(family.variant),
+        "penalty": str(family.penalty),
+    }
+
+
 def _print(file: str, instance: Instance, decision: Decision, seconds: float) -> None:
+    _print_comments(file, instance, decision.remarks, decision.value, seconds)
+    print(f"s {_ANSWER[decision.satisfiable]}")
+    if decision.assignment is not None:
+        for part in value_lines(decision.assignment):
+            print(part)
+
+
+def _print_best(file: str, instance: Instance, best: Optimum, seconds: float) -> None:
+    _print_comments(file, instance, best.remarks, best.value, seconds)
+    if best.cost is not None:
+        print(f"o {best.cost}")
+    print(f"s {_BEST[best.status][1]}")
+    if best.assignment is not None:
+        bits = (best.assignment + ord("0")).astype("u1")
+        print(f"v {bits.tobytes().decode('ascii')}")
+
+
+def _print_comments(
+    file: str,
+    instance: Instance,
+    remarks: tuple[str, ...],
+    value: Fraction | None,
+    seconds: float,
+) -> None:
     formula, family = instance.formula, instance.family
     comments = [
         f"olivine {__version__}: 3-SAT through OLIVE's program",
@@ -141,16 +220,13 @@ def _print(file: str, instance: Instance, decision: Decision, seconds: float) ->
         f"file {file!a}: {formula.n_variables} variables, {formula.n_clauses} clauses",
         f"family {family.variant}, penalty {family.penalty}: 3-SAT form with "
         f"{family.n_variables} variables, {family.n_clauses} clauses",
-        *decision.remarks,
+        *remarks,
     ]
-    if decision.value is not None:
-        comments.append(f"exact witness: g(s0) = {decision.value}, all constraints met")
+    if value is not None:
+        comments.append(f"exact witness: g(s0) = {value}, all constraints met")
     comments.append(f"{seconds:.3f} seconds")
     lines = [f"c {comment}" for comment in comments]
-    print(*lines, f"s {_ANSWER[decision.satisfiable]}", sep="\n")
-    if decision.assignment is not None:
-        for part in value_lines(decision.assignment):
-            print(part)
+    print(*lines, sep="\n")
 
 
 def value_lines(model: NDArray[np.bool_]) -> Iterator[str]:

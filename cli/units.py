@@ -49,7 +49,7 @@ class RandomJob(Job):
     width: int = 3
     draw: int = 0
 
-    def instance(self, file: str) -> tuple[tuple[str, ...], Instance]:
+    def instance(self, file: str) -> tuple[None, Instance]:
         """Draw the formula whose name ends in its number."""
         import numpy as np
         from olivine.reduction.family.instance import Instance
@@ -59,7 +59,7 @@ class RandomJob(Job):
         number = int(file.rpartition(" ")[2])
         rng = np.random.default_rng([self.draw, *sizes, number])
         formula = random_ksat(*sizes, rng)
-        return (), Instance.of(formula, self.variant, self.penalty)
+        return None, Instance.of(formula, self.variant, self.penalty)
 
 
 @dataclass(frozen=True)

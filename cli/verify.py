@@ -30,10 +30,12 @@ from olivine.cli.common import (
 from olivine.cli.memory import is_exhausted
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
+    EngineName,
     FormulationName,
     Json,
     MaxBytes,
     MaxVariables,
+    MilpEngine,
     PenaltyOption,
     ReadAs,
     Seed,
@@ -41,6 +43,7 @@ from olivine.cli.options import (
     TimeLimit,
     VariantName,
     VariantOption,
+    checked_engine,
     checked_penalty,
 )
 from olivine.cli.parallel import in_parallel
@@ -48,6 +51,7 @@ from olivine.cli.tables import show
 
 if TYPE_CHECKING:
     from olivine.reduction.family.instance import Instance
+    from olivine.reduction.formula.dimacs import DimacsFile
 
 Record = dict[str, Any]
 
@@ -75,6 +79,7 @@ class Job:
     time_limit: float | None
     seed: int
     certificate: str | None = None
+    engine: str = "highs"
 
     def __call__(self, file: str) -> tuple[Record, ExitStatus]:
         """Verify one file; whatever happens becomes a record."""
@@ -90,26 +95,33 @@ class Job:
             record = {"file": file, "error": text, "traceback": trace}
             return record, ExitStatus.FAILED
 
-    def instance(self, file: str) -> tuple[tuple[str, ...], Instance]:
-        """Read a file: warnings, and the instance that it is.
+    def instance(self, file: str) -> tuple[DimacsFile | None, Instance]:
+        """Read a file: what was read, if there is a file, and the instance that it is.
 
         Raises
         ------
         ValueError, OSError
             As `Reading.read_instance`.
         """
-        source, instance = self.reading.read_instance(file, self.variant, self.penalty)
-        return source.warnings, instance
+        return self.reading.read_instance(file, self.variant, self.penalty)
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
         from olivine.reduction.verify.verification import verify_instance
 
         try:
-            warnings, instance = self.instance(file)
+            source, instance = self.instance(file)
         except (ValueError, OSError) as error:
             return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
+        hardened = None if source is None else source.hardened
+        if hardened is not None and self.certificate is not None:
+            text = (
+                f"{file}: no certificate of a formula with hard clauses, which olivine "
+                f"check does not read; write them with weight {hardened.weight}"
+            )
+            return {"file": file, "error": text}, ExitStatus.BAD_INPUT
         answer = verify_instance(
             instance,
+            engine=self.engine,
             formulation=self.formulation,
             routes=self.routes,  # type: ignore[arg-type]
             time_limit=self.time_limit,
@@ -117,7 +129,13 @@ class Job:
         )
         record = {"file": file} | answer.to_json()
         del record["seconds"]
-        record["warnings"] = list(warnings)
+        if hardened is not None:
+            record["hard"] = {
+                "clauses": hardened.count,
+                "weight": hardened.weight,
+                "satisfiable": hardened.satisfiable(answer.unsatisfied),
+            }
+        record["warnings"] = [] if source is None else list(source.warnings)
         status = ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
         if answer.agree is False:
             status = ExitStatus.CONTRADICTION
@@ -146,6 +164,7 @@ def verify(
         FormulationName | None,
         typer.Option(help="Formulation of the MILP route; by size when not given."),
     ] = None,
+    engine: MilpEngine = EngineName.HIGHS,
     route: Annotated[
         list[RouteName] | None,
         typer.Option(help="Run this route; repeatable. By size when not given."),
@@ -191,6 +210,7 @@ def verify(
         time_limit=time_limit,
         seed=seed,
         certificate=None if certificate is None else str(certificate),
+        engine=checked_engine(engine),
     )
     inputs = list(expand(files))
     if certificate is not None:

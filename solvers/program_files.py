@@ -10,9 +10,11 @@ the minimisation of the negative, since readers disagree on how MPS says it.
 The LP format is CPLEX's. The MPS format keeps to the columns of the fixed one,
 which readers of the free one take as well (old CBC misreads the free one);
 integer columns stand between markers, and both bounds are always written, since
-readers disagree on the defaults. A variable that nothing uses gets the
-coefficient 0 in the objective, because a column must have an entry; HiGHS warns
-of it. The tests read everything back with HiGHS and CBC.
+readers disagree on the defaults. Only a number of more than 12 characters, or a
+name of more than 8, breaks the columns; the file's second line then says that it is
+free. A variable that nothing uses gets the coefficient 0 in the objective, because a
+column must have an entry; HiGHS warns of it. The tests read everything back with
+HiGHS and CBC.
 
 >>> from fractions import Fraction
 >>> model = LinearModel("tiny")
@@ -34,6 +36,7 @@ End
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 
@@ -122,6 +125,8 @@ def lp_lines(form: IntegerForm, title: str) -> Iterator[str]:
 def mps_lines(form: IntegerForm, title: str) -> Iterator[str]:
     """Yield the lines of an MPS file; `title` goes into a comment."""
     yield f"* {_title(form, title)}\n"
+    if not _is_fixed(form):
+        yield "* free MPS: some numbers or names are too long for fixed columns\n"
     yield "NAME          model\n"
     yield "ROWS\n"
     yield " N  obj\n"
@@ -155,6 +160,19 @@ def mps_lines(form: IntegerForm, title: str) -> Iterator[str]:
             yield _bound("LO", v.name, v.lower)
             yield _bound("UP", v.name, v.upper)
     yield "ENDATA\n"
+
+
+def _is_fixed(form: IntegerForm) -> bool:
+    """Whether all names have 8 characters at most, and all numbers 12."""
+    numbers = itertools.chain(
+        form.objective.values(),
+        *((*row.coefficients, row.rhs) for row in form.rows),
+        *((v.lower, v.upper) for v in form.variables),
+    )
+    names = [*(v.name for v in form.variables), *(row.name for row in form.rows)]
+    return all(-(10**11) < c < 10**12 for c in numbers) and all(
+        len(name) <= 8 for name in names
+    )
 
 
 def _marker(kind: str) -> str:

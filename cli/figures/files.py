@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,24 +31,35 @@ def style() -> AbstractContextManager[None]:
     )
 
 
-def check_suffix(path: Path) -> None:
+def check_suffix(path: Path, also: Sequence[str] = ()) -> None:
     """Refuse, with a ValueError, a file that is no picture by its name."""
-    if path.suffix.lower() not in _METADATA:
-        *others, last = _METADATA
+    if path.suffix.lower() not in (*_METADATA, *also):
+        *others, last = *_METADATA, *also
         known = f"{', '.join(others)} or {last}"
         raise ValueError(f"{path}: a figure's name ends in {known}")
 
 
-def check_figure(path: Path) -> None:
+def check_figure(
+    path: Path, source: str | None = None, also: Sequence[str] = ()
+) -> None:
     """Refuse, before any work, a figure that cannot be written.
+
+    Parameters
+    ----------
+    path
+        The figure.
+    source
+        The input, which it must not be; None where nothing is read.
+    also
+        Suffixes that are taken beside those of pictures.
 
     Raises
     ------
     ValueError, OSError
         As `check_suffix` and `olivine.cli.outputs.check_output`.
     """
-    check_suffix(path)
-    check_output(path)
+    check_suffix(path, also)
+    check_output(path, source)
 
 
 def write_figure(path: Path, figure: Figure) -> None:

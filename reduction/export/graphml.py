@@ -1,7 +1,9 @@
 """Graphs of MDPs as GraphML, for tools such as Gephi, yEd and igraph.
 
-GraphML knows strings, booleans and numbers; Fractions are written as strings
-(see `olivine.reduction.export.rationals`). Node names are strings in GraphML: a graph
+GraphML knows strings, booleans and numbers; Fractions are written as strings (see
+`olivine.reduction.export.rationals`), and beside each, for tools that compute, the
+nearest float: ``reward_float`` to ``reward``. The exact string is what counts; the
+floats are dropped on reading. Node names are strings in GraphML: a graph
 whose nodes are integers comes back with their digits as names. Attributes that
 are empty strings are lost on reading (networkx's reader drops them).
 """
@@ -42,7 +44,7 @@ def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:
     """
     if len({str(node) for node in graph}) < len(graph):
         raise ValueError("two nodes have the same name as strings")
-    keys = _keys(graph)
+    keys = _keys(graph)  # of the exact attributes and their twins
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     for (scope, name, kind), key in keys.items():
@@ -83,13 +85,13 @@ def parse_graphml(text: str | bytes) -> nx.DiGraph[Any]:
         if not graph.graph.get(default, True):
             del graph.graph[default]
     decoded: nx.DiGraph[Any] = nx.DiGraph(
-        **decode(graph.graph, GRAPH_RATIONALS, "graph")
+        **_decoded(graph.graph, GRAPH_RATIONALS, "graph")
     )
     for node, data in graph.nodes(data=True):
-        decoded.add_node(node, **decode(data, NODE_RATIONALS, f"node {node!r}"))
+        decoded.add_node(node, **_decoded(data, NODE_RATIONALS, f"node {node!r}"))
     for u, v, data in graph.edges(data=True):
         where = f"edge {u!r} -> {v!r}"
-        decoded.add_edge(u, v, **decode(data, EDGE_RATIONALS, where))
+        decoded.add_edge(u, v, **_decoded(data, EDGE_RATIONALS, where))
     return decoded
 
 
@@ -112,6 +114,7 @@ def read_graphml(path: str | Path) -> nx.DiGraph[Any]:
         raise ValueError(f"{path}: {error}") from error
 
 
+_TWIN = "_float"
 _Key = tuple[str, str, str]
 _KINDS = {str: "string", Fraction: "string", bool: "boolean", int: "long"}
 _KINDS[float] = "double"
@@ -135,6 +138,10 @@ def _keys(graph: nx.DiGraph[Any]) -> dict[_Key, str]:
                         f"{scope} attribute {name!r}: GraphML has no type for {value!r}"
                     )
                 keys.setdefault((scope, name, kind), f"d{len(keys)}")
+                if isinstance(value, Fraction):
+                    _nearest(scope, name, value, attributes)
+                    twin = (scope, f"{name}{_TWIN}", "double")
+                    keys.setdefault(twin, f"d{len(keys)}")
     return keys
 
 
@@ -145,6 +152,30 @@ def _data(
         key = keys[scope, name, _KINDS[type(value)]]
         text = str(value).lower() if isinstance(value, bool) else str(value)
         yield f'{indent}<data key="{key}">{_escaped(text)}</data>'
+        if isinstance(value, Fraction):
+            key = keys[scope, f"{name}{_TWIN}", "double"]
+            yield f'{indent}<data key="{key}">{float(value)!r}</data>'
+
+
+def _nearest(
+    scope: str, name: str, value: Fraction, attributes: dict[str, Any]
+) -> None:
+    """Refuse a Fraction that no float is near, or whose twin's name is taken."""
+    if f"{name}{_TWIN}" in attributes:
+        raise ValueError(f"{scope} attribute {name + _TWIN!r}: the name is taken")
+    try:
+        float(value)
+    except OverflowError:
+        raise ValueError(f"{scope} attribute {name!r}: no float is near it") from None
+
+
+def _decoded(
+    attributes: dict[str, Any], rationals: frozenset[str], where: str
+) -> dict[str, Any]:
+    """Drop the float twins of exact attributes, and make these Fractions."""
+    twins = {f"{name}{_TWIN}" for name in rationals & attributes.keys()}
+    kept = {name: v for name, v in attributes.items() if name not in twins}
+    return decode(kept, rationals, where)
 
 
 def _escaped(text: str) -> str:

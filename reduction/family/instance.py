@@ -56,7 +56,10 @@ class Instance:
         if formula.hard is not None and formula.hard.any():
             count = int(formula.hard.sum())
             clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"
-            raise ValueError(f"{clauses}: the family is defined for soft clauses only")
+            raise ValueError(
+                f"{clauses}: the family is defined for soft clauses only; "
+                "olivine.reduction.formula.hard gives them weights"
+            )
         used = without_unused(formula)
         clauses_of = formula if used is None else used.formula
         return cls(formula, Family(clauses_of.three_sat(), variant, penalty), used)

@@ -53,6 +53,7 @@ from olivine.reduction.formula.dimacs_error import DimacsError, located
 from olivine.reduction.formula.dimacs_header import InputFormat, read_start
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.hard import Hardened
 from olivine.reduction.formula.inputs import RAISE_LIMIT, read_chunks, source_name
 
 __all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs", "write_dimacs"]
@@ -78,6 +79,9 @@ class DimacsFile:
         Name of the file, ``<stdin>`` for standard input.
     hard_line
         Line of the first hard clause; None if none is.
+    hardened
+        Where hard clauses have been given weights instead: how. The reader itself
+        keeps them.
     """
 
     formula: Formula
@@ -85,6 +89,7 @@ class DimacsFile:
     format: str
     source: str
     hard_line: int | None = None
+    hardened: Hardened | None = None
 
     @property
     def hard(self) -> NDArray[np.bool_] | None:

@@ -54,7 +54,7 @@ def milp_route(instance: Instance, settings: Settings) -> RouteResult:
     start = time.perf_counter()
     family = instance.family
     formulation = settings.formulation or formulation_for(family)
-    details = {"engine": "highs", "formulation": formulation}
+    details = {"engine": settings.engine, "formulation": formulation}
 
     def result(status: str, **found: Any) -> RouteResult:
         seconds = time.perf_counter() - start
@@ -67,6 +67,7 @@ def milp_route(instance: Instance, settings: Settings) -> RouteResult:
         _solve,
         family,
         formulation,
+        settings.engine,
         limit,
         time_limit=None if limit is None else 1.1 * limit + 1.5,
     )
@@ -98,14 +99,16 @@ def milp_route(instance: Instance, settings: Settings) -> RouteResult:
     return result("optimal", finished=True, value=value, **lower)
 
 
-def _solve(family: Family, formulation: str, limit: float | None) -> _Solved:
+def _solve(
+    family: Family, formulation: str, engine: str, limit: float | None
+) -> _Solved:
     """Build and solve, in the child; a solution comes back as an assignment."""
     start = time.perf_counter()
     built = build(family, formulation)
     if limit is not None:
         limit = max(0.0, limit - (time.perf_counter() - start))
     try:
-        outcome = solve_milp(built.model, time_limit=limit)
+        outcome = solve_milp(built.model, engine=engine, time_limit=limit)
     except OSError as error:  # no room for temporary files, no more processes
         return LinearOutcome(Status.UNKNOWN, None, None, 0.0, ""), None, str(error)
     if outcome.values is None:

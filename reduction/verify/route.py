@@ -104,16 +104,19 @@ class Settings:
         Seconds for each route; None takes each route's own, infinity sets none.
     rng
         For the local search.
+    engine
+        Of the MILP route.
 
     Raises
     ------
     ValueError
-        If the formulation is unknown.
+        If the formulation is unknown, or the engine is not installed.
     """
 
     formulation: str | None
     time_limit: float | None
     rng: np.random.Generator
+    engine: str = "highs"
 
     def __post_init__(self) -> None:
         """Refuse what no route could work with."""
@@ -122,6 +125,14 @@ class Settings:
             raise ValueError(
                 f"unknown formulation {self.formulation!r}: choose from {names}"
             )
+        if self.engine != "highs":  # which is always there, and need not be loaded
+            from olivine.solvers.milp import available_engines
+
+            if self.engine not in available_engines():
+                known = ", ".join(available_engines())
+                raise ValueError(
+                    f"engine {self.engine!r} is not installed; there is {known}"
+                )
 
     def limit(self, route: Route) -> float | None:
         """Seconds for a route, None for no limit."""

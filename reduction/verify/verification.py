@@ -139,6 +139,7 @@ def verify(
     routes: Iterable[Route] | Route | None = None,
     time_limit: float | None = None,
     seed: int = 0,
+    engine: str = "highs",
 ) -> Verification:
     """Compute the optimum of OLIVE's program by independent routes.
 
@@ -158,12 +159,14 @@ def verify(
         Seconds for each route; when None, 60, and 5 for the MILP.
     seed
         Of the local search of the witness route.
+    engine
+        Of the MILP route, one of `olivine.solvers.milp.available_engines()`.
 
     Raises
     ------
     ValueError
-        If the formula has hard clauses, a parameter is out of range or a route
-        is unknown.
+        If the formula has hard clauses, a parameter is out of range, a route is
+        unknown or the engine is not installed.
     """
     return verify_instance(
         Instance.of(formula, variant, penalty),
@@ -171,6 +174,7 @@ def verify(
         routes=routes,
         time_limit=time_limit,
         seed=seed,
+        engine=engine,
     )
 
 
@@ -181,11 +185,12 @@ def verify_instance(
     routes: Iterable[Route] | Route | None = None,
     time_limit: float | None = None,
     seed: int = 0,
+    engine: str = "highs",
 ) -> Verification:
     """Do the same for a family that is built already; see `verify`."""
     start = time.perf_counter()
     named = None if routes is None else _known(routes)
-    settings = Settings(formulation, time_limit, np.random.default_rng(seed))
+    settings = Settings(formulation, time_limit, np.random.default_rng(seed), engine)
     formula, family = instance.formula, instance.family
     results: dict[Route, RouteResult] = {}
     for route in ROUTES:

@@ -6,8 +6,8 @@ import importlib.util
 
 import pulp
 from olivine.solvers import highs
-from olivine.solvers.engines import Engine
-from olivine.solvers.outcome import Answer, Status
+from olivine.solvers.engines import UNREADABLE, Engine, no_values
+from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.pulp_adapter import PulpModel
 
 
@@ -23,12 +23,7 @@ def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     engine = model.problem.solverModel
     verdict = engine.getStatus()
     found = engine.getNSols() > 0
-    status = {
-        "optimal": Status.OPTIMAL,
-        "infeasible": Status.INFEASIBLE,
-        "unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
-        "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
-    }.get(verdict, Status.FEASIBLE if found else Status.UNKNOWN)
+    status = _status(verdict, found=found)
     bound = engine.getDualbound()
     return Answer(
         status,
@@ -39,4 +34,46 @@ def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     )
 
 
-ENGINE = Engine("scip", lambda: importlib.util.find_spec("pyscipopt") is not None, _run)
+def _status(verdict: str, *, found: bool) -> Status:
+    """Translate what SCIP says, and whether it has a solution."""
+    return {
+        "optimal": Status.OPTIMAL,
+        "infeasible": Status.INFEASIBLE,
+        "unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
+        "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+    }.get(verdict, Status.FEASIBLE if found else Status.UNKNOWN)
+
+
+def _read(path: str, time_limit: float | None) -> LinearOutcome:
+    from pyscipopt import Model  # optional
+
+    model = Model()
+    model.hideOutput()
+    try:
+        model.readProblem(path)
+    except Exception:  # PySCIPOpt raises bare ones, with SCIP's code in the text
+        return no_values(Status.UNKNOWN, "scip", UNREADABLE)
+    model.setParams({"limits/gap": 0.0, "limits/absgap": 0.0})
+    model.setParam("numerics/feastol", highs.TOLERANCE)
+    if time_limit is not None:
+        model.setParam("limits/time", time_limit)
+    model.optimize()
+    verdict, found = model.getStatus(), model.getNSols() > 0
+    status = _status(verdict, found=found)
+    if status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return no_values(status, "scip", f"SCIP: {verdict}")
+    return LinearOutcome(
+        status,
+        model.getObjVal(),
+        tuple(model.getVal(v) for v in model.getVars()),
+        0.0,
+        "scip",
+        bound=model.getDualbound(),
+        nodes=int(model.getNTotalNodes()),
+        reason="" if status is Status.OPTIMAL else f"SCIP: {verdict}",
+    )
+
+
+ENGINE = Engine(
+    "scip", lambda: importlib.util.find_spec("pyscipopt") is not None, _run, _read
+)

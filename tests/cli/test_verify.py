@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from olivine.cli import common
+from olivine.solvers.milp import available_engines
 
 from tests.support.commands import CASES, ROOT, expected, olivine, run_olivine
 from tests.support.depth import deep, spread
@@ -191,15 +192,46 @@ def test_jobs_give_the_same_in_the_same_order() -> None:
     assert lines() == lines("--jobs", "2")
 
 
-def test_hard_clauses_are_refused(tmp_path) -> None:
+def test_hard_clauses_become_heavy_ones(tmp_path) -> None:
     file = tmp_path / "hard.wcnf"
     file.write_text("h 1 0\n3 -1 0\n")
-    for verb in (["verify"], ["solve"], ["generate", "-o", tmp_path / "out"]):
-        done = olivine(*verb, file, "--json")
-        assert done.status == 2
-        assert "hard" in done.record["error"]
-        assert done.record["error"].startswith(f"{file}:1: ")
-    assert not (tmp_path / "out").exists()
+    done = olivine("verify", file, "--variant", "gap", "--json")
+    assert done.status == 0
+    assert done.record["hard"] == {"clauses": 1, "weight": 4, "satisfiable": True}
+    assert done.record["unsatisfied"] == 3
+    (told,) = done.record["warnings"]
+    assert told.startswith(f"{file}:1: 1 hard clause gets weight 4 each")
+    done = olivine("verify", file, "--certificate", tmp_path / "c.json")
+    assert done.status == 2
+    assert "no certificate of a formula with hard clauses" in done.err
+    assert olivine("generate", file, "-o", tmp_path / "out").status == 0
+
+
+@pytest.mark.parametrize("verb", ["verify", "generate"])
+def test_an_engine_that_is_not_installed(tmp_path, monkeypatch, verb: str) -> None:
+    monkeypatch.setattr("olivine.solvers.milp.available_engines", lambda: ("highs",))
+    arguments = ["-o", tmp_path / "out"] if verb == "generate" else []
+    done = olivine(verb, CASES / "cadical" / "full3.cnf", *arguments, "--engine", "cbc")
+    assert done.status == 2
+    assert "engine cbc is not installed; there is highs" in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("engine", available_engines())
+def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
+    file = tmp_path / "small.cnf"
+    file.write_text("p cnf 2 3\n1 2 0\n-1 0\n-2 0\n")
+    named = ["--engine", engine, "--json"]
+    more = ["--formulation", "strengthened", *named]
+    done = olivine("verify", file, "--route", "milp", "--route", "maxsat", *more)
+    assert done.record["routes"]["milp"]["engine"] == engine
+    assert done.record["agree"] is True
+    formats = ["--format", "lp", "--format", "mps"]
+    more += formats
+    done = olivine("generate", file, "-o", tmp_path / "out", *more)
+    name = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}[engine]
+    checks = done.record["read_back"].values()
+    assert all(check.startswith(f"solved by {name}: optimum") for check in checks)
+    assert len(checks) == 2
 
 
 def test_weighted_formulas(tmp_path) -> None:

@@ -141,6 +141,24 @@ def test_networkx_reads_our_files(tmp_path):
     theirs = nx.read_graphml(tmp_path / "g")
     assert set(theirs.edges) == set(built.edges)
     assert theirs.edges["C1 111", "x1^1"]["probability"] == "1/3"
+    # Beside each exact string a number.
+    assert theirs.edges["C1 111", "x1^1"]["probability_float"] == 1 / 3
+    assert theirs.nodes["s0 [try C1]"]["reward_float"] == -0.125
+    for _, data in theirs.nodes(data=True):
+        assert ("reward" in data) == ("reward_float" in data)
+    assert theirs.graph["penalty_float"] == 0.125
+
+
+def test_igraph_computes_with_the_numbers(tmp_path):
+    igraph = pytest.importorskip("igraph", reason="needs igraph")
+    write_graphml(graph(Family(as_three_sat(ALL_EIGHT, 3))), tmp_path / "g")
+    theirs = igraph.Graph.Read_GraphML(str(tmp_path / "g"))
+    out = [
+        sum(theirs.es[e]["probability_float"] for e in theirs.incident(v))
+        for v in range(theirs.vcount())
+        if str(theirs.vs[v]["id"]) == "s0 [solve]"
+    ]
+    assert out == [pytest.approx(1)]
 
 
 def test_we_read_networkx_files(tmp_path):
@@ -271,6 +289,8 @@ def test_bad_graphml_is_refused(text, message, tmp_path):
         (nx.DiGraph([("a\x0b", "b")]), "XML does not allow"),
         (nx.DiGraph(thing=None), "no type for None"),
         (nx.DiGraph([(1, "1")]), "same name"),
+        (nx.DiGraph(penalty=Fraction(1), penalty_float=2.0), "name is taken"),
+        (nx.DiGraph(penalty=Fraction(10**400)), "no float is near"),
     ],
 )
 def test_what_does_not_go_into_graphml(g, message):

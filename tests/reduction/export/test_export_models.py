@@ -1,5 +1,6 @@
 """DRN and PRISM files read back by readers of our own; see also test_storm."""
 
+import itertools
 import re
 from fractions import Fraction
 
@@ -128,3 +129,10 @@ def test_identifiers_are_distinct_and_legal(names):
     for identifier in found.values():
         assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", identifier)
         assert identifier not in KEYWORDS
+
+
+def test_the_answer_that_docs_model_checkers_states() -> None:
+    signs = itertools.product((-1, 1), repeat=3)  # the clauses of full3.cnf
+    clauses = [[sign * k for k, sign in enumerate(s, 1)] for s in signs]
+    mdp = Family(as_three_sat(clauses, 3), "gap").mdp([False] * 3)
+    assert mdp.optimal_values().value(mdp.start) == Fraction(31, 32)

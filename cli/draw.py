@@ -1,0 +1,164 @@
+"""``olivine draw``: the family of a formula as a picture."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from olivine.cli.common import (
+    ExitStatus,
+    Reading,
+    describe,
+    print_json,
+    report_error,
+    say,
+    verb,
+)
+from olivine.cli.console import tell
+from olivine.cli.options import (
+    DEFAULT_MAX_VARIABLES,
+    Json,
+    MaxBytes,
+    MaxVariables,
+    PenaltyOption,
+    ReadAs,
+    Seed,
+    StrictReading,
+    TimeLimit,
+    VariantName,
+    VariantOption,
+    checked_penalty,
+)
+
+if TYPE_CHECKING:
+    from olivine.reduction.family.instance import Instance
+    from olivine.reduction.verify.verification import Verification
+
+TEX = ".tex"
+
+
+@verb
+def draw(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FIGURE",
+            help="Picture to write: .svg, .png, .pdf, or .tex for TikZ.",
+        ),
+    ],
+    variant: VariantOption = VariantName.PAPER,
+    penalty: PenaltyOption = None,
+    witness: Annotated[
+        bool | None,
+        typer.Option(
+            "--witness/--no-witness",
+            help="Highlight the best assignment and its policy, or nothing; a "
+            "satisfying one where there is one when not given.",
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    strict: StrictReading = False,
+    input_format: ReadAs = None,
+    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
+    max_bytes: MaxBytes = None,
+    json_lines: Json = False,
+) -> int:
+    """Draw the family of MDPs of a formula like the paper's figure.
+
+    From left to right: s0 and its actions, clause states, literal states and their
+    rewards. Of larger formulas neighbouring clauses and variables are bundled.
+
+    Exit status: 0; 2 bad input; 3 no assignment to highlight was settled within the
+    limits (the picture is written all the same).
+
+    Example: [bold]olivine draw tests/cases/satlib/uf20-01.cnf -o uf20.svg[/bold]
+    """
+    from olivine.cli.figures.files import check_figure
+
+    start = time.perf_counter()
+    exact_penalty = checked_penalty(variant, penalty)
+    try:
+        check_figure(output, file, also=(TEX,))
+        reading = Reading(strict, input_format, max_variables, max_bytes)
+        source, instance = reading.read_instance(file, variant.value, exact_penalty)
+    except (ValueError, OSError) as error:
+        return report_error(file, describe(error), json_lines=json_lines)
+    for warning in source.warnings:
+        say(f"olivine: warning: {warning}")
+    answer, shown = _search(instance, witness, time_limit, seed)
+    try:
+        bundled = _write(output, instance, answer if shown else None)
+    except OSError as error:
+        return report_error(file, describe(error, str(output)), json_lines=json_lines)
+    status = ExitStatus.DONE
+    if answer is not None and answer.satisfiable is None:
+        status = ExitStatus.UNDECIDED
+        say(f"olivine: {file}: not decided within the limits")
+    if json_lines:
+        family = instance.family
+        record: dict[str, Any] = {
+            "file": file,
+            "output": str(output),
+            "variables": instance.formula.n_variables,
+            "clauses": instance.formula.n_clauses,
+            "three_sat": {
+                "variables": family.n_variables,
+                "clauses": family.n_clauses,
+            },
+            "variant": str(family.variant),
+            "penalty": str(family.penalty),
+            "satisfiable": None if answer is None else answer.satisfiable,
+            "witness": shown,
+            "bundled": bundled,
+            "warnings": list(source.warnings),
+            "seconds": round(time.perf_counter() - start, 6),
+        }
+        print_json(record)
+    else:
+        kinds = "bundles" if bundled else "every clause and variable"
+        tell(f"{output}: {kinds}, {'with' if shown else 'without'} a witness")
+    return status
+
+
+def _search(
+    instance: Instance, witness: bool | None, time_limit: float | None, seed: int
+) -> tuple[Verification | None, bool]:
+    """Look for the assignment to show; what was found, and whether to show it."""
+    from olivine.reduction.verify.verification import verify_instance
+
+    if witness is False:
+        return None, False
+    answer = verify_instance(
+        instance,
+        routes=("sat", "maxsat", "witness") if witness else ("sat",),
+        time_limit=time_limit,
+        seed=seed,
+    )
+    return answer, bool(witness) or answer.satisfiable is True
+
+
+def _write(output: Path, instance: Instance, answer: Verification | None) -> bool:
+    """Draw and write; whether anything was bundled."""
+    from olivine.cli.figures.family_picture import draw_scene, tikz
+    from olivine.cli.figures.files import style, write_figure
+    from olivine.cli.figures.scene import scene
+    from olivine.reduction.verify.routes import best_assignment
+    from olivine.solvers.files import write_text
+
+    assignment = None if answer is None else best_assignment(answer.routes)
+    laid_out = scene(instance.family, assignment)
+    if output.suffix.lower() == TEX:
+        write_text(output, [tikz(laid_out)])
+    else:
+        with style():
+            write_figure(output, draw_scene(laid_out))
+    return laid_out.bundled

@@ -1,0 +1,203 @@
+"""Drawing a scene: by matplotlib, or as TikZ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from olivine.cli.figures.scene import ROW, Node, Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Edge and filling of the boxes; colours and dashes of the lines.
+_BOXES = {
+    "start": ("#374151", "#ffffff"),
+    "state": ("#374151", "#f3f4f6"),
+    "good": ("#15803d", "#dcfce7"),
+    "bad": ("#b91c1c", "#fee2e2"),
+    "true": ("#b45309", "#fde68a"),
+}
+_LINES = {
+    "action": ("#374151", "-"),
+    "random": ("#6b7280", "--"),
+    "own": ("#6b7280", "-"),
+    "negated": ("#9ca3af", ":"),
+    "policy": ("#c2410c", "-"),
+    "chosen": ("#c2410c", "-"),
+    "chance-policy": ("#c2410c", "--"),
+}
+_ARROWS = frozenset({"action", "chosen"})
+_FOLLOWED = frozenset({"chosen", "policy", "chance-policy"})
+_PART = 0.78
+"""Height of a box as a part of its row."""
+
+
+def draw_scene(scene: Scene) -> Figure:
+    """Draw a scene with matplotlib, as large as it says."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(scene.width, scene.height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, scene.width)
+    axes.set_ylim(0, scene.height)
+    axes.axis("off")
+    fill_axes(axes, scene)
+    return figure
+
+
+def fill_axes(axes: Axes, scene: Scene) -> None:
+    """Draw a scene into axes whose unit is the inch."""
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
+    for left, bottom, right, top in scene.frames:
+        axes.add_patch(
+            Rectangle(
+                (left, bottom),
+                right - left,
+                top - bottom,
+                fill=False,
+                edgecolor="#d1d5db",
+                linewidth=0.8,
+            )
+        )
+    for line in scene.lines:
+        colour, dash = _LINES[line.kind]
+        style = {"color": colour, "linewidth": line.width, "linestyle": dash}
+        followed = line.kind in _FOLLOWED
+        axes.annotate(
+            "",
+            line.end,
+            line.start,
+            arrowprops={
+                "arrowstyle": "->" if line.kind in _ARROWS else "-",
+                "shrinkA": 0,
+                "shrinkB": 0,
+                **style,
+            },
+            zorder=2 if followed else 1,
+        )
+    for node in scene.nodes:
+        if node.kind in _BOXES:
+            edge, filling = _BOXES[node.kind]
+            height = _PART * ROW
+            axes.add_patch(
+                FancyBboxPatch(
+                    (node.left[0] + 0.04, node.y - height / 2 + 0.04),
+                    node.width - 0.08,
+                    height - 0.08,
+                    boxstyle="round,pad=0.04",
+                    edgecolor=edge,
+                    facecolor=filling,
+                    linewidth=1.0,
+                    zorder=3,
+                )
+            )
+        axes.text(node.x, node.y, node.text, zorder=4, **_text_style(node))
+
+
+def _text_style(node: Node) -> dict[str, Any]:
+    style: dict[str, Any] = {"va": "center", "fontsize": 8, "color": "#111827"}
+    style["ha"] = "left" if node.kind == "note" else "center"
+    if node.kind == "heading":
+        style["color"] = "#4b5563"
+    return style
+
+
+_COLOURS = sorted(
+    {c.lstrip("#") for pair in _BOXES.values() for c in pair}
+    | {c.lstrip("#") for c, _ in _LINES.values()}
+    | {"d1d5db", "4b5563"}
+)
+_DASHES = {"-": "", "--": ", dashed", ":": ", dotted"}
+
+
+def tikz(scene: Scene) -> str:
+    """Write a scene as a LaTeX document of one TikZ picture.
+
+    It needs no package but geometry and tikz. The picture alone is what stands
+    between the lines that begin and end ``tikzpicture``.
+    """
+    return "\n".join([*_document(scene), ""])
+
+
+def _document(scene: Scene) -> Iterator[str]:
+    # A little more than the picture: rounding must not push it off the page.
+    wide, high = scene.width + 0.02, scene.height + 0.02
+    size = f"paperwidth={wide:.2f}in,paperheight={high:.2f}in"
+    yield r"\documentclass{article}"
+    yield rf"\usepackage[{size},margin=0in]{{geometry}}"
+    yield r"\usepackage{tikz}"
+    yield r"\pagestyle{empty}\parindent=0pt\topskip=0pt"
+    for colour in _COLOURS:
+        yield rf"\definecolor{{c{colour}}}{{HTML}}{{{colour.upper()}}}"
+    yield r"\begin{document}"
+    yield r"\begin{tikzpicture}[x=1in, y=1in, every node/.style={inner sep=0pt,"
+    yield r"  font=\sffamily\fontsize{8}{9.5}\selectfont}]"
+    yield rf"\useasboundingbox (0,0) rectangle ({scene.width:.3f},{scene.height:.3f});"
+    for left, bottom, right, top in scene.frames:
+        yield (
+            rf"\draw[cd1d5db] ({left:.3f},{bottom:.3f}) "
+            rf"rectangle ({right:.3f},{top:.3f});"
+        )
+    # What the policy follows lies above the rest.
+    for line in sorted(scene.lines, key=lambda line: line.kind in _FOLLOWED):
+        colour, dash = _LINES[line.kind]
+        arrow = ", ->" if line.kind in _ARROWS else ""
+        (a, b), (c, d) = line.start, line.end
+        yield (
+            rf"\draw[c{colour[1:]}, line width={line.width:.2f}pt{_DASHES[dash]}"
+            rf"{arrow}] ({a:.3f},{b:.3f}) -- ({c:.3f},{d:.3f});"
+        )
+    for node in scene.nodes:
+        yield rf"\node[{_tikz_style(node)}] at ({node.x:.3f},{node.y:.3f}) " + (
+            f"{{{_tex(node.text)}}};"
+        )
+    yield r"\end{tikzpicture}"
+    yield r"\end{document}"
+
+
+def _tikz_style(node: Node) -> str:
+    if node.kind in _BOXES:
+        edge, filling = _BOXES[node.kind]
+        return (
+            f"draw=c{edge[1:]}, fill=c{filling[1:]}, rounded corners=2pt, "
+            f"minimum width={node.width:.3f}in, minimum height={_PART * ROW:.3f}in"
+        )
+    if node.kind == "note":
+        return "anchor=west"
+    if node.kind == "heading":
+        return "text=c4b5563"
+    return "align=center"
+
+
+_SYMBOLS = {
+    "π": r"$\pi$",
+    "∨": r"$\lor$",
+    "→": r"$\to$",
+    "−": "$-$",
+    "…": r"\ldots{}",
+    "×": r"$\times$",
+}
+_NAMES = re.compile(r"(¬?)\b([xXCyb])(\d+|[ijk])(?:\^([01b]))?(?![A-Za-z])")
+
+
+def _tex(text: str) -> str:
+    """Put a label into TeX: names of states and bits as mathematics."""
+    text = re.sub(r"(?<!\w)2\^", "2EXPONENT", text.replace("M_y", "MEMBER"))
+    text = text.replace("b1b2b3", "BITS")
+    text = _NAMES.sub(_name, text)
+    text = re.sub(r"2EXPONENT(\d+)", r"$2^{\1}$", text)
+    text = text.replace("MEMBER", "$M_y$").replace("BITS", "$b_1b_2b_3$")
+    text = text.replace("bottom2", r"$\bot_2$").replace("s0", "$s_0$")
+    for symbol, command in _SYMBOLS.items():
+        text = text.replace(symbol, command)
+    return text.replace("\n", r"\\")
+
+
+def _name(match: re.Match[str]) -> str:
+    negated, letter, index, power = match.groups()
+    base = rf"\bar {letter}" if negated else letter
+    return f"${base}_{{{index}}}" + (f"^{{{power}}}$" if power else "$")

@@ -1,0 +1,85 @@
+"""Hard clauses, turned into soft ones that outweigh all others together.
+
+With S the sum of the soft weights, each hard clause gets the weight S + 1. An
+assignment that keeps all hard clauses leaves at most S unsatisfied, one that breaks
+some at least S + 1. So for u, the least unsatisfied weight of the result: the hard
+clauses can be satisfied exactly if u <= S, and then u is the least soft weight that an
+assignment which keeps them leaves unsatisfied. What the optimum of OLIVE's program
+tells of this is in docs/dimacs.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from olivine.reduction.formula.checks import MAX_WEIGHT
+from olivine.reduction.formula.formula import Formula
+
+
+@dataclass(frozen=True, eq=False)
+class Hardened:
+    """A formula without hard clauses, made of one with them.
+
+    Attributes
+    ----------
+    formula
+        The same clauses in the same order, all soft.
+    original
+        The formula before.
+    weight
+        S + 1, the weight of each clause that was hard.
+    """
+
+    formula: Formula
+    original: Formula
+    weight: int
+
+    @property
+    def count(self) -> int:
+        """Number of hard clauses."""
+        assert self.original.hard is not None
+        return int(np.count_nonzero(self.original.hard))
+
+    def satisfiable(self, unsatisfied: int | None) -> bool | None:
+        """Whether the hard clauses can be satisfied, by u; None where u is None."""
+        return None if unsatisfied is None else unsatisfied < self.weight
+
+    def __str__(self) -> str:
+        clauses = (
+            "1 hard clause gets"
+            if self.count == 1
+            else (f"{self.count} hard clauses get")
+        )
+        return (
+            f"{clauses} weight {self.weight} each, one more than the soft clauses "
+            "together: unsatisfied weight from there on means that some hard clause "
+            "is unsatisfied"
+        )
+
+
+def without_hard(formula: Formula) -> Hardened | None:
+    """Give each hard clause the weight S + 1; None where there is none.
+
+    Raises
+    ------
+    ValueError
+        If that weight is beyond 2^63 - 1.
+
+    Examples
+    --------
+    >>> formula = Formula.from_clauses([[1], [-1], [2]], None, [0, 3, 2], [1, 0, 0])
+    >>> without_hard(formula).formula.weights.tolist()
+    [6, 3, 2]
+    """
+    if formula.hard is None:
+        return None
+    assert formula.weights is not None
+    weight = formula.total_weight + 1
+    if weight > MAX_WEIGHT:
+        raise ValueError(
+            f"the hard clauses would need the weight {weight}, above 2^63 - 1"
+        )
+    weights = np.where(formula.hard, np.int64(weight), formula.weights)
+    soft = Formula(formula.n_variables, formula.literals, formula.offsets, weights)
+    return Hardened(soft, formula, weight)

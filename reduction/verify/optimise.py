@@ -1,0 +1,115 @@
+"""The least unsatisfied weight of a formula, with the exact pair that shows it.
+
+MaxSAT finds the assignment; its pair (g, π) is checked against every constraint of
+OLIVE's program, must have the value that Theorem O gives the weight, and the answer is
+read back off the pair. That nothing is better is the MaxSAT engine's word.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.hard import Hardened
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.witness import back, check, forward
+from olivine.reduction.verify.route import Settings
+from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.outcome import SatStatus
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """What is known of the least unsatisfied weight.
+
+    Attributes
+    ----------
+    status
+        "optimal"; "unsatisfiable", the hard clauses conflict; or "unknown".
+    cost
+        Least weight of unsatisfied soft clauses, where optimal.
+    assignment
+        One that attains it, of the formula as read, bool, shape (n,).
+    value
+        Exact g(s0) of its pair.
+    remarks
+        What happened on the way, for people.
+    """
+
+    status: str
+    cost: int | None = None
+    assignment: NDArray[np.bool_] | None = None
+    value: Fraction | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def optimise(
+    instance: Instance,
+    hardened: Hardened | None = None,
+    *,
+    milp: bool = False,
+    formulation: str | None = None,
+    time_limit: float | None = None,
+) -> Optimum:
+    """Find the least unsatisfied weight.
+
+    Parameters
+    ----------
+    instance
+        The formula, all clauses soft, and its family.
+    hardened
+        How hard clauses became soft ones, where the formula had some.
+    milp
+        Whether to ask a MILP of the program first; its optimum is a remark.
+    formulation
+        Of the MILP; by size when None.
+    time_limit
+        Seconds for each engine, None for no limit.
+
+    Raises
+    ------
+    RuntimeError
+        If the engine fails, or pair and weight do not fit: bugs.
+    """
+    three_sat = instance.family.three_sat
+    formula = three_sat.original
+    remarks: tuple[str, ...] = ()
+    if milp:
+        remarks = (_ask_milp(instance, formulation, time_limit),)
+    outcome = solve_maxsat(
+        formula,
+        formula.n_variables,
+        formula.weights,
+        hard=None if hardened is None else hardened.original.hard,
+        time_limit=time_limit,
+    )
+    if outcome.status is SatStatus.UNKNOWN:
+        reason = f"{outcome.engine}: {outcome.reason}"
+        return Optimum("unknown", remarks=(*remarks, reason))
+    if outcome.model is None or outcome.cost is None:
+        return Optimum("unsatisfiable", remarks=remarks)
+    pair = forward(instance.family, three_sat.extend(outcome.model))
+    value = check(instance.family, pair)
+    if value != optimum(instance.family.parameters, outcome.cost):
+        raise RuntimeError(f"weight {outcome.cost} gives a pair of value {value}")
+    assignment = instance.restrict(back(instance.family, pair))
+    attained = instance.formula.unsatisfied_weight(assignment)
+    if attained != outcome.cost:
+        raise RuntimeError(f"the pair's assignment has {attained}, not {outcome.cost}")
+    return Optimum("optimal", outcome.cost, assignment, value, remarks)
+
+
+def _ask_milp(
+    instance: Instance, formulation: str | None, time_limit: float | None
+) -> str:
+    """Say what the program's MILP finds."""
+    from olivine.reduction.verify.milp_route import milp_route
+
+    limit = math.inf if time_limit is None else time_limit
+    found = milp_route(instance, Settings(formulation, limit, np.random.default_rng(0)))
+    told = f"optimum {found.value}" if found.finished else found.reason or found.status
+    return f"milp ({found.details['formulation']}): {told}, held against MaxSAT below"

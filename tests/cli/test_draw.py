@@ -1,0 +1,165 @@
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.cli.figures.family_picture import tikz
+from olivine.cli.figures.scene import BUNDLES, Scene, scene
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.variants import Variant
+from olivine.reduction.formula.formula import Formula
+
+from tests.support.commands import CASES, ROOT, olivine
+
+FULL3 = CASES / "cadical" / "full3.cnf"
+UF20 = CASES / "satlib" / "uf20-01.cnf"
+SMALL = Formula.from_clauses([[1, -2, 3], [-1, 2, 4], [-3, -4, 1], [2, 3, 4]])
+
+
+def texts(drawn: Scene, kind: str) -> list[str]:
+    return [node.text for node in drawn.nodes if node.kind == kind]
+
+
+@pytest.mark.parametrize("variant", list(Variant))
+def test_every_state_is_drawn_once_and_no_box_covers_another(variant: Variant) -> None:
+    family = Family(SMALL.three_sat(), variant)
+    drawn = scene(family)
+    boxes = [node for node in drawn.nodes if node.kind in ("start", "state")]
+    names = sorted(node.text.split(":")[0] for node in boxes)
+    assert names == sorted(family.layout.state_names())
+    for k, a in enumerate(boxes):
+        assert 0 < a.left[0] < a.right[0] < drawn.width
+        assert 0 < a.y < drawn.height
+        for b in boxes[:k]:
+            apart = abs(a.y - b.y) > 0.3 or a.right[0] < b.left[0]
+            assert apart or b.right[0] < a.left[0], (a, b)
+
+
+def test_lines_are_the_transitions_of_the_clause_states() -> None:
+    family = Family(SMALL.three_sat(), "paper")
+    drawn = scene(family)
+    at = {node.left: node.text for node in drawn.nodes if node.width}
+    origin = {node.right: node.text for node in drawn.nodes if node.width}
+    own, negated = (
+        {
+            (origin[line.start][:2], at[line.end])
+            for line in drawn.lines
+            if line.kind == kind
+        }
+        for kind in ("own", "negated")
+    )
+    expected = {
+        (f"C{j + 1}", f"x{abs(lit)}^{int(lit > 0)}")
+        for j, clause in enumerate(SMALL.clauses())
+        for lit in clause
+    }
+    assert own == expected
+    assert negated == {(c, f"{x[:-1]}{1 - int(x[-1])}") for c, x in expected}
+
+
+def test_a_witness_is_highlighted() -> None:
+    family = Family(Formula.from_clauses([[1], [-1]]).three_sat(), "paper")
+    drawn = scene(family, np.array([True]))
+    assert texts(drawn, "true") == ["x1^1"]
+    assert texts(drawn, "good") == ["C1: x1 ∨ x1 ∨ x1 → 111"]
+    assert texts(drawn, "bad") == ["C2: ¬x1 ∨ ¬x1 ∨ ¬x1 → 001"]
+    legend = " ".join(reversed(texts(drawn, "note")))
+    assert "leaves 1 of 2 unsatisfied" in legend
+    assert "worth 5/6" in legend
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 200), st.sampled_from(list(Variant)))
+def test_bundles_hold_everything_once(n: int, m: int, variant: Variant) -> None:
+    rng = np.random.default_rng(n * 1000 + m)
+    clauses = rng.integers(1, n + 1, (m, 3)) * rng.choice([-1, 1], (m, 3))
+    family = Family(Formula.from_clauses(clauses.tolist(), n).three_sat(), variant)
+    drawn = scene(family, rng.random(n) < 0.5)
+    assert drawn.bundled == (n > 10 or m > 16)
+    boxes = [text for kind in ("good", "bad") for text in texts(drawn, kind)]
+    if m > 16:
+        assert len(boxes) == BUNDLES
+        assert sum(int(text.split(" of ")[1].split()[0]) for text in boxes) == m
+    for line in drawn.lines:
+        for x, y in (line.start, line.end):
+            assert 0 <= x <= drawn.width
+            assert 0 <= y <= drawn.height
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begin"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_the_kind_is_the_suffix_and_the_bytes_repeat(tmp_path, suffix, begin) -> None:
+    out = [tmp_path / f"{k}.{suffix}" for k in (1, 2)]
+    for path in out:
+        done = olivine("draw", UF20, "-o", path, "--json")
+        assert done.status == 0
+        assert done.record["bundled"] is True
+        assert done.record["witness"] is True
+    assert out[0].read_bytes().startswith(begin)
+    assert out[0].read_bytes() == out[1].read_bytes()
+
+
+def test_when_a_witness_is_shown(tmp_path) -> None:
+    out = tmp_path / "x.svg"
+    done = olivine("draw", FULL3, "-o", out, "--json")
+    assert (done.record["satisfiable"], done.record["witness"]) == (False, False)
+    assert "1 − y1" in out.read_text()
+    assert olivine("draw", FULL3, "-o", out, "--witness").status == 0
+    assert "leaves 1 of 8 unsatisfied" in "".join(ET.parse(out).getroot().itertext())
+    done = olivine("draw", UF20, "-o", out, "--no-witness", "--json")
+    assert (done.record["satisfiable"], done.record["witness"]) == (None, False)
+
+
+def test_an_undecided_formula_is_drawn_all_the_same(tmp_path) -> None:
+    out = tmp_path / "x.svg"
+    hard = CASES / "satlib" / "uuf100-01.cnf"
+    done = olivine("draw", hard, "-o", out, "--time-limit", "0.0001")
+    assert done.status == 3
+    assert "not decided within the limits" in done.err
+    assert out.exists()
+
+
+def test_other_names_are_refused_before_reading(tmp_path) -> None:
+    done = olivine("draw", tmp_path / "missing.cnf", "-o", tmp_path / "x.gif")
+    assert done.status == 2
+    assert "ends in .svg, .png, .pdf or .tex" in done.err
+
+
+@pytest.mark.parametrize("variant", list(Variant))
+def test_tikz_is_balanced_ascii(variant: Variant) -> None:
+    text = tikz(scene(Family(SMALL.three_sat(), variant), np.ones(4, dtype=bool)))
+    assert text.isascii()
+    assert text.count("{") == text.count("}")
+    assert all(line.count("$") % 2 == 0 for line in text.splitlines())
+    drawn = re.findall(r"(?m)^\\(?:draw|node)\[.*\] .*;$", text)
+    assert len(drawn) == len(re.findall(r"(?m)^\\(?:draw|node)", text)) > 40
+    assert "$x_{1}^{0}$" in text
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_takes_the_tikz(tmp_path) -> None:
+    path = tmp_path / "x.tex"
+    assert olivine("draw", FULL3, "-o", path, "--witness").status == 0
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", path.name],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    if b"tikz.sty' not found" in done.stdout:
+        pytest.skip("needs TikZ")
+    assert done.returncode == 0, done.stdout[-800:]
+    assert b"(1 page" in done.stdout
+    assert b"Overfull" not in done.stdout
+
+
+def test_the_readme_shows_what_the_command_draws(tmp_path) -> None:
+    out = tmp_path / "family.svg"
+    assert olivine("draw", FULL3, "--witness", "-o", out).status == 0
+    kept = ET.parse(ROOT / "docs" / "family.svg").getroot()
+    assert list(kept.itertext()) == list(ET.parse(out).getroot().itertext())

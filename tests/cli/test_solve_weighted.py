@@ -1,0 +1,133 @@
+import itertools
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.variants import Variant
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.hard import without_hard
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.verify.optimise import optimise
+from olivine.reduction.verify.verification import verify
+
+from tests.support.commands import olivine
+
+FORMATS = {
+    "2022": "h 1 2 0\nh -1 -2 0\n3 -1 0\n4 -2 0\n2 3 0\n",
+    "top": "p wcnf 3 5 10\n10 1 2 0\n12 -1 -2 0\n3 -1 0\n4 -2 0\n2 3 0\n",
+}
+
+
+@st.composite
+def partial(draw) -> Formula:
+    n = draw(st.integers(1, 4))
+    literal = st.integers(1, n).flatmap(lambda v: st.sampled_from([v, -v]))
+    m = draw(st.integers(1, 6))
+    clauses = draw(st.lists(st.lists(literal, max_size=4), min_size=m, max_size=m))
+    weights = draw(st.lists(st.integers(1, 5), min_size=m, max_size=m))
+    hard = draw(st.lists(st.booleans(), min_size=m, max_size=m))
+    return Formula.from_clauses(clauses, n, weights, hard)
+
+
+def brute(formula: Formula) -> int | None:
+    """Least soft weight among the assignments that keep the hard clauses."""
+    costs = []
+    for y in itertools.product([False, True], repeat=formula.n_variables):
+        held = formula.satisfied(list(y))
+        if formula.hard is None or held[formula.hard].all():
+            costs.append(formula.unsatisfied_weight(list(y)))
+    return min(costs, default=None)
+
+
+@settings(max_examples=25, deadline=None)
+@given(partial())
+def test_the_optimum_and_the_hard_clauses_are_those_of_brute_force(formula) -> None:
+    hardened = without_hard(formula)
+    soft = formula if hardened is None else hardened.formula
+    instance = Instance.of(soft, "gap")
+    expected = brute(formula)
+    best = optimise(instance, hardened)
+    assert best.cost == expected
+    assert (best.status == "unsatisfiable") == (expected is None)
+    if best.assignment is not None:
+        assert formula.unsatisfied_weight(best.assignment) == expected
+    # The translated formula, whose clauses are all soft, tells the same.
+    found = verify(soft, "gap", routes="maxsat")
+    if hardened is not None:
+        assert hardened.satisfiable(found.unsatisfied) == (expected is not None)
+    if expected is not None:
+        assert found.unsatisfied == expected
+
+
+@pytest.mark.parametrize("variant", [*Variant, "paper p=1/3", "normalized p=1/4"])
+def test_which_optima_tell_whether_the_hard_clauses_hold(variant) -> None:
+    # docs/dimacs.md: gap, strict and large penalties do, the default of paper does
+    # not where there are many soft clauses.
+    clauses = [[1]] * 40 + [[-1], [1]]
+    hardened = without_hard(
+        Formula.from_clauses(clauses, 1, [1] * 42, [False] * 40 + [True] * 2)
+    )
+    assert hardened is not None
+    name, _, penalty = variant.partition(" p=")
+    instance = Instance.of(
+        hardened.formula, name, Fraction(penalty) if penalty else None
+    )
+    parameters = instance.family.parameters
+    weight = hardened.weight
+    tells = optimum(parameters, weight) < optimum(parameters, weight - 1)
+    assert tells == ("=" in variant or variant in ("gap", "strict"))
+
+
+@pytest.mark.parametrize("text", FORMATS.values(), ids=FORMATS)
+def test_the_protocol_of_the_maxsat_evaluation(tmp_path, text: str) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(text)
+    done = olivine("solve", file)
+    assert done.status == 30
+    lines = [line for line in done.out.splitlines() if not line.startswith("c")]
+    assert lines == ["o 3", "s OPTIMUM FOUND", "v 101"]
+    assert "2 hard clauses get weight 10 each" in done.err
+    done = olivine("solve", file, "--json")
+    assert (done.record["cost"], done.record["satisfiable"]) == (3, False)
+    assert done.record["model"] == [1, -2, 3]
+
+
+def test_hard_clauses_that_conflict(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text("h 1 0\nh -1 0\n3 1 0\n")
+    done = olivine("solve", file)
+    assert done.status == 20
+    lines = [line for line in done.out.splitlines() if not line.startswith("c")]
+    assert lines == ["s UNSATISFIABLE"]
+    done = olivine("verify", file, "--variant", "gap", "--json")
+    assert done.status == 0
+    assert done.record["hard"] == {"clauses": 2, "weight": 4, "satisfiable": False}
+
+
+def test_a_limit_leaves_it_unknown(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(FORMATS["2022"])
+    done = olivine("solve", file, "--time-limit", "1e-9")
+    assert done.status == 0
+    assert "s UNKNOWN" in done.out.splitlines()
+
+
+def test_the_milp_is_held_against_maxsat(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(FORMATS["2022"])
+    done = olivine("solve", file, "--engine", "milp", "--variant", "gap")
+    assert done.status == 30
+    assert "c milp (strengthened): optimum " in done.out or "(faithful)" in done.out
+
+
+def test_weights_that_would_not_fit(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(f"h 1 0\n{2**63 - 1} -1 0\n")
+    done = olivine("verify", file)
+    assert done.status == 2
+    assert done.err == (
+        f"olivine: {file}:1: the hard clauses would need the weight {2**63}, above "
+        "2^63 - 1\n"
+    )
