@@ -1,10 +1,11 @@
 """Inputs that showed faults: what the command does with them now, one row each.
 
-The files are in tests/cases/faults; what each of them showed is in its README.
+The files are in tests/cases/faults.
 """
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from olivine.reduction.certificate import checker
@@ -49,6 +50,13 @@ def words(line: str) -> list[object]:
         path = FAULTS / word
         found.extend(options.get(word, [path if path.is_file() else word]))
     return found
+
+
+def test_each_input_is_used_here() -> None:
+    text = Path(__file__).read_text()
+    inputs = {path.name for path in FAULTS.iterdir()} - {"README.md"}
+    assert len(inputs) >= 13
+    assert {name for name in inputs if name not in text} == set()
 
 
 @pytest.mark.parametrize(("line", "status", "text"), ROWS)

@@ -31,7 +31,9 @@ VERBS = {
     "verify": ["verify", BYTES, "--route", "sat", "--route", "witness"],
     "check": ["check", "certificate\udcff.json", BYTES],
     "solve": ["solve", BYTES],
+    "treewidth": ["verify", BYTES, "--route", "treewidth", "--route", "sat"],
     "trace": ["trace", BYTES],
+    "trace-ties": ["trace", BYTES, "--ties", "random", "--levels", "largest"],
     "learn": ["learn", "psdp", "--env", "tabular"],
     "learn-list": ["learn", "--list"],
     "learn-all": [
