@@ -149,7 +149,7 @@ def test_for_people() -> None:
             (("valor", "--env", "tabular", "--set", "states=1e30"), "beyond 64 bits"),
             (
                 ("valor", "--env", "tabular", "--set", "support=1e9"),
-                "1000000000 rewards",
+                "support: 1000000000 is not in 1..10000000",
             ),
             (("valor", "--env", "tabular", "--set", "denominator=1e12"), "denominator"),
             (("valor", "--env", "tabular", "--set", "distinct=foo"), "nor false"),
