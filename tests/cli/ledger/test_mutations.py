@@ -151,8 +151,9 @@ TENTH = Fraction(1, 10)
     [
         {"rewards": lambda _: Rewards(TENTH, TENTH, Fraction(1, 20), Fraction(0))},
         {"ranges": Ranges(Fraction(1), 4 * TENTH, 3 * TENTH, Fraction(0))},
+        {"ranges": Ranges(Fraction(1), TENTH, TENTH, Fraction(0))},
     ],
-    ids=["try x at 1/20", "literal range 3/10"],
+    ids=["try x at 1/20", "literal range 3/10", "clause range 1/10"],
 )
 def test_with_other_constants_of_strict(changes, monkeypatch):
     mutated = dataclasses.replace(DECLARATIONS[Variant.STRICT], **changes)
