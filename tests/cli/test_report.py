@@ -1,3 +1,4 @@
+import itertools
 import re
 import shutil
 import subprocess
@@ -185,28 +186,51 @@ PROBE = """<iframe id="f" src="page.html" style="width:{}px;height:900px"></ifra
 }}</script>"""
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-@pytest.mark.parametrize("file", ["cadical/full3.cnf", "satlib/uf20-01.cnf"])
-def test_a_browser_shows_the_page_without_overflow(tmp_path, file: str) -> None:
+needs_chromium = pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="needs chromium"
+)
+
+
+def seen_in_chromium(folder, width: int, dark: bool) -> tuple[str, str]:
+    """What the probe says of page.html in a folder, and the browser's log."""
     # A frame is as narrow as a phone; headless windows are not.
+    (folder / "probe.html").write_text(PROBE.format(width))
+    command = [
+        "chromium",
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--allow-file-access-from-files",
+        f"--user-data-dir={folder / 'profile'}",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        "--enable-logging=stderr",
+        "--virtual-time-budget=3000",
+        "--dump-dom",
+        (folder / "probe.html").as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    title = re.search("<title>(.*)</title>", done.stdout)
+    assert title is not None, done.stderr
+    return title[1], done.stderr
+
+
+PAGES = ["cadical/full3.cnf", "satlib/uf20-01.cnf", "satlib/uuf100-01.cnf"]
+LOOKS = itertools.product(PAGES, (400, 1280), (True, False))
+
+
+@needs_chromium
+@pytest.mark.parametrize(("file", "width", "dark"), spread(LOOKS, 3))
+def test_a_browser_shows_the_page_without_overflow(tmp_path, file, width, dark) -> None:
     assert olivine("report", CASES / file, "-o", tmp_path / "page.html").status == 0
-    for width, dark in ((400, True), (1280, False)):
-        (tmp_path / "probe.html").write_text(PROBE.format(width))
-        command = [
-            "chromium",
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--allow-file-access-from-files",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=3000",
-            "--dump-dom",
-            (tmp_path / "probe.html").as_uri(),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        title = re.search("<title>(.*)</title>", done.stdout)
-        assert title is not None, done.stderr
-        assert title[1] == f"true 2 true {str(dark).lower()}"
-        assert "CONSOLE" not in done.stderr
+    said, log = seen_in_chromium(tmp_path, width, dark)
+    assert said == f"true 2 true {str(dark).lower()}"
+    assert "CONSOLE" not in log
+
+
+@needs_chromium
+def test_the_probe_sees_overflow_and_errors(tmp_path) -> None:
+    wide = '<!doctype html><div style="width:900px">x</div><script>lost()</script>'
+    (tmp_path / "page.html").write_text(wide)
+    said, log = seen_in_chromium(tmp_path, 400, dark=False)
+    assert said == "false 0 true false"
+    assert "CONSOLE" in log
