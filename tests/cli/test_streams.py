@@ -26,12 +26,15 @@ ESCAPE = b"\x1b[31m"
 BYTES = "\udcff\x1b[31m.cnf"
 """A name that is no UTF-8, with an escape that colours a terminal."""
 
+LONG = ["--time-limit", "3000"]
+"""For limits of wall time, which a busy machine would otherwise reach."""
+
 VERBS = {
     "generate": ["generate", BYTES, "-o", "family\udcff", "--format", "lp"],
-    "verify": ["verify", BYTES, "--route", "sat", "--route", "witness"],
+    "verify": ["verify", BYTES, "--route", "sat", "--route", "witness", *LONG],
     "check": ["check", "certificate\udcff.json", BYTES],
     "solve": ["solve", BYTES],
-    "treewidth": ["verify", BYTES, "--route", "treewidth", "--route", "sat"],
+    "treewidth": ["verify", BYTES, "--route", "treewidth", "--route", "sat", *LONG],
     "trace": ["trace", BYTES],
     "trace-ties": ["trace", BYTES, "--ties", "random", "--levels", "largest"],
     "learn": ["learn", "psdp", "--env", "tabular"],
@@ -60,7 +63,7 @@ VERBS = {
     "multi": ["multi", BYTES],
     "barrier": ["barrier", "average"],
     "claims": ["claims"],
-    "report": ["report", BYTES, "-o", "page\udcff.html", "--time-limit", "5"],
+    "report": ["report", BYTES, "-o", "page\udcff.html", *LONG],
     "bad-file": ["verify", "absent\udcff\x1b[31m.cnf"],
     "bad-usage": ["verify", "--variant", "ε"],
 } | {f"{verb}-help": [verb, "--help"] for verb in VERBS}
