@@ -114,7 +114,8 @@ def report(
         print_json(record)
     else:
         place = file if fault else output
-        tell(f"{place}: {verdict(answer, source.formula.is_weighted)}")
+        found = verdict(answer, source.formula.is_weighted) + _hard(source, answer)
+        tell(f"{place}: {found}")
     return ExitStatus.CONTRADICTION if answer.agree is False else status
 
 
@@ -135,7 +136,7 @@ def build_page(
     ]
     footer = f"olivine {__version__}; variant {answer.variant}, seed {answer.seed}"
     name = Path(file).name if file != "-" else "standard input"
-    found = verdict(answer, instance.formula.is_weighted)
+    found = verdict(answer, instance.formula.is_weighted) + _hard(source, answer)
     tone = {True: "satisfiable", False: "unsatisfiable", None: "undecided"}
     return page.page(
         f"{name} in OLIVE's program",
@@ -161,6 +162,19 @@ def verdict(answer: Verification, weighted: bool) -> str:
         least = "unsatisfied weight" if weighted else "number of unsatisfied clauses"
         text += f", the least {least} {answer.unsatisfied}"
     return f"{text} (proved by {', '.join(answer.optimum_by)})."
+
+
+def _hard(source: DimacsFile, answer: Verification) -> str:
+    """Say how the hard clauses fare, where there are some and it is known."""
+    hardened = source.hardened
+    if hardened is None or (holds := hardened.satisfiable(answer.unsatisfied)) is None:
+        return ""
+    if not holds:
+        return " The hard clauses cannot be satisfied together."
+    return (
+        " The hard clauses can be satisfied together, leaving a soft weight of "
+        f"{answer.unsatisfied} at least."
+    )
 
 
 def _formula(file: str, source: DimacsFile, instance: Instance) -> str:

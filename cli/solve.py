@@ -42,6 +42,7 @@ _EXIT = {True: 10, False: 20, None: 0}
 _ANSWER = {True: "SATISFIABLE", False: "UNSATISFIABLE", None: "UNKNOWN"}
 _BEST = {
     "optimal": (30, "OPTIMUM FOUND"),
+    "feasible": (10, "SATISFIABLE"),
     "unsatisfiable": (20, "UNSATISFIABLE"),
     "unknown": (0, "UNKNOWN"),
 }
@@ -89,8 +90,8 @@ def solve(
     every variable of the input; the pair of a yes has value 1. No time limit unless
     --time-limit sets one.
 
-    Exit status: 10 satisfiable, 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad
-    input.
+    Exit status: 10 satisfiable (of WCNF: a limit was reached, the best known is
+    printed), 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad input.
 
     Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
     """
@@ -162,14 +163,14 @@ def _weighed(
     seconds: float,
 ) -> dict[str, Any]:
     """Make the record of a WCNF file; `satisfiable` means every clause."""
-    known = {"optimal": best.cost == 0, "unsatisfiable": False, "unknown": None}
+    known = {"optimal": best.cost == 0, "unsatisfiable": False}
     return _described(file, instance) | {
-        "satisfiable": known[best.status],
+        "satisfiable": known.get(best.status),
         "answer": _BEST[best.status][1],
         "cost": best.cost,
         "value": None if best.value is None else str(best.value),
         "model": None,
-        "decided_by": None if best.status == "unknown" else "maxsat",
+        "decided_by": "maxsat" if best.status in known else None,
         "remarks": list(best.remarks),
         "warnings": list(warnings),
         "seconds": round(seconds, 6),

@@ -8,8 +8,11 @@ in the clauses that a certificate is proved over (F_k of docs/certificate.md).
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
 from olivine.reduction.certificate.certificate import as_checked
 from olivine.reduction.certificate.checker import bound_formula
 from olivine.reduction.family.instance import Instance
@@ -18,7 +21,7 @@ from olivine.reduction.formula.local_search import walksat
 from olivine.reduction.program.optimum import optimum as theorem_o
 from olivine.reduction.verify.route import RouteResult, Settings
 from olivine.solvers.maxsat import solve_maxsat
-from olivine.solvers.outcome import SatStatus
+from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 
 _FLIPS = 2_000
 _FLIPS_A_VARIABLE = 100
@@ -26,35 +29,64 @@ _SEARCH_UP_TO = 100_000
 """Clauses; to set the search up takes longer than RC2 for more."""
 
 
-def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
-    """Find the least unsatisfied weight of the formula as read, or bounds of it."""
+def least_unsatisfied(
+    instance: Instance,
+    rng: np.random.Generator,
+    *,
+    hard: NDArray[np.bool_] | None = None,
+    time_limit: float | None = None,
+) -> MaxSatOutcome:
+    """Search, then race, on the formula as read but for variables left out.
+
+    Parameters
+    ----------
+    instance
+        The formula, its hard clauses with weights above that of the others together.
+    rng
+        For the search.
+    hard
+        Booleans, shape (m,): the clauses that must hold; None for none.
+    time_limit
+        Seconds, None for no limit.
+    """
     start = time.perf_counter()
-    family, limit = instance.family, settings.limit("maxsat")
+    family = instance.family
     formula = family.three_sat.original
     known = None
     if formula.n_clauses <= _SEARCH_UP_TO:
-        n = family.n_variables
         search = walksat(
             family.three_sat,
-            settings.rng,
-            max_flips=_FLIPS + _FLIPS_A_VARIABLE * n,
-            time_limit=limit,
+            rng,
+            max_flips=_FLIPS + _FLIPS_A_VARIABLE * family.n_variables,
+            time_limit=time_limit,
         )
         known = search.assignment[: formula.n_variables]
+        if hard is not None and not formula.satisfied(known)[hard].all():
+            known = None
     outcome = solve_maxsat(
         formula,
         formula.n_variables,
         formula.weights,
+        hard=hard,
         known=known,
         bounded=partial(bounded, formula),
-        time_limit=limit and max(0.0, limit - (time.perf_counter() - start)),
+        time_limit=time_limit and max(0.0, time_limit - (time.perf_counter() - start)),
+    )
+    if outcome.reason.startswith("time limit"):  # the race had what the search left
+        return replace(outcome, reason=f"time limit of {time_limit:g} s reached")
+    return outcome
+
+
+def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
+    """Find the least unsatisfied weight of the formula as read, or bounds of it."""
+    start = time.perf_counter()
+    family = instance.family
+    outcome = least_unsatisfied(
+        instance, settings.rng, time_limit=settings.limit("maxsat")
     )
     seconds = time.perf_counter() - start
-    reason = outcome.reason
-    if reason.startswith("time limit"):  # the race had what the search left
-        reason = f"time limit of {limit:g} s reached"
     if outcome.cost is None or outcome.model is None:
-        return RouteResult("unknown", seconds, reason=reason)
+        return RouteResult("unknown", seconds, reason=outcome.reason)
     value = theorem_o(family.parameters, outcome.cost)
     assignment = family.three_sat.extend(outcome.model)
     optimal = outcome.status is SatStatus.SATISFIABLE
@@ -71,7 +103,7 @@ def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
         upper=theorem_o(family.parameters, outcome.lower),
         assignment=assignment,
         attained=family.three_sat.unsatisfied_weight(assignment),
-        reason=reason,
+        reason=outcome.reason,
         details={"engine": outcome.engine} if optimal else bounds,
     )
 

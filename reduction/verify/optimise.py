@@ -17,8 +17,8 @@ from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.hard import Hardened
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import back, check, forward
+from olivine.reduction.verify.maxsat_route import least_unsatisfied
 from olivine.reduction.verify.route import Settings
-from olivine.solvers.maxsat import solve_maxsat
 from olivine.solvers.outcome import SatStatus
 
 
@@ -29,11 +29,13 @@ class Optimum:
     Attributes
     ----------
     status
-        "optimal"; "unsatisfiable", the hard clauses conflict; or "unknown".
+        "optimal"; "feasible", a limit was reached with an assignment known;
+        "unsatisfiable", the hard clauses conflict; or "unknown".
     cost
-        Least weight of unsatisfied soft clauses, where optimal.
+        Weight of the soft clauses that `assignment` leaves unsatisfied; the least
+        where optimal.
     assignment
-        One that attains it, of the formula as read, bool, shape (n,).
+        The best known, of the formula as read, bool, shape (n,).
     value
         Exact g(s0) of its pair.
     remarks
@@ -76,22 +78,21 @@ def optimise(
         If the engine fails, or pair and weight do not fit: bugs.
     """
     three_sat = instance.family.three_sat
-    formula = three_sat.original
     remarks: tuple[str, ...] = ()
     if milp:
         remarks = (_ask_milp(instance, formulation, time_limit),)
-    outcome = solve_maxsat(
-        formula,
-        formula.n_variables,
-        formula.weights,
+    outcome = least_unsatisfied(
+        instance,
+        np.random.default_rng(0),
         hard=None if hardened is None else hardened.original.hard,
         time_limit=time_limit,
     )
-    if outcome.status is SatStatus.UNKNOWN:
-        reason = f"{outcome.engine}: {outcome.reason}"
-        return Optimum("unknown", remarks=(*remarks, reason))
+    unknown = outcome.status is SatStatus.UNKNOWN
+    if unknown:
+        reason = f"{outcome.engine}: {outcome.reason}; at least {outcome.lower}"
+        remarks = (*remarks, reason)
     if outcome.model is None or outcome.cost is None:
-        return Optimum("unsatisfiable", remarks=remarks)
+        return Optimum("unknown" if unknown else "unsatisfiable", remarks=remarks)
     pair = forward(instance.family, three_sat.extend(outcome.model))
     value = check(instance.family, pair)
     if value != optimum(instance.family.parameters, outcome.cost):
@@ -100,7 +101,8 @@ def optimise(
     attained = instance.formula.unsatisfied_weight(assignment)
     if attained != outcome.cost:
         raise RuntimeError(f"the pair's assignment has {attained}, not {outcome.cost}")
-    return Optimum("optimal", outcome.cost, assignment, value, remarks)
+    status = "feasible" if unknown else "optimal"
+    return Optimum(status, outcome.cost, assignment, value, remarks)
 
 
 def _ask_milp(

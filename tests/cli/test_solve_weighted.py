@@ -1,4 +1,5 @@
 import itertools
+import random
 from fractions import Fraction
 
 import pytest
@@ -131,3 +132,26 @@ def test_weights_that_would_not_fit(tmp_path) -> None:
         f"olivine: {file}:1: the hard clauses would need the weight {2**63}, above "
         "2^63 - 1\n"
     )
+
+
+def test_a_limit_leaves_the_best_that_is_known(tmp_path) -> None:
+    drawn = random.Random(1)
+    lines = ["h 1 2 0"]
+    for _ in range(600):
+        literals = [v * drawn.choice([1, -1]) for v in drawn.sample(range(1, 61), 3)]
+        lines.append(" ".join(map(str, [drawn.randint(1, 99), *literals, 0])))
+    file = tmp_path / "x.wcnf"
+    file.write_text("\n".join(lines))
+    done = olivine("solve", file, "--time-limit", "0.5", "--json")
+    found = done.record
+    assert (done.status, found["answer"]) == (10, "SATISFIABLE")
+    assert found["satisfiable"] is None
+    assert {1, 2} & set(found["model"])
+    kept = set(found["model"])
+    falsified = [
+        int(fields[0])
+        for fields in (line.split() for line in lines[1:])
+        if not kept & set(map(int, fields[1:-1]))
+    ]
+    assert sum(falsified) == found["cost"] > 0
+    assert "at least" in found["remarks"][-1]
