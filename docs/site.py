@@ -43,6 +43,15 @@ FILES = {
 }  # fmt: skip
 SOURCES = {there: here for here, there in PAGES.items()}
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
+# A package's title and docstring; its names are those of its modules.
+OPENING = """# {}
+
+::: {}
+    options:
+      members: false
+      show_root_heading: false
+      show_root_toc_entry: false
+"""
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -83,8 +92,8 @@ def reference() -> dict[str, str]:
             package = importlib.import_module(name)
             blocks = [f"::: {module}\n" for module in modules(package)]
             if blocks:
-                title = f"# {name.removeprefix('olivine.')}\n\n{package.__doc__}\n"
-                pages[name.removeprefix("olivine.")] = "\n".join([title, *blocks])
+                short = name.removeprefix("olivine.")
+                pages[short] = "\n".join([OPENING.format(short, name), *blocks])
     return pages
 
 
