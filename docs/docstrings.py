@@ -1,0 +1,33 @@
+"""Docstrings as Markdown for the site: what only reads well as it is gets a fence."""
+
+import re
+from typing import Any
+
+import griffe
+
+# Sections that numpydoc parses itself begin with a line of dashes.
+SECTION = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)
+# An interpreter's session, a literal block behind "::", a table between lines of "===".
+SESSION = re.compile(r"^>>> (?:.+\n?)+", re.MULTILINE)
+LITERAL = re.compile(r"::\n\n((?:(?: {2,}.*)?\n?)+)(?=^\S|\Z)", re.MULTILINE)
+TABLE = re.compile(r"^=+ +=[= ]*\n(?:.+\n)+?=+ +=[= ]*$", re.MULTILINE)
+
+
+def as_markdown(text: str) -> str:
+    """Fence sessions, literal blocks and tables before the first section."""
+    found = SECTION.search(text)
+    end = found.start() if found else len(text)
+    head, rest = text[:end], text[end:]
+    head = SESSION.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", head)
+    head = LITERAL.sub(lambda m: f":\n\n```text\n{m[1].rstrip()}\n```\n\n", head)
+    head = TABLE.sub(lambda m: f"```text\n{m[0]}\n```", head)
+    return head + rest
+
+
+class Docstrings(griffe.Extension):
+    """Rewrite each docstring as it is read."""
+
+    def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Rewrite the docstring of an object."""
+        if obj.docstring is not None:
+            obj.docstring.value = as_markdown(obj.docstring.value)

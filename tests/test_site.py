@@ -1,0 +1,97 @@
+"""The site of the documentation: its pages, its links, its reference.
+
+`.ci/run` builds it strictly; what is held here needs no MkDocs, but for one test.
+"""
+
+import logging
+import posixpath
+import re
+import runpy
+from types import SimpleNamespace
+
+import olivine
+import pytest
+
+from tests.support.commands import ROOT
+
+DOCS = ROOT / "docs"
+SITE = runpy.run_path(str(DOCS / "site.py"))
+WRITTEN = {p.relative_to(DOCS).as_posix(): p for p in DOCS.rglob("*.md")}
+
+
+def source(there: str) -> str:
+    """Text of a page of the site, before its links are moved."""
+    if there in WRITTEN:
+        return WRITTEN[there].read_text("utf-8")
+    here = SITE["SOURCES"][there]
+    text = (ROOT / here).read_text("utf-8")
+    return SITE["cells"](text) if here.endswith(".ipynb") else text
+
+
+def moved(there: str, text: str) -> str:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri=there))
+    return SITE["on_page_markdown"](text, page)
+
+
+def test_the_navigation_holds_each_page_once():
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    shown = re.findall(r"[:-] (\S+\.md)$", text, re.MULTILINE)
+    assert sorted(shown) == sorted([*WRITTEN, *SITE["SOURCES"]])
+
+
+@pytest.mark.parametrize("there", [*WRITTEN, *SITE["SOURCES"]])
+def test_no_link_of_the_site_is_dead(there, caplog):
+    with caplog.at_level(logging.WARNING):
+        text = moved(there, source(there))
+    assert caplog.messages == []
+    on_site = WRITTEN.keys() | SITE["SOURCES"] | set(SITE["FILES"].values())
+    for name, _ in SITE["LINK"].findall("".join(SITE["FENCE"].split(text)[::2])):
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(there), name))
+        assert target in on_site or (DOCS / target).is_file(), name
+
+
+@pytest.mark.parametrize(
+    ("there", "link", "expected"),
+    [
+        ("index.md", "../README.md#layout", "project/readme.md#layout"),
+        ("project/readme.md", "docs/ties.md", "../ties.md"),
+        ("tutorials/sat.md", "../dimacs.md", "../dimacs.md"),
+        ("tutorials/teaching.md", "../../examples/lecture.ipynb", "lecture.md"),
+        ("tutorials/lecture.md", "../docs/olive.md", "../olive.md"),
+        ("ties.md", "https://example.org/a.md", "https://example.org/a.md"),
+        ("claims.md", "#theorem-k", "#theorem-k"),
+    ],
+)
+def test_links_move_with_their_page(there, link, expected):
+    assert moved(there, f"See [it]({link}).") == f"See [it]({expected})."
+    code = f"```\n[it]({link})\n```"
+    assert moved(there, code) == code
+
+
+def test_a_link_to_what_is_not_on_the_site_is_a_warning(caplog):
+    assert moved("ties.md", "[x](../cli/verify.py)") == "[x](../cli/verify.py)"
+    assert "docs/ties.md links to cli/verify.py" in caplog.text
+
+
+def test_the_reference_has_each_public_name_where_it_is_documented():
+    pages = SITE["reference"]()
+    modules = set(re.findall("^::: (.*)$", "\n".join(pages.values()), re.MULTILINE))
+    row = re.compile(r"^\| \[`olivine\.(\w+)`\]\[(.*?)\] \| \S", re.MULTILINE)
+    rows = dict(row.findall(pages["olivine"]))
+    assert list(rows) == olivine.__all__
+    assert {home.rpartition(".")[0] for home in rows.values()} <= modules
+
+
+def test_docstrings_become_markdown():
+    pytest.importorskip("griffe", reason="needs the extra docs")
+    as_markdown = runpy.run_path(str(DOCS / "docstrings.py"))["as_markdown"]
+    session = ">>> 1 + 1\n2"
+    section = f"Examples\n--------\n{session}\n"
+    assert as_markdown(f"A.\n\n{session}\n\nB.\n\n{section}") == (
+        f"A.\n\n```pycon\n{session}\n```\n\nB.\n\n{section}"
+    )
+    assert as_markdown("So::\n\n    a b\n\n      c\n\nB.") == (
+        "So:\n\n```text\n    a b\n\n      c\n```\n\nB."
+    )
+    table = "=== ===\na   b\n=== ==="
+    assert as_markdown(f"A.\n\n{table}\n\nB.") == f"A.\n\n```text\n{table}\n```\n\nB."
