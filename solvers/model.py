@@ -176,6 +176,6 @@ class LinearModel:
             index, number = int(i), _fraction(c)
             before = merged.get(index)
             merged[index] = number if before is None else before + number
-        if all([c.numerator for c in merged.values()]):
+        if all(merged.values()):
             return merged
         return {i: c for i, c in merged.items() if c}

@@ -13,7 +13,7 @@ million clauses has eight million actions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
@@ -241,6 +241,9 @@ class Names(Sequence[str]):
         if not -size <= index < size:
             raise IndexError(f"{self.kind} {index} of {size}")
         return self._name(index % size)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, range(len(self)))
 
     def _name(self, index: int) -> str:
         if self.kind == "state":

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.reduction.export import drn
 from olivine.reduction.export.drn import generate_drn, write_drn
 from olivine.reduction.export.identifiers import identifiers
 from olivine.reduction.export.prism import KEYWORDS, generate_prism, write_prism
@@ -128,3 +129,12 @@ def test_identifiers_are_distinct_and_legal(names):
     for identifier in found.values():
         assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", identifier)
         assert identifier not in KEYWORDS
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_drn_does_not_depend_on_the_blocks(monkeypatch, block: int) -> None:
+    family = Family(as_three_sat([[1, 2, 3], [-1, -2, 3]]), "all-levels")
+    mdp = family.mdp([True, False, True])
+    whole = list(generate_drn(mdp))
+    monkeypatch.setattr(drn, "_BLOCK", block)
+    assert list(generate_drn(mdp)) == whole
