@@ -133,7 +133,7 @@ def test_identifiers_are_distinct_and_legal(names):
 
 @pytest.mark.parametrize("block", [1, 2, 3])
 def test_drn_does_not_depend_on_the_blocks(monkeypatch, block: int) -> None:
-    family = Family(as_three_sat([[1, 2, 3], [-1, -2, 3]]), "all-levels")
+    family = Family(as_three_sat([[1, 2, 3], [-1, -2, 3]], 3), "all-levels")
     mdp = family.mdp([True, False, True])
     whole = list(generate_drn(mdp))
     monkeypatch.setattr(drn, "_BLOCK", block)
