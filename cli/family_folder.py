@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,16 @@ def refuse_large(
         )
 
 
+def stages(wanted: Collection[str]) -> list[str]:
+    """Name the steps of `write_folder` in order; a file's is called as the file."""
+    files = [FILES[name] for name in FILES if name in wanted]
+    programs = [file for file in files if file.startswith("program.")]
+    others = [file for file in files if file not in programs]
+    graph = ["the graph"] if _GRAPHS.intersection(wanted) else []
+    model = ["the model of the program", *programs] if programs else []
+    return [FORMULA, *graph, *others, "sizes and names", *model, DESCRIPTION]
+
+
 def write_folder(
     stage: Path,
     instance: Instance,
@@ -143,14 +153,22 @@ def write_folder(
     engine: str = "highs",
     *,
     two_actions: bool = False,
+    at: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Write all files into a folder and return what to say about them."""
+    """Write all files into a folder and return what to say about them.
+
+    `at` is told each of `stages` when it begins.
+    """
     family = instance.family
+    at(FORMULA)
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
     if _GRAPHS.intersection(wanted):
-        _write_graphs(stage, graph(family, member, two_actions=two_actions), wanted)
+        at("the graph")
+        built = graph(family, member, two_actions=two_actions)
+        _write_graphs(stage, built, wanted, at)
     mdp = family.mdp(member)
-    _write_models(stage, TwoActions(mdp).mdp if two_actions else mdp, wanted)
+    _write_models(stage, TwoActions(mdp).mdp if two_actions else mdp, wanted, at)
+    at("sizes and names")
     description = {
         "provenance": _provenance(instance, source),
         **_describe_family(family, member, instance.used),
@@ -162,10 +180,12 @@ def write_folder(
         description["two_actions"] = _describe_trees(trees, program)
     checks: dict[str, str] = {}
     if _PROGRAMS.intersection(wanted):
+        at("the model of the program")
         model = model or build(family, formulation).model
         description["program"], checks = _write_program(
-            stage, instance, wanted, formulation, model, engine
+            stage, instance, wanted, formulation, model, engine, at
         )
+    at(DESCRIPTION)
     names = sorted([DESCRIPTION, *(entry.name for entry in stage.iterdir())])
     description["files"] = names
     with open(stage / DESCRIPTION, "w", encoding="utf-8") as out:
@@ -184,21 +204,33 @@ def write_folder(
     }
 
 
-def _write_graphs(stage: Path, built: nx.DiGraph[str], wanted: Collection[str]) -> None:
+def _write_graphs(
+    stage: Path,
+    built: nx.DiGraph[str],
+    wanted: Collection[str],
+    at: Callable[[str], None],
+) -> None:
     validate_graph(built)
     if "json" in wanted:
+        at(FILES["json"])
         write_node_link(built, stage / FILES["json"])
     if "graphml" in wanted:
+        at(FILES["graphml"])
         write_graphml(built, stage / FILES["graphml"])
     if "dot" in wanted:
+        at(FILES["dot"])
         write_dot(built, stage / FILES["dot"])
 
 
-def _write_models(stage: Path, mdp: TabularMDP, wanted: Collection[str]) -> None:
+def _write_models(
+    stage: Path, mdp: TabularMDP, wanted: Collection[str], at: Callable[[str], None]
+) -> None:
     """Write the member for model checkers."""
     if "drn" in wanted:
+        at(FILES["drn"])
         write_drn(mdp, stage / FILES["drn"])
     if "prism" in wanted:
+        at(FILES["prism"])
         write_prism(mdp, stage / FILES["prism"])
 
 
@@ -284,6 +316,7 @@ def _write_program(
     formulation: str,
     model: LinearModel,
     engine: str,
+    at: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the program files and read them back; their maps, and the checks."""
     paths = {
@@ -291,7 +324,10 @@ def _write_program(
         for name, writer in (("lp", write_lp), ("mps", write_mps))
         if name in wanted
     }
-    maps = [writer(model, stage / file) for file, writer in paths.items()]
+    maps = []
+    for file, writer in paths.items():
+        at(file)
+        maps.append(writer(model, stage / file))
     description = {
         "formulation": formulation,
         "objective": "g(s0), written as -g(s0) minimised",

@@ -136,6 +136,11 @@ def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
     if not isinstance(value, dict) or not value:
         yield json.dumps(value, allow_nan=False)
         return
+    if not any(isinstance(entry, dict | list | tuple) for entry in value.values()):
+        # One call for all: a map of names has millions of entries.
+        flat = json.dumps(value, allow_nan=False, separators=(f",\n{indent}  ", ": "))
+        yield f"{{\n{indent}  {flat[1:-1]}\n{indent}}}"
+        return
     separator = "{\n"
     for key, entry in value.items():
         yield f"{separator}{indent}  {json.dumps(key)}: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from olivine.cli.common import (
@@ -13,6 +13,7 @@ from olivine.cli.common import (
     Reading,
     describe,
     print_json,
+    progress_bar,
     report_error,
     say,
     verb,
@@ -34,8 +35,15 @@ from olivine.cli.options import (
     VariantOption,
     checked_engine,
     checked_penalty,
+    parse_seconds,
 )
 from olivine.cli.outputs import check_not_input
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_LEAST = 1e-3
+"""Seconds left where reading alone took the limit; 0 would be no limit."""
 
 
 class FormatName(enum.StrEnum):
@@ -95,6 +103,15 @@ def generate(
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
     max_bytes: MaxBytes = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            parser=parse_seconds,
+            metavar="SECONDS",
+            help="CPU time of the run; none by default.",
+        ),
+    ] = None,
     json_lines: Json = False,
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
@@ -110,13 +127,14 @@ def generate(
     have none (docs/model-checkers.md has the commands). With --two-actions the graph,
     the models and the program are those of the member with two actions a state and
     a horizon of order log(n + m), with the same optimum. The folder appears complete
-    or not at all.
+    or not at all; at the time limit nothing is written, and the exit status is 3.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
     from olivine.cli import family_folder
+    from olivine.cli.learn_run import OutOfTimeError, limited
 
-    start = time.perf_counter()
+    start, begun = time.perf_counter(), time.process_time()
     exact_penalty = checked_penalty(variant, penalty)
     reader = checked_engine(engine)
     try:
@@ -136,23 +154,43 @@ def generate(
         return report_error(file, message, json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
+    stages = family_folder.stages(wanted)
     try:
-        with staged(
-            output,
-            force=force,
-            stale=family_folder.OURS,
-            last=family_folder.DESCRIPTION,
-        ) as stage:
-            record = family_folder.write_folder(
-                stage,
-                instance,
-                source,
-                wanted,
-                formulation.value,
-                bits,
-                reader,
-                two_actions=two_actions,
-            )
+        with (
+            progress_bar("generate", len(stages), json_lines) as progress,
+            staged(
+                output,
+                force=force,
+                stale=family_folder.OURS,
+                last=family_folder.DESCRIPTION,
+            ) as stage,
+        ):
+            reached = _Reached(progress, stages)
+            left = time_limit and time_limit - (time.process_time() - begun)
+            # Not around what follows: once the files move, the run is done.
+            with limited(left and max(left, _LEAST)):
+                record = family_folder.write_folder(
+                    stage,
+                    instance,
+                    source,
+                    wanted,
+                    formulation.value,
+                    bits,
+                    reader,
+                    two_actions=two_actions,
+                    at=reached.at,
+                )
+    except OutOfTimeError:
+        reason = (
+            f"limit of {time_limit:g} s of CPU time reached at {reached.name}, "
+            f"{stages.index(reached.name)} of {len(stages)} steps done; "
+            "nothing is written"
+        )
+        if json_lines:
+            print_json({"file": file, "status": "unknown", "reason": reason})
+        else:
+            say(f"olivine: {file}: {reason}")
+        return ExitStatus.UNDECIDED
     except (ValueError, OSError) as error:
         # A ValueError here means numbers that a format cannot hold.
         return report_error(file, describe(error, str(output)), json_lines=json_lines)
@@ -164,6 +202,21 @@ def generate(
     else:
         _show(record)
     return ExitStatus.DONE
+
+
+class _Reached:
+    """The step that a run is at, on the progress bar and for a limit's message."""
+
+    def __init__(self, progress: Progress, stages: list[str]) -> None:
+        self._progress, self._stages = progress, stages
+        self.name = stages[0]
+
+    def at(self, name: str) -> None:
+        """Note that a step begins."""
+        self.name = name
+        for task in self._progress.task_ids:
+            done = self._stages.index(name)
+            self._progress.update(task, completed=done, description=name)
 
 
 def _show(record: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ class LearningRun:
         OutOfTimeError
             If the time limit is reached.
         """
-        with _limited(self.time_limit):
+        with limited(self.time_limit):
             return self._with_seed(seed, observers, examination, recorder)
 
     def _with_seed(
@@ -183,7 +183,7 @@ class OutOfTimeError(Exception):
 
 
 @contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
+def limited(seconds: float | None) -> Iterator[None]:
     """Raise OutOfTimeError after so much CPU time of this process.
 
     It counts no children, so there is a limit of wall time too. The exception comes

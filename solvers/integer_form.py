@@ -31,7 +31,7 @@ LARGEST = 10**15 - 1
 coefficient of 1e15 and more, and floating point holds every integer to 2**53."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class IntegerVariable:
     """A variable with whole bounds."""
 
@@ -41,7 +41,7 @@ class IntegerVariable:
     integer: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class IntegerRow:
     """A constraint ``sum(coefficients * x[indices]) sense rhs`` in integers."""
 

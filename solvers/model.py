@@ -17,7 +17,18 @@ Sense = Literal["<=", ">=", "=="]
 Number = Fraction | int
 
 
-@dataclass(frozen=True)
+_SMALL = {i: Fraction(i) for i in range(-8, 9)}
+
+
+def _fraction(number: Number) -> Fraction:
+    """Make a Fraction; the small whole ones, of which there are most, are shared."""
+    if type(number) is Fraction:
+        return number
+    found = _SMALL.get(number) if type(number) is int else None
+    return Fraction(number) if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A bounded variable; both bounds are finite (engines differ on free ones)."""
 
@@ -27,7 +38,7 @@ class Variable:
     integer: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """A constraint ``sum(coefficients * x[indices]) sense rhs``."""
 
@@ -46,10 +57,10 @@ def integer_row(row: Row) -> tuple[tuple[int, ...], int]:
     coefficients, rhs
         Integers; the scale is positive, so the sense stays.
     """
-    numbers = (row.rhs, *row.coefficients)
-    scale = math.lcm(*[c.denominator for c in numbers])
+    ratios = [c.as_integer_ratio() for c in (row.rhs, *row.coefficients)]
+    scale = math.lcm(*{d for _, d in ratios})
     # Fraction's own product would reduce to lowest terms each time.
-    ints = [c.numerator * (scale // c.denominator) for c in numbers]
+    ints = [n * (scale // d) for n, d in ratios]
     divisor = math.gcd(*ints)
     if divisor > 1:
         ints = [c // divisor for c in ints]
@@ -82,8 +93,8 @@ class LinearModel:
         ValueError
             If ``lower > upper``.
         """
-        lo, hi = Fraction(lower), Fraction(upper)
-        if lo > hi:
+        lo, hi = _fraction(lower), _fraction(upper)
+        if hi < lo:
             raise ValueError(f"variable {name!r}: lower bound {lo} above upper {hi}")
         self.variables.append(Variable(name, lo, hi, integer))
         return len(self.variables) - 1
@@ -109,7 +120,7 @@ class LinearModel:
         merged = self._merge(indices, coefficients, name)
         label = name or f"row{len(self.rows)}"
         self.rows.append(
-            Row(label, tuple(merged), tuple(merged.values()), sense, Fraction(rhs))
+            Row(label, tuple(merged), tuple(merged.values()), sense, _fraction(rhs))
         )
         return len(self.rows) - 1
 
@@ -158,12 +169,13 @@ class LinearModel:
         if len(indices) != len(coefficients):
             raise ValueError(f"row {name!r}: indices and coefficients differ in length")
         merged: dict[int, Fraction] = {}
+        size = len(self.variables)
         for i, c in zip(indices, coefficients, strict=True):
-            if not 0 <= i < len(self.variables):
+            if not 0 <= i < size:
                 raise ValueError(f"row {name!r}: no variable with index {i}")
-            before = merged.get(int(i))
-            if before is not None:
-                merged[int(i)] = before + c
-            else:
-                merged[int(i)] = c if isinstance(c, Fraction) else Fraction(c)
+            index, number = int(i), _fraction(c)
+            before = merged.get(index)
+            merged[index] = number if before is None else before + number
+        if all(merged.values()):
+            return merged
         return {i: c for i, c in merged.items() if c}

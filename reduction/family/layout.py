@@ -13,8 +13,9 @@ million clauses has eight million actions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -59,7 +60,7 @@ class Layout:
         if self.n_states > MAX_STATES:
             raise ValueError(f"{self.n_states} states, more than int32 can number")
 
-    @property
+    @cached_property
     def declaration(self) -> Declaration:
         """What sets the variant apart."""
         return self.variant.declaration
@@ -92,7 +93,7 @@ class Layout:
         """State X_{i+1}, for i in 0..n-1; ValueError in `paper`."""
         return self.first_variable_state + _checked(i, self.n_variables, "variable")
 
-    @property
+    @cached_property
     def first_literal_state(self) -> int:
         """State x_1^0; x_{i+1}^b is 2i+b further on."""
         between = self.n_variables if self.declaration.variable_states else 0
@@ -115,7 +116,7 @@ class Layout:
         """The worthless state of level 2, behind [solve] in `strict`; else None."""
         return self.bottom_state + 1 if self.declaration.n_bottom > 1 else None
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         """Number of states."""
         behind = 2 * self.n_variables + self.declaration.n_bottom
@@ -159,7 +160,7 @@ class Layout:
 
     # Actions ----------------------------------------------------------------
 
-    @property
+    @cached_property
     def clause_actions(self) -> int:
         """Number of actions at a clause state: 7, or 8 with [quit]."""
         return 8 if self.declaration.quit else 7
@@ -182,13 +183,13 @@ class Layout:
         """Global index of 001 at C_1."""
         return self.solve + 1
 
-    @property
+    @cached_property
     def first_literal_action(self) -> int:
         """Global index of [go] at x_1^0; one action a state from there on."""
         between = self.first_literal_state - 1 - self.n_clauses
         return self.first_clause_action + self.clause_actions * self.n_clauses + between
 
-    @property
+    @cached_property
     def n_actions(self) -> int:
         """Number of actions, counted state by state."""
         rest = self.n_states - self.first_literal_state
@@ -240,6 +241,9 @@ class Names(Sequence[str]):
         if not -size <= index < size:
             raise IndexError(f"{self.kind} {index} of {size}")
         return self._name(index % size)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, range(len(self)))
 
     def _name(self, index: int) -> str:
         if self.kind == "state":

@@ -147,3 +147,10 @@ json_values = st.recursive(
 @settings(max_examples=50)
 def test_pretty_json_is_json(value) -> None:
     assert json.loads("".join(pretty_json(value))) == value
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": 1}, {"a": "é\n", "b": None, "c": 1.5}, {"a": {"b": {"c": True}}}]
+)
+def test_pretty_json_of_objects_alone_is_that_of_python(value) -> None:
+    assert "".join(pretty_json(value)) == json.dumps(value, indent=2)

@@ -2,19 +2,24 @@ import errno
 import itertools
 import json
 import os
+import re
 import stat
 import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive.two_actions import two_action_program
+from olivine.cli.family_folder import FILES, stages, write_folder
 from olivine.reduction.export.graphml import read_graphml
 from olivine.reduction.export.node_link import read_node_link
 from olivine.reduction.family.graph import mdp_from_graph
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, run_olivine
 from tests.support.depth import spread
@@ -363,3 +368,54 @@ def test_where_two_actions_do_not_go(tmp_path, options: list[str], reason: str) 
     assert done.status == 2
     assert reason in done.err
     assert not out.exists()
+
+
+def _planted(path: Path, m: int) -> Path:
+    write_dimacs(
+        random_ksat(m // 3, m, 3, np.random.default_rng(1), planted=True), path
+    )
+    return path
+
+
+def test_at_the_time_limit_nothing_is_written(tmp_path) -> None:
+    file, out = _planted(tmp_path / "f.cnf", 2000), tmp_path / "out"
+    out.mkdir()
+    (out / "program.lp").write_text("earlier")
+    arguments = ["generate", file, "-o", out, "--force", "--format", "lp"]
+    done = olivine(*arguments, "--time-limit", "0.05", "--json")
+    assert done.status == 3
+    assert done.record["status"] == "unknown"
+    assert re.fullmatch(
+        r"limit of 0\.05 s of CPU time reached at .+, \d of 5 steps done; "
+        "nothing is written",
+        done.record["reason"],
+    )
+    assert names(out) == {"program.lp"}
+    assert (out / "program.lp").read_text() == "earlier"
+    assert names(tmp_path) == {"f.cnf", "out"}
+    done = olivine(*arguments[:4], "--time-limit", "0.05", "--force")
+    assert done.status == 3
+    assert done.out == ""
+    assert "nothing is written" in done.err
+
+
+def test_a_time_limit_that_is_not_reached_changes_nothing(tmp_path) -> None:
+    for name, more in (("a", []), ("b", ["--time-limit", "600"])):
+        out = tmp_path / name
+        assert olivine("generate", FULL2, "-o", out, *more).status == 0
+    for name in ALL:
+        assert (tmp_path / "a" / name).read_bytes() == (
+            tmp_path / "b" / name
+        ).read_bytes()
+
+
+@pytest.mark.parametrize("wanted", [list(FILES), ["lp"], ["drn"], ["mps", "dot"]])
+def test_the_steps_are_those_named(tmp_path, wanted: list[str]) -> None:
+    source = read_dimacs(FULL2)
+    instance = Instance.of(source.formula, "paper", None)
+    begun: list[str] = []
+    member = np.zeros(instance.family.n_variables, dtype=np.bool_)
+    write_folder(
+        tmp_path, instance, source, wanted, "faithful", member, at=begun.append
+    )
+    assert begun == stages(wanted)

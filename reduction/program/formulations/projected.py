@@ -63,9 +63,11 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     clauses = [sorted(set(row), key=abs) for row in family.clauses.tolist()]
     open_clauses = [j for j, c in enumerate(clauses) if len({*map(abs, c)}) == len(c)]
     weights = clause_weights(family)
-    costs = {j: step(family.parameters) * weights[j] for j in open_clauses}
+    loss = step(family.parameters)
+    minus = {w: -loss * w for w in set(weights)}
     trying = None
-    if sum(costs.values()) > 2 * family.penalty and not _solve_wins(family):
+    total = loss * sum(weights[j] for j in open_clauses)
+    if total > 2 * family.penalty and not _solve_wins(family):
         trying = model.add_variable("try a clause", 0, 1, integer=True)
     missing: dict[int, int] = {}
     for j in open_clauses:
@@ -79,7 +81,7 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
             1 - negative,
             f"C{j + 1}",
         )
-    losses = [(missing[j], -cost) for j, cost in costs.items()]
+    losses = [(missing[j], minus[weights[j]]) for j in open_clauses]
     if trying is not None:
         losses.append((trying, -family.penalty))
     model.set_objective(

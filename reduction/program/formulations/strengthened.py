@@ -54,7 +54,12 @@ from olivine.reduction.program.formulations.reduction_model import (
 from olivine.reduction.program.witness import forward
 from olivine.solvers.model import LinearModel
 
-_SIGNS = list(itertools.product((1, -1), repeat=3))
+_SIGN_WEIGHTS: dict[tuple[int, ...], list[int]] = {
+    signs: (CLAUSE_BITS @ np.array(signs)).tolist()
+    for signs in itertools.product((1, -1), repeat=3)
+}
+"""Σ_k σ_k β_k of each clause action, by the signs σ."""
+_THIRDS = {s: Fraction(s, 3) for s in (-1, 1)}
 
 
 def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedModel:
@@ -231,15 +236,14 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
     )
     own = family.literal_states_of_clauses[j].tolist()
     literals = [built.value_index[s] for s in own]
-    for signs in _SIGNS:
-        # Σ_k σ_k β_k, one coefficient an action
-        weights = CLAUSE_BITS @ np.array(signs)
+    multiples = {w: third * w for w in range(-3, 4)}
+    for signs, weights in _SIGN_WEIGHTS.items():
         model.add_row(
             [g, *policy[:7], *literals],
             [
                 1,
-                *(third * int(w) for w in weights),
-                *(Fraction(-s, 3) for s in signs),
+                *(multiples[w] for w in weights),
+                *(_THIRDS[-s] for s in signs),
             ],
             "<=",
             family.top,
@@ -248,7 +252,7 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
     distinct = list(dict.fromkeys(literals))
     model.add_row(
         [g, *distinct],
-        [1, *[Fraction(-1, 3)] * len(distinct)],
+        [1, *[_THIRDS[-1]] * len(distinct)],
         "<=",
         2 * third,
         f"{place}, cut",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.reduction.export import drn
 from olivine.reduction.export.drn import generate_drn, write_drn
 from olivine.reduction.export.identifiers import identifiers
 from olivine.reduction.export.prism import KEYWORDS, generate_prism, write_prism
@@ -136,3 +137,12 @@ def test_the_answer_that_docs_model_checkers_states() -> None:
     clauses = [[sign * k for k, sign in enumerate(s, 1)] for s in signs]
     mdp = Family(as_three_sat(clauses, 3), "gap").mdp([False] * 3)
     assert mdp.optimal_values().value(mdp.start) == Fraction(31, 32)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_drn_does_not_depend_on_the_blocks(monkeypatch, block: int) -> None:
+    family = Family(as_three_sat([[1, 2, 3], [-1, -2, 3]], 3), "all-levels")
+    mdp = family.mdp([True, False, True])
+    whole = list(generate_drn(mdp))
+    monkeypatch.setattr(drn, "_BLOCK", block)
+    assert list(generate_drn(mdp)) == whole
