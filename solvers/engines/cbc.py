@@ -66,6 +66,8 @@ def _run_here(model: PulpModel, limit: float | None, threads: int) -> Answer:
             verdict = "Stopped"
     status = {
         "Optimal": Status.OPTIMAL if found else Status.UNKNOWN,
+        # Within the gap, which is 0.
+        "GapLimit": Status.OPTIMAL if found else Status.UNKNOWN,
         "Infeasible": Status.INFEASIBLE,
         "Unbounded": Status.INFEASIBLE_OR_UNBOUNDED,
     }.get(verdict, Status.FEASIBLE if found else Status.UNKNOWN)

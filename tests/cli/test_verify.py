@@ -222,7 +222,8 @@ def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
     file.write_text("p cnf 2 3\n1 2 0\n-1 0\n-2 0\n")
     named = ["--engine", engine, "--json"]
     more = ["--formulation", "strengthened", *named]
-    done = olivine("verify", file, "--route", "milp", "--route", "maxsat", *more)
+    limited = [*more, "--time-limit", 60]
+    done = olivine("verify", file, "--route", "milp", "--route", "maxsat", *limited)
     assert done.record["routes"]["milp"]["engine"] == engine
     assert done.record["agree"] is True
     formats = ["--format", "lp", "--format", "mps"]
