@@ -7,7 +7,8 @@ A simulator is a pair of functions, ``reset`` and ``step``. Messages name the ca
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -103,21 +104,48 @@ class Simulator:
         """
         seed = int(rng.integers(SEEDS))
         call = f"reset({seed})" if self.takes_seed else "reset()"
-        x = self.reset(seed) if self.takes_seed else self.reset()
+        with self.named(call):
+            x = self.reset(seed) if self.takes_seed else self.reset()
         observations = [self.observation(1, x, call)]
-        states = [] if self.state is None else [self.state()]
+        states = [] if self.state is None else [self.hidden(call)]
         rewards: list[Fraction] = []
         for h, action in enumerate(actions, 1):
             call = f"step({action}) after actions {list(actions[: h - 1])}"
-            x, reward = self.unpack(self.step(action), h, call)
+            with self.named(call):
+                found = self.step(action)
+            x, reward = self.unpack(found, h, call)
             rewards.append(self.reward(reward, call))
             if sum(rewards) > 1 + Fraction(ROUNDING):
                 self.refuse(call, f"reward {reward!r}", self._too_much(rewards))
             if h < self.horizon:
                 observations.append(self.observation(h + 1, x, call))
                 if self.state is not None:
-                    states.append(self.state())
+                    states.append(self.hidden(call))
         return Episode(tuple(observations), tuple(rewards), tuple(states))
+
+    @contextmanager
+    def named(self, call: str) -> Iterator[None]:
+        """Add to an exception of the simulator's own which call raised it."""
+        try:
+            yield
+        except Exception as error:
+            error.add_note(f"simulator {self.name!r}: raised by {call}")
+            raise
+
+    def hidden(self, call: str) -> Hashable:
+        """Ask for the hidden state after a call."""
+        assert self.state is not None
+        with self.named(f"state() after {call}"):
+            found = self.state()
+        try:
+            hash(found)
+        except TypeError:
+            self.refuse(
+                f"state() after {call}",
+                f"{type(found).__name__} {found!r:.60}",
+                "something hashable, such as a number or a tuple",
+            )
+        return found
 
     def _too_much(self, rewards: Sequence[Fraction]) -> str:
         return (
@@ -145,6 +173,8 @@ class Simulator:
     def reward(self, value: Any, call: str) -> Fraction:
         """Give a reward in [0, 1] exactly: a float stands for itself."""
         try:
+            if isinstance(value, str):  # "1" would do for Fraction
+                raise TypeError
             exact = Fraction(value.item() if isinstance(value, np.generic) else value)
         except (TypeError, ValueError, OverflowError):
             self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
@@ -204,12 +234,13 @@ class Simulator:
                     continue
                 if not _same(first[i], second[i]):
                     a, b = (str(v[i])[:80] for v in (first, second))
+                    most = f"deterministic={DETERMINISM[least - 1]!r} at most"
+                    if self.state is None and least > 1:
+                        most += ", or 'nothing' where the observation is the state"
                     raise ValueError(
-                        f"simulator {self.name!r}: declared deterministic in "
-                        f"{declared!r}, but {call} gave "
-                        f"{what} {a}, and on replay {b}; declare what is "
-                        "deterministic, at most "
-                        f"{DETERMINISM[least - 1]!r}"
+                        f"simulator {self.name!r}: taken to be deterministic in "
+                        f"{declared!r}, but {call} gave {what} {a}, and on replay "
+                        f"{b}; declare {most}"
                     )
 
     def replay(

@@ -264,7 +264,10 @@ class Episodes:
         """Rewards in [0, 1] that sum to at most 1 in an episode, or ValueError."""
         sim = self._simulator
         try:
-            table = np.array(rewards, dtype=np.float64).reshape(shape)
+            found = np.array(rewards)
+            if found.dtype.kind in "USO" and any(isinstance(r, str) for r in rewards):
+                raise TypeError
+            table = found.astype(np.float64).reshape(shape)
             good = (table >= 0) & (table <= 1)  # false for NaN
         except (TypeError, ValueError):
             good = np.zeros(shape, dtype=np.bool_)

@@ -175,6 +175,7 @@ BAD = [
     (lambda s, f: (f[0], -0.1), "reward -0.1; expected a number in"),
     (lambda s, f: (f[0], float("nan")), "reward nan; expected a number in"),
     (lambda s, f: (f[0], "one"), "reward 'one'; expected a number in"),
+    (lambda s, f: (f[0], "0"), "reward '0'; expected a number in"),
     (lambda s, f: (f[0], np.float64("inf")), "expected a number in"),
     (lambda s, f: (9, 0.0), "observation 9; expected a code, an integer in 0..4"),
     (lambda s, f: (-1, 0.0), "observation -1; expected a code"),
@@ -240,6 +241,19 @@ def test_an_error_of_the_simulator_itself_comes_through_with_a_note():
     with pytest.raises(ZeroDivisionError) as caught:
         env.run([lowest] * 4, 3, rng())
     assert "episode 0" in caught.value.__notes__[0]
+    with pytest.raises(ZeroDivisionError) as caught:
+        environment(counter)
+    assert "raised by step(" in caught.value.__notes__[0]
+    with pytest.raises(ZeroDivisionError) as caught:
+        environment(Counter(), deterministic="transitions", state=lambda: 1 // 0)
+    assert "raised by state() after reset(" in caught.value.__notes__[0]
+
+
+def test_a_state_that_cannot_be_hashed_is_refused():
+    with pytest.raises(
+        ValueError, match=r"state\(\) after reset.*list \[1\]; expected"
+    ):
+        environment(Counter(), deterministic="transitions", state=lambda: [1])
 
 
 # --------------------------------------------------------------------- replay
