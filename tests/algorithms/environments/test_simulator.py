@@ -295,7 +295,7 @@ def test_hidden_transitions_are_compared_where_the_state_is_told():
         return 0, 0.0
 
     counter.spoil = stumble
-    with pytest.raises(ValueError, match=r"gave hidden state .*at most 'nothing'"):
+    with pytest.raises(ValueError, match=r"gave hidden state .*'nothing' at most"):
         environment(counter, deterministic="transitions",
                     state=lambda: (counter.level, counter.count))  # fmt: skip
 
