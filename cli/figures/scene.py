@@ -433,6 +433,8 @@ def _legend(builder: _Builder) -> Iterable[str]:
     does = (
         f"leaves {left} of {m} unsatisfied (red)" if left else "satisfies all clauses"
     )
+    if left and family.weights is not None:
+        does += f", weight {family.weights[~builder.satisfied].sum()}"
     shown = f"Shown: an assignment that {does}, and its pair (g, π), worth "
     colours = "Orange: what π does" + (
         " at s0. " if builder.scene.bundled else "; after → its action. "
