@@ -34,8 +34,8 @@ class Curve:
         Trajectories and value at the end of each run, and whether it was stopped.
     wanted
         Runs wanted; those without a curve were refused, or stopped before the start.
-    optimum
-        Median of V*.
+    optimum, optima
+        Median of V*, and its least and greatest value where seeds differ in it.
     successes
         Runs that ended with "success" within ε of V*.
     refused
@@ -55,6 +55,7 @@ class Curve:
     ends: Sequence[tuple[int, float, bool]]
     wanted: int
     optimum: float | None
+    optima: tuple[float, float] | None
     successes: int
     refused: str
     exact: bool
@@ -82,6 +83,7 @@ class Curve:
             "least": self.least[-1] if done else None,
             "most": self.most[-1] if done else None,
             "optimal_value": self.optimum,
+            "optimal_range": self.optima,
             "exact": self.exact,
             "refused": self.refused or None,
         }
@@ -118,6 +120,7 @@ def _curve(env: str, algorithm: str, rows: Sequence[Row]) -> Curve:
         ],
         len(rows),
         statistics.median(optima) if optima else None,
+        (min(optima), max(optima)) if len(set(optima)) > 1 else None,
         sum(succeeded(r, r["epsilon"]) for r in drawn if "value" in r),
         next((r["reason"] for r in rows if r["status"] == "refused"), ""),
         all(row["exact"] for row in drawn),

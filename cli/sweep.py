@@ -215,7 +215,7 @@ def show_curves(groups: Sequence[dict[str, Any]]) -> None:
                 ""
                 if group["value"] is None
                 else f"{group['least']:.4g} to {group['most']:.4g}",
-                _number(group["optimal_value"], ".4g"),
+                _number(group["optimal_value"], ".4g") + _span(group["optimal_range"]),
             )
             for group in groups
         ],
@@ -224,6 +224,11 @@ def show_curves(groups: Sequence[dict[str, Any]]) -> None:
     for group in groups:
         if group["refused"]:
             tell(f"{group['algorithm']}: {group['refused']}")
+
+
+def _span(ends: tuple[float, float] | None) -> str:
+    """Say in what range V* is, where seeds differ in it."""
+    return "" if ends is None else f" ({ends[0]:.4g} to {ends[1]:.4g})"
 
 
 def _score(group: dict[str, Any]) -> str:

@@ -75,6 +75,8 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
         panel.fill_between(
             x, curve.least, curve.most, step="post", color=colour, alpha=0.15, lw=0
         )
+        for edge in (curve.least, curve.most):  # bands that overlap stay apart
+            panel.step(x, edge, where="post", color=colour, linewidth=0.5, alpha=0.6)
         for end, value, stopped in curve.ends:
             panel.plot(
                 max(float(end), left), value, marker="x" if stopped else marker,
@@ -84,8 +86,13 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
     best = [curve.optimum for curve in drawn if curve.optimum is not None]
     if best:
         panel.axhline(statistics.median(best), color=GREY, linewidth=1, linestyle="--")
+        spans = [curve.optima for curve in drawn if curve.optima is not None]
+        if spans:  # each seed has an environment of its own
+            least, most = min(a for a, _ in spans), max(b for _, b in spans)
+            panel.axhspan(least, most, color=GREY, alpha=0.08, lw=0, zorder=0)
         panel.annotate(
-            "V*", (1, statistics.median(best)), xycoords=("axes fraction", "data"),
+            "V*\nmedian,\nrange" if spans else "V*", (1, statistics.median(best)),
+            xycoords=("axes fraction", "data"),
             xytext=(3, 0), textcoords="offset points", va="center", color=GREY,
         )  # fmt: skip
     panel.set_xscale("log")
