@@ -26,11 +26,12 @@ _LINES = {
     "own": ("#6b7280", "-"),
     "negated": ("#9ca3af", ":"),
     "policy": ("#c2410c", "-"),
+    "policy-negated": ("#c2410c", ":"),
     "chosen": ("#c2410c", "-"),
     "chance-policy": ("#c2410c", "--"),
 }
 _ARROWS = frozenset({"action", "chosen"})
-_FOLLOWED = frozenset({"chosen", "policy", "chance-policy"})
+_FOLLOWED = frozenset({"chosen", "policy", "policy-negated", "chance-policy"})
 _PART = 0.78
 """Height of a box as a part of its row."""
 

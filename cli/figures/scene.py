@@ -29,7 +29,14 @@ BUNDLES = 8
 
 NodeKind = Literal["start", "state", "good", "bad", "true", "label", "heading", "note"]
 LineKind = Literal[
-    "action", "random", "own", "negated", "chosen", "policy", "chance-policy"
+    "action",
+    "random",
+    "own",
+    "negated",
+    "chosen",
+    "policy",
+    "policy-negated",
+    "chance-policy",
 ]
 ROW, PAD, CHARACTER, NOTE_CHARACTER = 0.34, 0.14, 0.073, 0.064
 
@@ -270,7 +277,8 @@ class _Builder:
                     box = right[2 * (abs(literal) - 1) + value]
                     kind: LineKind = "own" if bit else "negated"
                     if action and action >> (2 - place) & 1 == bit:
-                        lines.append(Line(states[j].right, box.left, "policy", 1.4))
+                        kind = "policy" if bit else "policy-negated"
+                        lines.append(Line(states[j].right, box.left, kind, 1.4))
                     else:
                         lines.append(Line(states[j].right, box.left, kind))
 
@@ -344,7 +352,7 @@ class _Builder:
         scene = self.scene
         if not self.declared.variable_states:
             end = (self.literal_frame[0], action.y)
-            scene.lines.append(Line(action.right, end, "random", 0.8))
+            scene.lines.append(Line(action.right, end, "action", 0.8))
             x = (action.right[0] + end[0]) / 2
             scene.add(x, action.y - 0.14, "1/2 to xi^0, 1/2 to xi^1", "heading")
             return
@@ -385,7 +393,8 @@ class _Builder:
         lines = [
             line for text in _legend(self) for line in textwrap.wrap(text, columns)
         ]
-        lift = 0.19 * len(lines) + 0.25
+        lowest = min((bottom for _, bottom, _, _ in scene.frames), default=0.0)
+        lift = 0.19 * len(lines) + 0.25 + max(0.0, 0.1 - lowest)
         scene.nodes = [
             Node(n.x, n.y + lift, n.text, n.kind, n.width) for n in scene.nodes
         ]
@@ -416,7 +425,7 @@ def _legend(builder: _Builder) -> Iterable[str]:
     if builder.declared.quit:
         yield "Dashed to bottom: [quit], an eighth action of each clause state."
     if builder.declared.n_bottom > 1:
-        yield "Half of [solve] leads to bottom2, which is worth nothing."
+        yield "Half of [solve] leads to bottom2 and on to bottom, which pay nothing."
     if builder.scene.bundled:
         yield (
             "Neighbours are bundled; the thicker a line, the more literals of the "
@@ -440,8 +449,11 @@ def _legend(builder: _Builder) -> Iterable[str]:
         " at s0. " if builder.scene.bundled else "; after → its action. "
     )
     colours += "Green: satisfied. " if builder.single else "Green: all satisfied. "
-    if builder.pairs:
-        colours += "Yellow: the literal states that pay."
+    colours += (
+        "Yellow: the literal states that pay."
+        if builder.pairs
+        else "On the right the bits that y gives each bundle."
+    )
     yield f"{shown}{pair.value(family.start)} in OLIVE's program. {colours}"
 
 
