@@ -45,7 +45,8 @@ class Ranged:
                 raise ValueError(f"{len(upper)} upper ends for {size} observations")
             # There are few ends, each given many times over, and Fractions are slow.
             given = list(upper)
-            ends = {id(end): as_rational("upper", end) for end in given}
+            objects = {id(end): end for end in given}
+            ends = {name: as_rational("upper", end) for name, end in objects.items()}
             self.upper_ends = tuple(ends[id(end)] for end in given)
             self._kinds = list(ends.values())
             place = {name: k for k, name in enumerate(ends)}
