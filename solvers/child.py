@@ -25,7 +25,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
 
@@ -128,18 +128,25 @@ def run_in_child(
         raise ValueError(f"limit of CPU time {cpu_limit} is not positive")
     _check_memory_limit(memory_limit)
     deadline = math.inf if time_limit is None else start + time_limit
-    start_method = process.Forked if _FORKS else process.Spawned
-    worker = start_method(_Task(function, args, cpu_limit), show_errors)
+    child: Running[Value] = Running(
+        _Task(function, args, cpu_limit), memory_limit, show_errors
+    )
+    pause = _HEARTBEAT if memory_limit is None else _MEMORY_POLL
     try:
-        worker.start()
-        status, value, message, details = _await(worker, deadline, memory_limit)
+        child.begin()
+        while child.result is None and (left := deadline - time.monotonic()) > 0:
+            child.listen(min(left, pause))
     finally:
-        worker.close()
-    if status == "died" and cpu_limit is not None and message.endswith("SIGPROF"):
-        status, message = "timeout", f"limit of {cpu_limit:g} s of CPU time reached"
-    elif status == "timeout":
-        message = f"time limit of {time_limit:g} s reached"
-    return ChildResult(status, value, time.monotonic() - start, message, details)
+        child.worker.close()
+    result = child.result
+    if result is None:
+        reason = f"time limit of {time_limit:g} s reached"
+        return ChildResult("timeout", None, time.monotonic() - start, reason)
+    used_up = result.status == "died" and result.message.endswith("SIGPROF")
+    if cpu_limit is not None and used_up:
+        reason = f"limit of {cpu_limit:g} s of CPU time reached"
+        return replace(result, status="timeout", message=reason)
+    return result
 
 
 def run_each(
@@ -228,10 +235,15 @@ class Calls:
 class Running(Generic[Value]):
     """A call that goes on, or has ended with a result."""
 
-    def __init__(self, task: _Task[Value], memory_limit: int | None = None) -> None:
+    def __init__(
+        self,
+        task: _Task[Value],
+        memory_limit: int | None = None,
+        show_errors: bool = False,
+    ) -> None:
         self.start = time.monotonic()
         start_method = process.Forked if _FORKS else process.Spawned
-        self.worker: process.Worker = start_method(task, False)
+        self.worker: process.Worker = start_method(task, show_errors)
         self.result: ChildResult[Value] | None = None
         self._memory_limit = memory_limit
         self._shared = 0
@@ -282,20 +294,6 @@ class _Task(Generic[Value]):
             line = f"{type(exc).__name__}: {exc}"
             report = ("error", None, line, traceback.format_exc())
         return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
-
-
-def _await(
-    worker: process.Worker, deadline: float, memory_limit: int | None
-) -> _Report[Value]:
-    """Wait for an answer, a death or a limit, whichever is first."""
-    pause = _HEARTBEAT if memory_limit is None else _MEMORY_POLL
-    shared = 0 if memory_limit is None else worker.memory()
-    while (left := deadline - time.monotonic()) > 0:
-        report: _Report[Value] | None
-        report = _heard(worker, min(left, pause), memory_limit, shared)
-        if report is not None:
-            return report
-    return "timeout", None, "", ""
 
 
 def _heard(

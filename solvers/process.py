@@ -75,7 +75,7 @@ class Worker(Protocol):
         """Count bytes held by the child, see `private_memory`."""
 
     def close(self) -> None:
-        """Kill and reap what lives, close what is open."""
+        """Kill and reap what lives, close what is open; again does nothing."""
 
 
 # ----------------------------------------------------------------- by fork
@@ -268,6 +268,7 @@ class Spawned:
         context = multiprocessing.get_context("spawn")
         self._reader, self._writer = context.Pipe(duplex=False)
         self._scratch = scratch_name()
+        self._closed = False
         self._process = context.Process(
             target=_lead_spawned_life,
             args=(produce, show_errors, self._writer, self._scratch),
@@ -299,6 +300,9 @@ class Spawned:
 
     def close(self) -> None:
         """See `Worker`."""
+        if self._closed:
+            return
+        self._closed = True
         if self._process.pid is not None:
             self._process.kill()
             self._process.join()
