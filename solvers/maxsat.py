@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +36,8 @@ from olivine.solvers.temporary import scratch_folder
 from pysat.solvers import Solver
 
 Answer = TypeVar("Answer")
-Bounded = Callable[[int], tuple[list[list[int]], int]]
-"""Clauses, and their number of variables, that hold for some values of further
+Bounded = Callable[[int], list[list[int]]]
+"""Clauses that hold for some values of further
 variables exactly where less than this weight is falsified. ValueError: too large."""
 
 HEAD_START = 0.5
@@ -147,6 +147,9 @@ class _Problem:
             raise RuntimeError(f"{engine} gave a wrong model: {error}") from error
 
 
+_Refuted = bytes | Literal[False] | None
+
+
 class _Race:
     """RC2 from below, and refutations of what is known less one from above."""
 
@@ -160,7 +163,7 @@ class _Race:
     ) -> None:
         self.calls, self.bound, self.problem = calls, bound, problem
         self.best, self.bounded = best, bounded if best else None
-        self.refutation: Running[bool | bytes] | None = None
+        self.refutation: Running[_Refuted] | None = None
         self.reason = ""
 
     def run(self, deadline: float, second_start: float) -> MaxSatOutcome:
@@ -173,9 +176,8 @@ class _Race:
         while (goes_on or self.bounded) and (now := time.monotonic()) < deadline:
             if now >= second_start or not goes_on:
                 self._refute()
-            alarm = deadline if self.refutation else min(deadline, second_start)
-            if self.bounded is None:
-                alarm = deadline
+            is_due = self.bounded is not None and self.refutation is None
+            alarm = min(deadline, second_start) if is_due else deadline
             ended = self.calls.wait(min(alarm - now, _POLL))
             if ended is rc2:
                 goes_on, answer = False, self._of_rc2(_result(rc2))
@@ -213,12 +215,12 @@ class _Race:
             raise RuntimeError(f"rc2 says cost {cost}, a model has {self.best.cost}")
         return _optimal(found, "rc2")
 
-    def _of_refutation(self, result: ChildResult[bool | bytes]) -> MaxSatOutcome | None:
+    def _of_refutation(self, result: ChildResult[_Refuted]) -> MaxSatOutcome | None:
         """Keep a better model; without one, the best is the optimum."""
         self.refutation = None
         result.raise_error("the refutation")
         assert self.best is not None
-        if result.value is None or result.value is True:
+        if result.value is None:
             self.bounded = None
             return None
         if result.value is False:
@@ -231,17 +233,12 @@ class _Race:
 
     def _unknown(self, reason: str) -> MaxSatOutcome:
         lower, best = lower_bound(self.bound), self.best
-        if best is None:
-            return MaxSatOutcome(
-                SatStatus.UNKNOWN, None, None, 0.0, "rc2", reason, lower
-            )
-        if lower > best.cost:
-            raise RuntimeError(f"rc2 says at least {lower}, a model has {best.cost}")
-        if lower == best.cost:
+        cost, model = (None, None) if best is None else (best.cost, best.model)
+        if cost is not None and lower > cost:
+            raise RuntimeError(f"rc2 says at least {lower}, a model has {cost}")
+        if best is not None and lower == best.cost:
             return _optimal(best, "rc2")
-        return MaxSatOutcome(
-            SatStatus.UNKNOWN, best.cost, best.model, 0.0, "rc2", reason, lower
-        )
+        return MaxSatOutcome(SatStatus.UNKNOWN, cost, model, 0.0, "rc2", reason, lower)
 
 
 def _result(call: Running[Answer]) -> ChildResult[Answer]:
@@ -255,15 +252,15 @@ def _optimal(found: _Valued, engine: str) -> MaxSatOutcome:
     )
 
 
-def _refute(bounded: Bounded, cost: int, n_variables: int) -> bool | bytes:
+def _refute(bounded: Bounded, cost: int, n_variables: int) -> _Refuted:
     """Look for a model that falsifies less, in a child process.
 
-    False where there is none; True where the clauses would be too many.
+    False where there is none; None where the clauses would be too many.
     """
     try:
-        clauses, _ = bounded(cost)
+        clauses = bounded(cost)
     except ValueError:
-        return True
+        return None
     if not all(clauses):
         return False
     solver = Solver(name="cadical153", bootstrap_with=clauses)

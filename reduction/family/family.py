@@ -216,7 +216,7 @@ class Family:
 
     @cached_property
     def _zero_member(self) -> TabularMDP:
-        return self._tabular(None, self._action_offsets(), self.layout.action_names())
+        return self._tabular()
 
     def chain(self, policy: ArrayLike) -> TabularMDP:
         """Build the all-zero member with a policy's actions only.
@@ -234,19 +234,10 @@ class Family:
         ValueError
             If the policy names an action that a state does not have.
         """
-        offsets, names = self._action_offsets(), self.layout.action_names()
-        local = checked_policy(policy, np.diff(offsets), self.layout.state_names())
-        actions = offsets[:-1] + local
-        alone = np.arange(self.layout.n_states + 1)
-        return self._tabular(actions, alone, Chosen(names, actions), local)
+        counts = np.diff(self._action_offsets())
+        return self._tabular(checked_policy(policy, counts, self.layout.state_names()))
 
-    def _tabular(
-        self,
-        actions: NDArray[np.int64] | None,
-        action_offsets: NDArray[np.int64],
-        names: Sequence[str],
-        policy: NDArray[np.int64] | None = None,
-    ) -> TabularMDP:
+    def _tabular(self, policy: NDArray[np.int64] | None = None) -> TabularMDP:
         """Build the all-zero member from all actions, or from a policy's."""
         offsets, targets, numerators, denominators = transitions(
             self.layout, self.literal_states_of_clauses, self.weights, policy
@@ -264,6 +255,12 @@ class Family:
             )
         )
         indices = self._zero_rewards(table)
+        names: Sequence[str] = self.layout.action_names()
+        action_offsets = self._action_offsets()
+        if policy is not None:
+            actions = action_offsets[:-1] + policy
+            indices, names = indices[actions], Chosen(names, actions)
+            action_offsets = np.arange(self.layout.n_states + 1)
         return TabularMDP(
             horizon=self.horizon,
             start=self.start,
@@ -273,7 +270,7 @@ class Family:
             transition_target=targets,
             transition_numerator=numerators,
             transition_denominator=denominators,
-            reward_index=indices if actions is None else indices[actions],
+            reward_index=indices,
             reward_table=table,
             state_names=self.layout.state_names(),
             action_names=names,

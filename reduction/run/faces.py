@@ -82,6 +82,10 @@ class Face:
     least: Fraction
     most: Fraction
     session: LpSession
+    met: Sequence[Distribution]
+    """States met with the policy, level by level."""
+    errors: Sequence[_Row]
+    """Average Bellman errors under these."""
 
 
 class Faces:
@@ -131,42 +135,30 @@ class Faces:
 
     def moves(self, bound: _Bound) -> Iterator[Distribution | None]:
         """Yield each distribution that a round may bind; None if it may stop."""
-        found = set[str]()
-        if (
-            not self.noise.eta and not self.noise.kappa
-        ):  # then errors of these are at most φ
-            found = {self.name(d) for d in bound}
+        # Without noise the errors of what is bound are at most φ.
+        exact = not self.noise.eta and not self.noise.kappa
+        found = {self.name(d) for d in bound} if exact else set[str]()
         for face in self.maximisers(bound):
-            met = self.roll_in(face)
             if self.may_stop(face):
                 yield None
                 continue
-            for level, distribution in enumerate(met, 1):
+            for level, distribution in enumerate(face.met, 1):
                 name = self.name(distribution)
                 if name not in found and self.allows(face, level):
                     found.add(name)
                     yield distribution
 
-    def roll_in(self, face: Face) -> list[Distribution]:
-        """Distributions of states met with a face's policy, level by level."""
-        return list(state_distributions(self.mdp, face.policy))
-
     def may_stop(self, face: Face) -> bool:
         """Whether OLIVE may stop at some point of a face."""
-        errors = [self._error(face.policy, d) for d in self.roll_in(face)]
-        worth = -sum(constant for _, constant in errors)
-        return face.least - worth - len(errors) * self.noise.kappa <= self.noise.stop
+        worth = -sum(constant for _, constant in face.errors)
+        off = len(face.errors) * self.noise.kappa
+        return face.least - worth - off <= self.noise.stop
 
     def allows(self, face: Face, level: int) -> bool:
         """Whether OLIVE goes on and may bind a level, for some g and estimates."""
         estimates = [
-            _sum(
-                [
-                    (1, self._error(face.policy, d)),
-                    (1, ({off: Fraction(1)}, Fraction())),
-                ]
-            )
-            for d, off in zip(self.roll_in(face), self._off, strict=True)
+            (row | {off: Fraction(1)}, constant)
+            for (row, constant), off in zip(face.errors, self._off, strict=True)
         ]
         wanted = estimates[level - 1]
         phi, share = self.noise.phi, self.noise.stop / len(estimates)
@@ -225,7 +217,9 @@ class Faces:
             lowest = least if most == least else self._best(session, maximise=False)
             assert lowest is not None
             self.looked_at += 1
-            yield Face(policy, lowest, most, session)
+            met = list(state_distributions(self.mdp, policy))
+            errors = [self._error(policy, distribution) for distribution in met]
+            yield Face(policy, lowest, most, session, met, errors)
 
     def _best(self, session: LpSession, *, maximise: bool = True) -> Fraction | None:
         """Greatest or least g(s0); None if nothing is feasible."""

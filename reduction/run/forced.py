@@ -197,18 +197,18 @@ class _Search(Faces):
     def _bindings(self, bound: _Bound) -> Iterator[_Bound]:
         """Yield what a round may bind; nothing at all where it may stop."""
         for face in self.maximisers(bound):
-            met = self.roll_in(face)
+            met = tuple(face.met)
             if self.may_stop(face):
                 yield ()
             elif self.every:
-                yield tuple(met)
+                yield met
             else:
                 for level in range(1, len(met) + 1):
                     if self.allows(face, level):
                         yield from _with_others(met, level)
 
 
-def _with_others(met: list[Distribution], level: int) -> Iterator[_Bound]:
+def _with_others(met: _Bound, level: int) -> Iterator[_Bound]:
     """Yield each set of distributions that holds the level's."""
     others = [d for h, d in enumerate(met, 1) if h != level]
     for size in range(len(others) + 1):

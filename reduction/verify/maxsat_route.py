@@ -108,7 +108,6 @@ def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
     )
 
 
-def bounded(formula: Formula, cost: int) -> tuple[list[list[int]], int]:
+def bounded(formula: Formula, cost: int) -> list[list[int]]:
     """Say in clauses that less than `cost` is unsatisfied; see `solve_maxsat`."""
-    bound = bound_formula(as_checked(formula), cost)
-    return bound.clauses, bound.n
+    return bound_formula(as_checked(formula), cost).clauses

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.hard import Hardened
 from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.witness import back, check, forward
+from olivine.reduction.program.witness import back, forward
 from olivine.reduction.verify.maxsat_route import least_unsatisfied
 from olivine.reduction.verify.route import Settings
 from olivine.solvers.outcome import SatStatus
@@ -94,10 +94,10 @@ def optimise(
     if outcome.model is None or outcome.cost is None:
         return Optimum("unknown" if unknown else "unsatisfiable", remarks=remarks)
     pair = forward(instance.family, three_sat.extend(outcome.model))
-    value = check(instance.family, pair)
+    assignment = instance.restrict(back(instance.family, pair))  # checks the pair
+    value = pair.value(instance.family.start)
     if value != optimum(instance.family.parameters, outcome.cost):
         raise RuntimeError(f"weight {outcome.cost} gives a pair of value {value}")
-    assignment = instance.restrict(back(instance.family, pair))
     attained = instance.formula.unsatisfied_weight(assignment)
     if attained != outcome.cost:
         raise RuntimeError(f"the pair's assignment has {attained}, not {outcome.cost}")
