@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from olivine.cli.common import (
-    ExitStatus,
-    describe,
-    print_json,
-    report_error,
-    say,
-    verb,
-)
+from olivine.cli.common import ExitStatus, describe, print_json, report_error, say, verb
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     InputFormat,

@@ -110,10 +110,7 @@ def draw(
             "output": str(output),
             "variables": instance.formula.n_variables,
             "clauses": instance.formula.n_clauses,
-            "three_sat": {
-                "variables": family.n_variables,
-                "clauses": family.n_clauses,
-            },
+            "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
             "variant": str(family.variant),
             "penalty": str(family.penalty),
             "satisfiable": None if answer is None else answer.satisfiable,

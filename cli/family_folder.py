@@ -340,11 +340,7 @@ def _write_program(
 
 
 def _read_back(
-    stage: Path,
-    instance: Instance,
-    files: list[str],
-    formulation: str,
-    engine: str,
+    stage: Path, instance: Instance, files: list[str], formulation: str, engine: str
 ) -> dict[str, str]:
     """Solve program files with an engine where that is quick, and compare optima.
 

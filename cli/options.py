@@ -78,8 +78,7 @@ def parse_seconds(text: str) -> float:
 
 
 Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object a result, on one line."),
+    bool, typer.Option("--json", help="Print one JSON object a result, on one line.")
 ]
 StrictReading = Annotated[
     bool, typer.Option("--strict", help="Turn the reader's warnings into errors.")

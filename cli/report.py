@@ -245,9 +245,7 @@ def _routes(instance: Instance, answer: Verification) -> str:
         *map(page.paragraph, notes([answer.to_json()])),
         page.figure(
             draw_theorem_o(
-                parameters,
-                answer.unsatisfied,
-                weighted=instance.formula.is_weighted,
+                parameters, answer.unsatisfied, weighted=instance.formula.is_weighted
             ),
             f"Theorem O: the optimum is {theorem}. The dotted line is {best} - p; the "
             "filled point is this formula's.",

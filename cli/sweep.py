@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 @verb
 def sweep(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="SWEEP", help="A TOML file that says what to run."),
+        Path, typer.Argument(metavar="SWEEP", help="A TOML file that says what to run.")
     ],
     output: Annotated[
         Path,

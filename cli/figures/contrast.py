@@ -32,10 +32,7 @@ _STYLE = {
 
 
 def save_figure(
-    folder: Path,
-    plan: Plan,
-    measurements: Sequence[Measurement],
-    fits: Fits,
+    folder: Path, plan: Plan, measurements: Sequence[Measurement], fits: Fits
 ) -> list[str]:
     """Draw the measurements and write contrast.png and contrast.svg.
 

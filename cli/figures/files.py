@@ -76,9 +76,6 @@ def write_figure(path: Path, figure: Figure) -> None:
     suffix = path.suffix.lower()
     buffer = io.BytesIO()
     figure.savefig(
-        buffer,
-        format=suffix[1:],
-        dpi=150,
-        metadata=dict.fromkeys(_METADATA[suffix]),
+        buffer, format=suffix[1:], dpi=150, metadata=dict.fromkeys(_METADATA[suffix])
     )
     write_bytes(path, buffer.getvalue())

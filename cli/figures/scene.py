@@ -205,11 +205,7 @@ class _Builder:
         return bit.strip("()") if top == 1 else f"{top} {bit}"
 
     def _literals(
-        self,
-        texts: list[tuple[str, range]],
-        width: float,
-        top: float,
-        reward_x: float,
+        self, texts: list[tuple[str, range]], width: float, top: float, reward_x: float
     ) -> list[Node]:
         """Place the literal states, and the worthless one below them."""
         scene, nodes = self.scene, []

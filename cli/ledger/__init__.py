@@ -8,7 +8,6 @@ Every check is deterministic: its seeds are in it.
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 
 from olivine.cli.ledger.claim import Claim, registered
@@ -58,6 +57,6 @@ def load() -> list[Claim]:
 
 def _place(entry: Claim) -> int:
     """Place in `SUBJECTS` of the module that has the entry's check."""
-    check = entry.check.func if isinstance(entry.check, partial) else entry.check
-    home = "" if check is None else check.__module__.removeprefix(f"{__name__}.")
+    home = "" if entry.check is None else entry.check.__module__
+    home = home.removeprefix(f"{__name__}.")
     return SUBJECTS.index(home) if home in SUBJECTS else len(SUBJECTS)

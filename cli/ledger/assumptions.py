@@ -18,7 +18,7 @@ from olivine.algorithms.assumptions.violating import violating_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.assumptions import separations, value_complete_only
 
 SOURCE = "paper, appendix Additional Notation and Definitions"
@@ -62,40 +62,27 @@ def _implied(premise: str, *conclusions: str) -> Evidence:
         applied += 1
         for name in conclusions:
             if found[name].holds is not True:
-                return Evidence(False, f"case {number}: {name}: {found[name].reason}")
+                raise Refuted(f"case {number}: {name}: {found[name].reason}")
     return Evidence(applied > 0, f"in all {applied} cases where {premise} holds")
 
 
-@claim(
-    "completeness-implies-realizability",
-    source=FACT,
-    statement="Policy-value completeness implies g* in G (so the Fact says) and π* in "
-    "Π (directly, not by way of policy completeness).",
-    method="exhaustive on small instances",
-)
+@claim("completeness-implies-realizability", FACT, EXHAUSTIVE)
 def _value_side() -> Evidence:
+    """Policy-value completeness implies g* in G (so the Fact says) and π* in Π
+    (directly, not by way of policy completeness)."""
     return _implied(_PV, realizable.VALUE, realizable.POLICY)
 
 
-@claim(
-    "policy-completeness-implies-realizability",
-    source=FACT,
-    statement="Policy completeness implies that Π has an optimal policy.",
-    method="exhaustive on small instances",
-)
+@claim("policy-completeness-implies-realizability", FACT, EXHAUSTIVE)
 def _policy_side() -> Evidence:
+    """Policy completeness implies that Π has an optimal policy."""
     return _implied(_P, realizable.POLICY)
 
 
-@claim(
-    "completeness-fact",
-    source=FACT,
-    statement="Policy-value completeness does not imply policy completeness (printed: "
-    "it does): G need not hold the value of a bad policy of Π.",
-    method="exact",
-    erratum="24",
-)
+@claim("completeness-fact", FACT, EXACT, erratum="24")
 def _fact() -> Evidence:
+    """Policy-value completeness does not imply policy completeness (printed: it does):
+    G need not hold the value of a bad policy of Π."""
     made = value_complete_only()
     found = check_assumptions(made.environment, made.values, made.policies)
     shown = found[_PV].holds is True and found[_P].holds is False
@@ -104,43 +91,32 @@ def _fact() -> Evidence:
     )
 
 
-@claim(
-    "completeness-fact-corrected",
-    source=FACT,
-    statement="Policy-value completeness implies policy completeness if G is closed "
-    "under evaluation: E[r + g'(x') | x, π(x)] in G_h for g' in G_{h+1}, π in Π_h.",
-    method="exhaustive on small instances",
-    erratum="24",
-)
-def _corrected() -> Evidence:
+@claim("completeness-fact-corrected", FACT, EXHAUSTIVE, erratum="24")
+def _corrected() -> str:
+    """Policy-value completeness implies policy completeness if G is closed under
+    evaluation: E[r + g'(x') | x, π(x)] in G_h for g' in G_{h+1}, π in Π_h."""
     applied = 0
     for env, rng in _environments(12):
         classes = evaluation_closed_classes(env, rng)
         if evaluation_closed(env, *classes).holds is not True:
-            return Evidence(False, "classes made to be closed are not")
+            raise Refuted("classes made to be closed are not")
         found = check_assumptions(env, *classes, [_PV, _P])
         if found[_PV].holds is not True or found[_P].holds is not True:
-            return Evidence(False, f"{found}")
+            raise Refuted(f"{found}")
         applied += 1
-    return Evidence(
-        True, f"in all {applied} random environments, closed by construction"
-    )
+    return f"in all {applied} random environments, closed by construction"
 
 
-@claim(
-    "assumptions-separate",
-    source=FACT,
-    statement="Nothing else follows among the four assumptions: all eight combinations "
-    "that these implications allow occur (no arrow of the Fact can be turned round).",
-    method="exact",
-)
+@claim("assumptions-separate", FACT, EXACT)
 def _separate() -> Evidence:
+    """Nothing else follows among the four assumptions: all eight combinations that
+    these implications allow occur (no arrow of the Fact can be turned round)."""
     combinations = set()
     for name, made in separations().items():
         found = check_assumptions(made.environment, made.values, made.policies)
         holds = frozenset(n for n, a in found.items() if a.holds is True)
         if holds != made.holds or any(a.holds is None for a in found.values()):
-            return Evidence(False, f"{name}: {sorted(holds)}")
+            raise Refuted(f"{name}: {sorted(holds)}")
         combinations.add(holds)
     return Evidence(
         len(combinations) == 8, f"{len(combinations)} combinations on two doors"
@@ -149,23 +125,22 @@ def _separate() -> Evidence:
 
 @claim(
     "all-functions-are-not-complete",
-    source=f"{SOURCE}, policy-value completeness (with G in X → [0, 1], section "
-    "Setting)",
-    statement="The class of all functions to [0, 1] is policy-value complete only if "
-    "no reward is paid before the last level, for r + g' leaves [0, 1]; with backups "
-    "cut off at 1 it is complete.",
-    method="exact",
+    f"{SOURCE}, policy-value completeness (with G in X → [0, 1], section Setting)",
+    EXACT,
     erratum="25",
 )
 def _all_functions() -> Evidence:
+    """The class of all functions to [0, 1] is policy-value complete only if no reward
+    is paid before the last level, for r + g' leaves [0, 1]; with backups cut off at 1
+    it is complete."""
     checked = 0
     for env, rng in _environments(10):
         classes = make_classes(env, "tabular", rng)
         found = check_assumptions(env, *classes, [_PV, CLIPPED, _P])
         if found[_PV].holds is not False or found[CLIPPED].holds is not True:
-            return Evidence(False, f"{found[_PV].reason}; {found[CLIPPED].reason}")
+            raise Refuted(f"{found[_PV].reason}; {found[CLIPPED].reason}")
         if found[_P].holds is not True:
-            return Evidence(False, found[_P].reason)
+            raise Refuted(found[_P].reason)
         checked += 1
     late = value_complete_only().environment
     found = check_assumptions(late, *make_classes(late, "tabular", rng), [_PV])

@@ -16,7 +16,7 @@ from olivine.algorithms.barriers.backup_probability import (
 from olivine.algorithms.barriers.backup_replay import absolute, replay
 from olivine.algorithms.barriers.backup_runs import clopper_pearson, run_valor, simulate
 from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
 
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -25,14 +25,12 @@ _BEYOND_DOUBT = 1 - 1e-6
 
 
 @claim(
-    "bellman-backup",
-    source=f"{SOURCE}, Definition of Bellman backup algorithms",
-    statement="With n samples of every state (and action) the two updates are a CSC "
-    "and an LS oracle call a level; on the two chains the algorithm on samples fails "
-    "exactly as often as its recursion in rationals does.",
-    method="statistical with confidence",
+    "bellman-backup", f"{SOURCE}, Definition of Bellman backup algorithms", STATISTICAL
 )
-def _definition() -> Evidence:
+def _definition() -> str:
+    """With n samples of every state (and action) the two updates are a CSC and an LS
+    oracle call a level; on the two chains the algorithm on samples fails exactly as
+    often as its recursion in rationals does."""
     parts = []
     for horizon, n in ((2, 5), (4, 60)):
         barrier = BackupBarrier(horizon, QUARTER)
@@ -45,33 +43,25 @@ def _definition() -> Evidence:
         low, high = found.interval(_BEYOND_DOUBT)
         same = chance == failure_probability(barrier, n).exact
         if not same or not low <= chance <= high:
-            return Evidence(
-                False, f"H = {horizon}, n = {n}: {found.failures} of 40, {chance}"
-            )
+            raise Refuted(f"H = {horizon}, n = {n}: {found.failures} of 40, {chance}")
         parts.append(f"H = {horizon}, n = {n}: {found.failures} of 40")
         parts[-1] += f" runs, probability {float(chance):.3f}"
-    return Evidence(True, "; ".join(parts) + " (confidence 1 - 1e-6)")
+    return "; ".join(parts) + " (confidence 1 - 1e-6)"
 
 
-@claim(
-    "backup-barrier",
-    source=f"{SOURCE}, Theorem on Bellman backups",
-    statement="For every H ≥ 1 and ε ≤ 1/2 (printed: ε < 1) there is a layered tabular "
-    "MDP with H + 1 levels (printed: H), one or two states a level, and two functions "
-    "and two policies, realizable, on which Bellman backups with n < 4^H/(32 ε²) "
-    "samples of every state lose ε with probability at least 1/4, ties being broken "
-    "against them.",
-    method="exact",
-    erratum="19",
-)
+@claim("backup-barrier", f"{SOURCE}, Theorem on Bellman backups", EXACT, erratum="19")
 def _theorem() -> Evidence:
+    """For every H ≥ 1 and ε ≤ 1/2 (printed: ε < 1) there is a layered tabular MDP with
+    H + 1 levels (printed: H), one or two states a level, and two functions and two
+    policies, realizable, on which Bellman backups with n < 4^H/(32 ε²) samples of every
+    state lose ε with probability at least 1/4, ties being broken against them."""
     checked, least, where = 0, Fraction(1), ""
     for horizon in range(1, 8):
         for epsilon in _EPSILONS:
             barrier = BackupBarrier(horizon, epsilon)
             limit = Fraction(4**horizon) / (32 * epsilon**2)
             if barrier.sample_limit != limit:
-                return Evidence(False, f"limit {barrier.sample_limit}, not {limit}")
+                raise Refuted(f"limit {barrier.sample_limit}, not {limit}")
             most = min(400, math.ceil(limit) - 1)
             for n in range(1, most + 1):
                 chance = failure_probability(barrier, n).exact or Fraction(0)
@@ -97,14 +87,14 @@ def _theorem() -> Evidence:
 
 @claim(
     "backup-barrier-slud",
-    source=f"{SOURCE}, Theorem on Bellman backups (a lower bound of the binomial tail)",
-    statement="For fair coins and d² ≤ n/32, P[S ≥ n/2 + d] ≥ 1/4, with equality for "
-    "n = 2. Slud's inequality, from which the paper derives it, holds for integers k "
-    "in [np, n(1-p)] only, at p = 1/2 for k = n/2; as printed it is false.",
-    method="exact",
+    f"{SOURCE}, Theorem on Bellman backups (a lower bound of the binomial tail)",
+    EXACT,
     erratum="23",
 )
 def _slud() -> Evidence:
+    """For fair coins and d² ≤ n/32, P[S ≥ n/2 + d] ≥ 1/4, with equality for n = 2.
+    Slud's inequality, from which the paper derives it, holds for integers k in [np,
+    n(1-p)] only, at p = 1/2 for k = n/2; as printed it is false."""
     printed = BackupBarrier(3, HALF)
     left = failure_probability(printed, 2).exact
     right = slud_bound(printed, 2)
@@ -114,7 +104,7 @@ def _slud() -> Evidence:
         d = Fraction(math.isqrt(n * 10**8 // 32), 10**4)
         chance = exact_fair_tail(n, math.ceil(Fraction(n, 2) + d))
         if chance < QUARTER:
-            return Evidence(False, f"n = {n}, d = {d}: {chance}")
+            raise Refuted(f"n = {n}, d = {d}: {chance}")
         if chance == QUARTER:
             tight.append(n)
     # 1/2 - (d + 1/2) √(2/(πn)) at d = √(n/32), which grows with n.
@@ -128,14 +118,14 @@ def _slud() -> Evidence:
 
 @claim(
     "backup-barrier-ties",
-    source=f"{SOURCE}, Theorem on Bellman backups (its last step)",
-    statement="Once g_bad is taken at the last level, every later fit is an exact tie, "
-    "at h = 1, too (printed: 1 < h < H), and so is the choice at the start; b is "
-    "overestimated by ε even if the policy is given. Ties for the algorithm save it.",
-    method="exact",
+    f"{SOURCE}, Theorem on Bellman backups (its last step)",
+    EXACT,
     erratum="19",
 )
 def _ties() -> Evidence:
+    """Once g_bad is taken at the last level, every later fit is an exact tie, at h = 1,
+    too (printed: 1 < h < H), and so is the choice at the start; b is overestimated by ε
+    even if the policy is given. Ties for the algorithm save it."""
     checked = 0
     for horizon in range(1, 7):
         for epsilon in _EPSILONS:
@@ -145,10 +135,10 @@ def _ties() -> Evidence:
                 kind = {*found.taken[:-1]}
                 value = found.value == HALF + epsilon
                 if kind - {"tie"} or found.start != "tie" or not value:
-                    return Evidence(False, f"H = {horizon}, mean {mean}: {found}")
+                    raise Refuted(f"H = {horizon}, mean {mean}: {found}")
                 saved = replay(barrier, mean, "for")
                 if saved.action != A:
-                    return Evidence(False, f"ties for it, H = {horizon}: {saved}")
+                    raise Refuted(f"ties for it, H = {horizon}: {saved}")
                 checked += 1
     runs = simulate(BackupBarrier(3, QUARTER), 10, 20, np.random.default_rng(0), "for")
     return Evidence(
@@ -160,14 +150,14 @@ def _ties() -> Evidence:
 
 @claim(
     "backup-barrier-without-ties",
-    source="this project, on the theorem on Bellman backups",
-    statement="No adversary is needed: with g_bad(x_{h,b}) = 1/2 + Δ_1/ρ^(h-1), ρ < 2 "
-    "and Δ_1 > ε, every later fit and the choice at the start prefer g_bad and b "
-    "strictly; Bellman backups lose ε with probability at least 1/4 for n ≤ "
-    "1/(8 Δ_H²), of order ρ^(2H), however ties are broken.",
-    method="exact",
+    "this project, on the theorem on Bellman backups",
+    EXACT,
 )
 def _without_ties() -> Evidence:
+    """No adversary is needed: with g_bad(x_{h,b}) = 1/2 + Δ_1/ρ^(h-1), ρ < 2 and Δ_1 >
+    ε, every later fit and the choice at the start prefer g_bad and b strictly; Bellman
+    backups lose ε with probability at least 1/4 for n ≤ 1/(8 Δ_H²), of order ρ^(2H),
+    however ties are broken."""
     checked = 0
     for horizon in range(1, 7):
         for ratio in (Fraction(11, 10), Fraction(3, 2), Fraction(19, 10)):
@@ -181,7 +171,7 @@ def _without_ties() -> Evidence:
                     strict &= chance is not None and chance >= QUARTER
                     checked += 1
             if not strict:
-                return Evidence(False, f"H = {horizon}, ratio {ratio}: {found}")
+                raise Refuted(f"H = {horizon}, ratio {ratio}: {found}")
     barrier = BackupBarrier(5, QUARTER, Fraction(3, 2))
     runs = simulate(barrier, 20, 30, np.random.default_rng(1), "for")
     exact = failure_probability(barrier, 20, "for").exact
@@ -196,13 +186,13 @@ def _without_ties() -> Evidence:
 
 @claim(
     "backup-barrier-other-losses",
-    source=f"{SOURCE}, remark after the Theorem on Bellman backups",
-    statement="Other losses do not help: with absolute loss g_bad is taken as soon as "
-    "the mean reward exceeds 1/2, so with probability near 1/2 for every n, and later "
-    "fits tie as before. (Q-functions: claim backup-barrier-q-functions.)",
-    method="exact",
+    f"{SOURCE}, remark after the Theorem on Bellman backups",
+    EXACT,
 )
 def _losses() -> Evidence:
+    """Other losses do not help: with absolute loss g_bad is taken as soon as the mean
+    reward exceeds 1/2, so with probability near 1/2 for every n, and later fits tie as
+    before. (Q-functions: claim backup-barrier-q-functions.)"""
     checked = 0
     for horizon in range(1, 7):
         for epsilon in _EPSILONS:
@@ -212,9 +202,9 @@ def _losses() -> Evidence:
                 below = HALF - Fraction(1, n) if n > 1 else Fraction(0)
                 found = replay(barrier, above, loss=absolute)
                 if found.action != B or {*found.taken[:-1]} - {"tie"}:
-                    return Evidence(False, f"H = {horizon}, mean {above}: {found}")
+                    raise Refuted(f"H = {horizon}, mean {above}: {found}")
                 if replay(barrier, below, loss=absolute).action != A:
-                    return Evidence(False, f"H = {horizon}, mean {below}: b")
+                    raise Refuted(f"H = {horizon}, mean {below}: b")
                 checked += 1
     chance = failure_probability(BackupBarrier(1, QUARTER), 1000).upper
     half = exact_fair_tail(1000, 501)
@@ -227,13 +217,13 @@ def _losses() -> Evidence:
 
 @claim(
     "backup-barrier-assumptions",
-    source=f"{SOURCE}, Theorem on Bellman backups, and the remark after it",
-    statement="The classes of the barrier satisfy policy and value realizability and "
-    "policy completeness; policy-value completeness fails from H = 2 on, for the "
-    "backup of g_bad is missing.",
-    method="exact",
+    f"{SOURCE}, Theorem on Bellman backups, and the remark after it",
+    EXACT,
 )
-def _assumptions() -> Evidence:
+def _assumptions() -> str:
+    """The classes of the barrier satisfy policy and value realizability and policy
+    completeness; policy-value completeness fails from H = 2 on, for the backup of g_bad
+    is missing."""
     text = ""
     for horizon in range(1, 7):
         made = BackupBarrier(horizon, QUARTER).instance()
@@ -241,22 +231,22 @@ def _assumptions() -> Evidence:
         kept = ("policy-realizability", "value-realizability", "policy-completeness")
         complete = found["policy-value-completeness"]
         if not all(found[name].holds for name in kept):
-            return Evidence(False, f"H = {horizon}: {found}")
+            raise Refuted(f"H = {horizon}: {found}")
         if complete.holds is not (horizon == 1):
-            return Evidence(False, f"H = {horizon}: {complete.reason}")
+            raise Refuted(f"H = {horizon}: {complete.reason}")
         text = str(complete.counterexample)
-    return Evidence(True, f"H = 1 to 6; H = 6: {text}")
+    return f"H = 1 to 6; H = 6: {text}"
 
 
 @claim(
     "backup-barrier-valor",
-    source=f"{SOURCE}, Theorem on Bellman backups (contrast)",
-    statement="VALOR finds the optimal policy on the same environment with the same "
-    "classes, with some 1,300 trajectories for ε = 1/4 whatever H is (practical "
-    "parameters), and at its theorem's constants.",
-    method="statistical with confidence",
+    f"{SOURCE}, Theorem on Bellman backups (contrast)",
+    STATISTICAL,
 )
 def _valor() -> Evidence:
+    """VALOR finds the optimal policy on the same environment with the same classes,
+    with some 1,300 trajectories for ε = 1/4 whatever H is (practical parameters), and
+    at its theorem's constants."""
     best, runs, most = 0, 0, 0
     for horizon in (1, 5, 15, 40):
         barrier = BackupBarrier(horizon, QUARTER)
@@ -269,9 +259,7 @@ def _valor() -> Evidence:
             most = max(most, found.trajectories)
         exact = run_valor(barrier, np.random.default_rng(0), "theorem")
         if truth.policy_value(exact.policies or ()) != truth.optimal_value:
-            return Evidence(
-                False, f"H = {horizon}, theorem's constants: {exact.status}"
-            )
+            raise Refuted(f"H = {horizon}, theorem's constants: {exact.status}")
     low, _ = clopper_pearson(best, runs)
     return Evidence(
         best == runs and most < 2000,

@@ -35,7 +35,7 @@ from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, MONITORED, STATISTICAL, Evidence, claim
 from olivine.cli.ledger.support.baselines import amplified, unrepresented
 
 BARRIERS = "paper, appendix Additional Barriers"
@@ -44,64 +44,50 @@ _EPSILON, _DELTA = 0.3, 0.1
 
 
 @claim(
-    "backup-algorithm",
-    source=f"{BARRIERS}, Definition (Bellman backup algorithm)",
-    statement="With n samples of every state, V* - V^π̂ is at most the sum over levels "
-    "of what π̂_h loses and twice (h-1) times the error of ĝ_h in a state. So with "
-    "complete classes a size polynomial in H is enough: what the barrier exploits is "
-    "that completeness is missing.",
-    method="monitored in runs",
+    "backup-algorithm", f"{BARRIERS}, Definition (Bellman backup algorithm)", MONITORED
 )
 def _backup_algorithm() -> Evidence:
+    """With n samples of every state, V* - V^π̂ is at most the sum over levels of what
+    π̂_h loses and twice (h-1) times the error of ĝ_h in a state. So with complete
+    classes a size polynomial in H is enough: what the barrier exploits is that
+    completeness is missing."""
     return _monitored(BACKUP)
 
 
-@claim(
-    "psdp-concentrability",
-    source=f"{OWN}; Bagnell, Kakade, Ng, Schneider 2003",
-    statement="PSDP with uniform roll-in: V* - V^π̂ is at most the sum over levels of "
-    "K^(h-1) times what π̂_h loses under uniform roll-in to the best action against "
-    "the later policies. With policy completeness the stated sizes give ε.",
-    method="monitored in runs",
-)
+@claim("psdp-concentrability", f"{OWN}; Bagnell, Kakade, Ng, Schneider 2003", MONITORED)
 def _psdp_concentrability() -> Evidence:
+    """PSDP with uniform roll-in: V* - V^π̂ is at most the sum over levels of K^(h-1)
+    times what π̂_h loses under uniform roll-in to the best action against the later
+    policies. With policy completeness the stated sizes give ε."""
     return _monitored(PSDP)
 
 
 @claim(
     "fqi-propagation",
-    source=f"{OWN}; Munos, Szepesvári 2008, for discounted problems",
-    statement="Fitted Q iteration with uniform roll-in: V* - V^π̂ is at most "
-    "2 Σ_h h √(K^(h-1) σ_h), σ_h being the squared errors of the K regressions of a "
-    "level against true backups. With complete classes the stated sizes give ε.",
-    method="monitored in runs",
+    f"{OWN}; Munos, Szepesvári 2008, for discounted problems",
+    MONITORED,
 )
 def _fqi_propagation() -> Evidence:
+    """Fitted Q iteration with uniform roll-in: V* - V^π̂ is at most 2 Σ_h h √(K^(h-1)
+    σ_h), σ_h being the squared errors of the K regressions of a level against true
+    backups. With complete classes the stated sizes give ε."""
     return _monitored(FQI)
 
 
-@claim(
-    "rmax-guarantee",
-    source=f"{OWN}; Brafman, Tennenholtz 2002",
-    statement="R-max on decoded states: where known pairs are as accurate as meant, "
-    "the optimistic value is at least V* - ε/4, and at most V^π̂ + ε/4 plus the chance "
-    "to meet an unknown pair. The stated sizes give ε, whatever the hidden dynamics.",
-    method="monitored in runs",
-)
+@claim("rmax-guarantee", f"{OWN}; Brafman, Tennenholtz 2002", MONITORED)
 def _rmax_guarantee() -> Evidence:
+    """R-max on decoded states: where known pairs are as accurate as meant, the
+    optimistic value is at least V* - ε/4, and at most V^π̂ + ε/4 plus the chance to
+    meet an unknown pair. The stated sizes give ε, whatever the hidden dynamics."""
     return _monitored("rmax")
 
 
-@claim(
-    "uniform-roll-in",
-    source=OWN,
-    statement="Uniform actions reach every hidden state with at least K^-(h-1) of the "
-    "probability with which any policy reaches it. On the published lock, where 2 of 4 "
-    "actions are good, they are in a good state at level h with probability 2^-(h-1), "
-    "an optimal policy surely.",
-    method="exact",
-)
+@claim("uniform-roll-in", OWN, EXACT)
 def _uniform_roll_in() -> Evidence:
+    """Uniform actions reach every hidden state with at least K^-(h-1) of the
+    probability with which any policy reaches it. On the published lock, where 2 of 4
+    actions are good, they are in a good state at level h with probability 2^-(h-1), an
+    optimal policy surely."""
     worst, holds = Fraction(10**6), True
     for seed in range(20):
         env = make("lock", seed, horizon=4, observations="codes", dimension=1,
@@ -131,15 +117,11 @@ def _uniform_roll_in() -> Evidence:
     )
 
 
-@claim(
-    "fqi-needs-all-of-q",
-    source=OWN,
-    statement="Fitted Q iteration needs more than g* in G: where Q* of an action that "
-    "is not best has no function in G, it can lose all of V* with any amount of data, "
-    "although the paper's realizability holds. VALOR is optimal with these classes.",
-    method="exact",
-)
+@claim("fqi-needs-all-of-q", OWN, EXACT)
 def _fqi_needs_all_of_q() -> Evidence:
+    """Fitted Q iteration needs more than g* in G: where Q* of an action that is not
+    best has no function in G, it can lose all of V* with any amount of data, although
+    the paper's realizability holds. VALOR is optimal with these classes."""
     made = unrepresented()
     env = made.environment
     values = []
@@ -159,14 +141,14 @@ def _fqi_needs_all_of_q() -> Evidence:
 
 @claim(
     "backup-barrier-q-functions",
-    source=f"{BARRIERS}, remark after the theorem on Bellman backups (Q-functions)",
-    statement="The barrier is there for Q-functions, too: with Q* realizable but "
-    "classes not complete, fitted Q iteration loses 1/4 with 10^8 trajectories at each "
-    "of 26 levels, with probability above 1/2. No tie is needed, errors grow by 3/2 a "
-    "level. VALOR succeeds with the same classes and 2,000 trajectories.",
-    method="statistical with confidence",
+    f"{BARRIERS}, remark after the theorem on Bellman backups (Q-functions)",
+    STATISTICAL,
 )
 def _backup_barrier_q_functions() -> Evidence:
+    """The barrier is there for Q-functions, too: with Q* realizable but classes not
+    complete, fitted Q iteration loses 1/4 with 10^8 trajectories at each of 26 levels,
+    with probability above 1/2. No tie is needed, errors grow by 3/2 a level. VALOR
+    succeeds with the same classes and 2,000 trajectories."""
     made, count = amplified(26), 8
     env = made.environment
     parameters = practical_parameters(FQI, 0.2, 0.1, M=4, K=4, H=26, n=10**8)

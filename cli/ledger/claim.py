@@ -1,11 +1,15 @@
 """Registry of the paper's claims and of what checks them.
 
-A claim is registered beside the code that checks it, by decorating the check:
+A claim is registered beside the code that checks it, by decorating the check, whose
+docstring is the statement:
 
->>> from olivine.cli.ledger.claim import Evidence, claim
->>> @claim("example", source="arithmetic", statement="1 + 1 = 2", method="exact")
-... def _check() -> Evidence:
-...     return Evidence(1 + 1 == 2, "one addition")
+>>> from olivine.cli.ledger.claim import EXACT, Refuted, claim
+>>> @claim("example", "arithmetic", EXACT)
+... def _check() -> str:
+...     '''1 + 1 = 2.'''
+...     if 1 + 1 != 2:
+...         raise Refuted(f"1 + 1 is {1 + 1}")
+...     return "one addition"
 
 The verb ``olivine claims`` imports the modules that register claims and lists
 or runs them. An entry without a check is shown as open, never hidden.
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Literal
 
 Method = Literal[
@@ -24,6 +29,11 @@ Method = Literal[
     "statistical with confidence",
     "by certificate",
 ]
+EXACT: Method = "exact"
+EXHAUSTIVE: Method = "exhaustive on small instances"
+MONITORED: Method = "monitored in runs"
+STATISTICAL: Method = "statistical with confidence"
+CERTIFIED: Method = "by certificate"
 Verdict = Literal["holds", "holds as corrected", "refuted", "open"]
 
 
@@ -97,14 +107,41 @@ def register(entry: Claim) -> None:
     _REGISTRY[entry.id] = entry
 
 
-def claim(
-    id: str, *, source: str, statement: str, method: Method, erratum: str = ""
-) -> Callable[[Callable[[], Evidence]], Callable[[], Evidence]]:
-    """Register the decorated function as the check of a claim."""
+class Refuted(Exception):  # noqa: N818
+    """What a check raises where the statement fails, with the counterexample."""
 
-    def decorate(check: Callable[[], Evidence]) -> Callable[[], Evidence]:
-        register(Claim(id, source, statement, method, check, erratum))
-        return check
+
+def claim(
+    id: str, source: str, method: Method, *, erratum: str = "", statement: str = ""
+) -> Callable[[Callable[[], Evidence | str]], Callable[[], Evidence]]:
+    """Register the decorated function as the check of a claim.
+
+    Parameters
+    ----------
+    id, source, method, erratum
+        As in `Claim`.
+    statement
+        Of a claim whose statement is put together; else it is the check's docstring.
+
+    Returns
+    -------
+    The decorator. The check gives its evidence, or only the text of it where the
+    statement held, and may raise `Refuted`; what is registered always gives evidence.
+    """
+
+    def decorate(check: Callable[[], Evidence | str]) -> Callable[[], Evidence]:
+        @wraps(check)
+        def evidence() -> Evidence:
+            try:
+                found = check()
+            except Refuted as refuted:
+                return Evidence(False, str(refuted))
+            return Evidence(True, found) if isinstance(found, str) else found
+
+        # Without docstrings (python -OO) the list has no statements.
+        said = statement or " ".join((check.__doc__ or "").split())
+        register(Claim(id, source, said, method, evidence, erratum))
+        return evidence
 
     return decorate
 

@@ -14,7 +14,7 @@ from olivine.algorithms.olive.interfaces import Optimiser
 from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import (
     assignments,
     contradiction,
@@ -36,18 +36,17 @@ _LARGE = (6, 12, 24, 48)
 
 @claim(
     "olive-is-not-oracle-efficient",
-    source="paper, thm:olive_notoracle",
-    statement="Unless P = NP (assumed), an OLIVE whose ties and levels are chosen "
-    "against it cannot be implemented with polynomially many operations and calls of "
-    "CSC, LP and LS oracles: after m+n+1 rounds, in each of which the optimum is 1 for "
-    "a trivial reason, it meets a program whose optimum is 1 exactly if the formula is "
-    "satisfiable, in an MDP of 1+m+2n states on whose data CSC takes at most nK + K|X| "
-    "operations, LS at most 3n + |X|, and LP is a linear program in |X| variables (n: "
-    "tuples).",
-    method="exhaustive on small instances",
+    "paper, thm:olive_notoracle",
+    EXHAUSTIVE,
     erratum="26",
 )
 def _olive_is_not_oracle_efficient() -> Evidence:
+    """Unless P = NP (assumed), an OLIVE whose ties and levels are chosen against it
+    cannot be implemented with polynomially many operations and calls of CSC, LP and LS
+    oracles: after m+n+1 rounds, in each of which the optimum is 1 for a trivial reason,
+    it meets a program whose optimum is 1 exactly if the formula is satisfiable, in an
+    MDP of 1+m+2n states on whose data CSC takes at most nK + K|X| operations, LS at
+    most 3n + |X|, and LP is a linear program in |X| variables (n: tuples)."""
     rng = np.random.default_rng(_SEED)
     decided = {True: 0, False: 0}
     for n in _SMALL[: runs.instances(len(_SMALL))]:
@@ -56,14 +55,14 @@ def _olive_is_not_oracle_efficient() -> Evidence:
             satisfiable = least_unsatisfied(family) == 0
             value = milp_value(family, "strengthened", "value-policy")
             if (value == 1) is not satisfiable:
-                return Evidence(False, f"n = {n}: optimum {value}, {satisfiable=}")
+                raise Refuted(f"n = {n}: optimum {value}, {satisfiable=}")
             decided[satisfiable] += 1
     large = [n for n in _LARGE if n <= runs.LARGEST]
     for n in large:
         family = _family(n, _RATIO, rng)
         fault = _run_fault(family, rng) or _oracle_fault(family, rng)
         if fault:
-            return Evidence(False, f"n = {n}: {fault}")
+            raise Refuted(f"n = {n}: {fault}")
     return Evidence(
         all(decided.values()),
         f"{decided[True]} satisfiable and {decided[False]} unsatisfiable formulas told "
@@ -75,16 +74,15 @@ def _olive_is_not_oracle_efficient() -> Evidence:
 
 @claim(
     "olive-benign-ties",
-    source="paper, thm:olive_notoracle (which does not name its choice of ties)",
-    statement="OLIVE may take any maximiser and any level with a positive error (Jiang "
-    "et al. 2017). With a choice that plans on the member it never meets the hard "
-    "program: it ends with an optimal policy, adds at most |X| constraints, and the "
-    "optimum is 1 in all rounds but the last, because the value at the start is bound "
-    "last.",
-    method="exhaustive on small instances",
+    "paper, thm:olive_notoracle (which does not name its choice of ties)",
+    EXHAUSTIVE,
     erratum="26",
 )
-def _olive_with_benign_ties() -> Evidence:
+def _olive_with_benign_ties() -> str:
+    """OLIVE may take any maximiser and any level with a positive error (Jiang et al.
+    2017). With a choice that plans on the member it never meets the hard program: it
+    ends with an optimal policy, adds at most |X| constraints, and the optimum is 1 in
+    all rounds but the last, because the value at the start is bound last."""
     runs = rounds = 0
     for variant in (v for v in Variant if not v.declaration.every_level):
         small, large = (
@@ -97,13 +95,12 @@ def _olive_with_benign_ties() -> Evidence:
             run = benign_run(family, y)
             fault = _benign_fault(run, optimiser)
             if fault:
-                return Evidence(False, f"{family}, y = {y.astype(int)}: {fault}")
+                raise Refuted(f"{family}, y = {y.astype(int)}: {fault}")
             runs, rounds = runs + 1, rounds + len(run.rounds) + 1
-    return Evidence(
-        True,
+    return (
         f"{runs} runs of {rounds} rounds on x, ¬x and the eight clauses, every "
         "maximiser and error exact (of the eight clauses the last optimum is V*, that "
-        "it is one is HiGHS's word); no round's program is the hard one",
+        "it is one is HiGHS's word); no round's program is the hard one"
     )
 
 

@@ -15,7 +15,7 @@ from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import contradiction, families
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
@@ -23,13 +23,13 @@ from olivine.reduction.formula.formula import Formula
 
 @claim(
     "erratum-1",
-    source="paper, proof of thm:olive_nphard_f_simple, MDP structure",
-    statement="[try C_j] has reward −1/m, as in the paper's constraints. With +1/m, as "
-    "in its text, the optimum is 1 for an unsatisfiable formula too.",
-    method="exact",
+    "paper, proof of thm:olive_nphard_f_simple, MDP structure",
+    EXACT,
     erratum="1",
 )
 def _reward_of_try_clause() -> Evidence:
+    """[try C_j] has reward −1/m, as in the paper's constraints. With +1/m, as in its
+    text, the optimum is 1 for an unsatisfiable formula too."""
     family = Family(contradiction().three_sat())
     mdp, layout = family.mdp(), family.layout
     indices, table = mdp.reward_index.copy(), list(mdp.reward_table)
@@ -44,16 +44,10 @@ def _reward_of_try_clause() -> Evidence:
     )
 
 
-@claim(
-    "erratum-2",
-    source="paper, sketch of thm:olive_nphard_g_simple",
-    statement="The pair constraints run over the n variables. Over m only, as in the "
-    "sketch, a formula with more variables than clauses can be unsatisfiable and have "
-    "optimum 1.",
-    method="exact",
-    erratum="2",
-)
+@claim("erratum-2", "paper, sketch of thm:olive_nphard_g_simple", EXACT, erratum="2")
 def _pair_constraints() -> Evidence:
+    """The pair constraints run over the n variables. Over m only, as in the sketch, a
+    formula with more variables than clauses can be unsatisfiable and have optimum 1."""
     formula = Formula.from_clauses([[3], [-3]], 3)
     family = Family(formula.three_sat())
     collected = list(family.distributions())
@@ -70,15 +64,12 @@ def _pair_constraints() -> Evidence:
 
 
 @claim(
-    "erratum-3",
-    source="paper, constraints of both proofs (eqn:npconstr1)",
-    statement="The [try C_j] constraint is about C_j. With max_b f(C_1, b), as "
-    "printed, it is not the Bellman equation of [try C_j].",
-    method="exact",
-    erratum="3",
+    "erratum-3", "paper, constraints of both proofs (eqn:npconstr1)", EXACT, erratum="3"
 )
 def _clause_of_try() -> Evidence:
-    """Show a pair that the printed equation admits, and its error at s0."""
+    """The [try C_j] constraint is about C_j. With max_b f(C_1, b), as printed, it is
+    not the Bellman equation of [try C_j]."""
+    # Show a pair that the printed equation admits, and its error at s0.
     family = Family(contradiction().three_sat())
     layout = family.layout
     mdp = family.mdp([True])
@@ -102,16 +93,16 @@ def _clause_of_try() -> Evidence:
 
 @claim(
     "erratum-28",
-    source="paper, proof of thm:olive_nphard_f_simple, its first paragraph",
-    statement="Values in [0, 1] do not follow 'by linearly transforming all rewards': "
-    "a factor leaves the reward of [try C_j] negative, and a shift that makes it 0 "
-    "lets a literal be worth less than any reward and its negation more than the "
-    "highest, so that the optimum is 1 for an unsatisfiable formula too. In paper the "
-    "rewards may stay as they are; normalized has rewards in [0, 1].",
-    method="exact",
+    "paper, proof of thm:olive_nphard_f_simple, its first paragraph",
+    EXACT,
     erratum="28",
 )
 def _linear_transformation() -> Evidence:
+    """Values in [0, 1] do not follow 'by linearly transforming all rewards': a factor
+    leaves the reward of [try C_j] negative, and a shift that makes it 0 lets a literal
+    be worth less than any reward and its negation more than the highest, so that the
+    optimum is 1 for an unsatisfiable formula too. In paper the rewards may stay as they
+    are; normalized has rewards in [0, 1]."""
     family = Family(contradiction().three_sat())
     mdp, p = family.mdp(), family.penalty
     scale = 1 + family.horizon * p  # the greatest return once each reward has p more
@@ -138,23 +129,23 @@ def _linear_transformation() -> Evidence:
 
 @claim(
     "erratum-4",
-    source="paper, proof of thm:olive_nphard_f_simple, MDP structure",
-    statement="The literal states are met at levels 2 and 3. If values are indexed by "
-    "level the optimum is 1 for every formula; g must be indexed by state, or the "
-    "literals be met at one level, as in normalized.",
-    method="exhaustive on small instances",
+    "paper, proof of thm:olive_nphard_f_simple, MDP structure",
+    EXHAUSTIVE,
     erratum="4",
 )
 def _literals_at_two_levels() -> Evidence:
+    """The literal states are met at levels 2 and 3. If values are indexed by level the
+    optimum is 1 for every formula; g must be indexed by state, or the literals be met
+    at one level, as in normalized."""
     seen = unsatisfiable = 0
     for family in families(Variant.PAPER, 10, 24, max_variables=2, max_clauses=2):
         split = OliveProgram(_split_by_level(family), family.distributions())
         found = enumerate_policies(split).optimum
         if found != 1:
-            return Evidence(False, f"{family}: {found} with values by level")
+            raise Refuted(f"{family}: {found} with values by level")
         layered = Family(family.three_sat, Variant.NORMALIZED)
         if family.mdp().is_layered or not layered.mdp().is_layered:
-            return Evidence(False, f"{family}: levels of the two variants")
+            raise Refuted(f"{family}: levels of the two variants")
         used = enumerate_policies(family.program()).optimum
         seen, unsatisfiable = seen + 1, unsatisfiable + (used != 1)
     return Evidence(
@@ -196,15 +187,12 @@ def _split_by_level(family: Family) -> TabularMDP:
 
 
 @claim(
-    "erratum-6",
-    source="paper, programs eqn:oliveprobg and eqn:oliveprobf",
-    statement="Under a uniform action out of K, E[K·1{a = π(x)}(g(x) − r − g(x′))] is "
-    "the average Bellman error, and without the K, as in the Q-function form, a K-th "
-    "of it: φ there means Kφ here, and the optimum differs.",
-    method="exact",
-    erratum="6",
+    "erratum-6", "paper, programs eqn:oliveprobg and eqn:oliveprobf", EXACT, erratum="6"
 )
 def _missing_factor() -> Evidence:
+    """Under a uniform action out of K, E[K·1{a = π(x)}(g(x) − r − g(x′))] is the
+    average Bellman error, and without the K, as in the Q-function form, a K-th of it: φ
+    there means Kφ here, and the optimum differs."""
     rng = np.random.default_rng(12)
     family = Family(contradiction().three_sat())
     mdp = family.mdp().padded()
@@ -219,7 +207,7 @@ def _missing_factor() -> Evidence:
             for distribution in family.distributions()
         ]
         if [k * e for e in sampled] != program.errors(pair):
-            return Evidence(False, f"policy {pair.policy.tolist()}: {sampled}")
+            raise Refuted(f"policy {pair.policy.tolist()}: {sampled}")
         pairs += 1
     phi = Fraction(1, 100)
     optima = [

@@ -20,7 +20,7 @@ from olivine.algorithms.barriers.quadratic_number import Surd
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
 from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
 
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -29,16 +29,12 @@ _POLICIES = ((0, 0), (0, 1), (1, 0), (1, 1))
 _EPSILONS = tuple(Fraction(k, 60) for k in range(1, 60))
 
 
-@claim(
-    "average-barrier",
-    source=f"{SOURCE}, Proposition on expectation constraints",
-    statement="Exploration with average constraints and exact expectations, ties "
-    "broken against it, stops at once with a policy 1/2 below the optimum: (1/2, 1/2) "
-    "meets all constraints and is as optimistic as any other, and by it all policies "
-    "are worth what the balanced ones are.",
-    method="exact",
-)
-def _stuck() -> Evidence:
+@claim("average-barrier", f"{SOURCE}, Proposition on expectation constraints", EXACT)
+def _stuck() -> str:
+    """Exploration with average constraints and exact expectations, ties broken against
+    it, stops at once with a policy 1/2 below the optimum: (1/2, 1/2) meets all
+    constraints and is as optimistic as any other, and by it all policies are worth what
+    the balanced ones are."""
     for m in _CONTEXTS:
         barrier = AverageBarrier(m)
         best = barrier.environment().truth.optimal_value
@@ -46,23 +42,22 @@ def _stuck() -> Evidence:
             found = run_average(barrier, functions)
             last = found.rounds[-1]
             if (best - found.value, last.predicted, last.new) != (HALF, HALF, 0):
-                return Evidence(False, f"m = {m}, {functions}: {last}")
-    return Evidence(
-        True,
+                raise Refuted(f"m = {m}, {functions}: {last}")
+    return (
         f"m in {_CONTEXTS}: stops after a round at 1/2 of V* = 1, with ĝ = (1/2, 1/2), "
-        "where all policies tie, and with ĝ = (0, 1), where π* is the worst",
+        "where all policies tie, and with ĝ = (0, 1), where π* is the worst"
     )
 
 
 @claim(
     "average-barrier-coverage",
-    source="this project, on the proposition on expectation constraints",
-    statement="Over all functions on {s_1, s_2} it depends on the distribution that ĝ "
-    "is to be optimistic on: with less than 1/2 on s_1 exploration is stuck without "
-    "any tie, with more it succeeds.",
-    method="exact",
+    "this project, on the proposition on expectation constraints",
+    EXACT,
 )
-def _coverage() -> Evidence:
+def _coverage() -> str:
+    """Over all functions on {s_1, s_2} it depends on the distribution that ĝ is to be
+    optimistic on: with less than 1/2 on s_1 exploration is stuck without any tie, with
+    more it succeeds."""
     found = {}
     for m in (2, 6):
         barrier = AverageBarrier(m)
@@ -76,27 +71,27 @@ def _coverage() -> Evidence:
             )
             found[m, share] = run.value
             if run.value != (HALF if share < HALF else 1):
-                return Evidence(False, f"m = {m}, {share} on s_1: {run.value}")
-    return Evidence(True, f"{len(found)} cases: 1/2 below a share of 1/2, 1 above")
+                raise Refuted(f"m = {m}, {share} on s_1: {run.value}")
+    return f"{len(found)} cases: 1/2 below a share of 1/2, 1 above"
 
 
 @claim(
     "average-barrier-balanced",
-    source=f"{SOURCE}, proof of the Proposition on expectation constraints",
-    statement="The policies that take a and b in equally many contexts are C(m, m/2) "
-    "for even m, and none for odd m: of order 2^m/√m, not Ω(2^m) as printed. Each "
-    "visits both states with probability 1/2 and is worth 1/2.",
-    method="exact",
+    f"{SOURCE}, proof of the Proposition on expectation constraints",
+    EXACT,
     erratum="20",
 )
 def _balanced() -> Evidence:
+    """The policies that take a and b in equally many contexts are C(m, m/2) for even m,
+    and none for odd m: of order 2^m/√m, not Ω(2^m) as printed. Each visits both states
+    with probability 1/2 and is worth 1/2."""
     for m in range(2, 202, 2):
         share = Fraction(balanced_policies(m), 2**m) ** 2
         # √(2/(π(m+1))) < share < √(2/(πm)), π in its 12th digit.
         low = Fraction(2 * 10**12, 3141592653590 * (m + 1))
         high = Fraction(2 * 10**12, 3141592653589 * m)
         if not low < share < high:
-            return Evidence(False, f"m = {m}: {balanced_policies(m)}")
+            raise Refuted(f"m = {m}: {balanced_policies(m)}")
     for m in _CONTEXTS:
         barrier = AverageBarrier(m)
         tables = {tuple(row) for row in barrier.balanced().tolist()}
@@ -106,7 +101,7 @@ def _balanced() -> Evidence:
             truth.policy_value([TabularPolicy(row), rest]) for row in barrier.balanced()
         }
         if len(tables) != math.comb(m, m // 2) or values != {HALF}:
-            return Evidence(False, f"m = {m}: {len(tables)}, values {values}")
+            raise Refuted(f"m = {m}: {len(tables)}, values {values}")
     last = balanced_policies(200) / 2**200
     return Evidence(
         balanced_policies(5) == 0,
@@ -117,34 +112,27 @@ def _balanced() -> Evidence:
 
 @claim(
     "average-barrier-contrast",
-    source=f"{SOURCE}, after the Proposition on expectation constraints",
-    statement="OLIVE, whose average Bellman errors tie g to π, and VALOR, which keeps "
-    "a value for each state, find the optimal policy on the same environment and "
-    "classes.",
-    method="statistical with confidence",
+    f"{SOURCE}, after the Proposition on expectation constraints",
+    STATISTICAL,
 )
-def _contrast() -> Evidence:
+def _contrast() -> str:
+    """OLIVE, whose average Bellman errors tie g to π, and VALOR, which keeps a value
+    for each state, find the optimal policy on the same environment and classes."""
     runs = 0
     for m in (2, 6):
         for seed in range(5):
             found = run_all(AverageBarrier(m), np.random.default_rng([m, seed]))
             runs += 1
             if [run.value for run in found.values()] != [HALF, 1, 1]:
-                return Evidence(False, f"m = {m}, seed {seed}: {found}")
-    return Evidence(
-        True, f"{runs} of {runs} runs: average constraints 1/2, OLIVE 1, VALOR 1"
-    )
+                raise Refuted(f"m = {m}, seed {seed}: {found}")
+    return f"{runs} of {runs} runs: average constraints 1/2, OLIVE 1, VALOR 1"
 
 
-@claim(
-    "square-loss-barrier",
-    source=f"{SOURCE}, Proposition on square loss",
-    statement="π̂ is ε-suboptimal and earns 0; the square loss of g* to its returns is "
-    "ε, and so is that of g_bad = √ε, which is √ε - ε off on average: between √ε/2 and "
-    "√ε for ε ≤ 1/4. g_0 has none.",
-    method="exact",
-)
-def _square_loss() -> Evidence:
+@claim("square-loss-barrier", f"{SOURCE}, Proposition on square loss", EXACT)
+def _square_loss() -> str:
+    """π̂ is ε-suboptimal and earns 0; the square loss of g* to its returns is ε, and so
+    is that of g_bad = √ε, which is √ε - ε off on average: between √ε/2 and √ε for ε ≤
+    1/4. g_0 has none."""
     for epsilon in _EPSILONS:
         barrier = SquareLossBarrier(epsilon)
         best = barrier.environment().truth.optimal_value
@@ -164,8 +152,8 @@ def _square_loss() -> Evidence:
             epsilon > Fraction(1, 4) or bias >= HALF * root,
         )
         if not all(facts):
-            return Evidence(False, f"ε = {epsilon}: {losses}, {bias}, {facts}")
-    return Evidence(True, f"{len(_EPSILONS)} values of ε, in Q(√ε)")
+            raise Refuted(f"ε = {epsilon}: {losses}, {bias}, {facts}")
+    return f"{len(_EPSILONS)} values of ε, in Q(√ε)"
 
 
 def _paid(barrier: SquareLossBarrier, policy: tuple[int, int]) -> Fraction:
@@ -175,14 +163,14 @@ def _paid(barrier: SquareLossBarrier, policy: tuple[int, int]) -> Fraction:
 
 @claim(
     "square-loss-barrier-worst",
-    source=f"{SOURCE}, after the Proposition on square loss",
-    statement="A bound on the square loss to π̂'s returns keeps g* exactly if it keeps "
-    "g_bad, and of all functions with square loss at most ε g_bad has the largest "
-    "average: E[g]² ≤ E[g²] ≤ ε (Cauchy, Schwarz). On n returns the LS oracle prefers "
-    "g_bad to g* with probability near 1/2, however large n is.",
-    method="exact",
+    f"{SOURCE}, after the Proposition on square loss",
+    EXACT,
 )
 def _worst() -> Evidence:
+    """A bound on the square loss to π̂'s returns keeps g* exactly if it keeps g_bad,
+    and of all functions with square loss at most ε g_bad has the largest average: E[g]²
+    ≤ E[g²] ≤ ε (Cauchy, Schwarz). On n returns the LS oracle prefers g_bad to g* with
+    probability near 1/2, however large n is."""
     grid = [Fraction(k, 12) for k in range(13)]
     functions = 0
     for epsilon in _EPSILONS[::6]:
@@ -190,7 +178,7 @@ def _worst() -> Evidence:
         for bound in (*grid, epsilon):
             kept = barrier.kept(bound)
             if not ("g*" in kept) == ("g_bad" in kept) == (bound >= epsilon):
-                return Evidence(False, f"ε = {epsilon}, bound {bound}: {kept}")
+                raise Refuted(f"ε = {epsilon}, bound {bound}: {kept}")
         for x in grid:
             for y in grid:
                 g = (Surd(x), Surd(y))
@@ -198,7 +186,7 @@ def _worst() -> Evidence:
                 if barrier.square_loss(g, ALWAYS_B) <= epsilon and (
                     barrier.bias(g) > barrier.bias(barrier.bad)
                 ):
-                    return Evidence(False, f"ε = {epsilon}: {g}")
+                    raise Refuted(f"ε = {epsilon}: {g}")
     barrier = SquareLossBarrier(Fraction(1, 16))
     n, runs = 10**8, 100
     bad = barrier.count_bad_fits(n, runs, np.random.default_rng(0))

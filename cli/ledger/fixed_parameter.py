@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXHAUSTIVE, Refuted, claim
 from olivine.cli.ledger.support.families import families, least_unsatisfied
 from olivine.reduction.family.family import Variant
 from olivine.reduction.formula.formula import Formula
@@ -15,19 +15,17 @@ from olivine.solvers.treewidth import solve_by_treewidth
 
 
 @claim(
-    "olive-program-fixed-parameter",
-    source="docs/reduction.md, Fixed-parameter",
-    statement="The optimum of OLIVE's program over a formula's family takes O(n 2^w) "
-    "steps, given a tree decomposition of width w of the 3-SAT form's primal graph. "
-    "Argument: Theorem O makes it a function of the least unsatisfied weight u, and "
-    "dynamic programming over the decomposition finds u exactly. Cited, not checked: "
-    "few occurrences do not help (for some ε > 0 it is NP-hard to tell satisfiable "
-    "formulas from those of which at most a share 1 − ε can be satisfied, with each "
-    "variable in five clauses: Feige 1998); planar incidence graphs do (MAX-3SAT "
-    "then has a polynomial-time approximation scheme: Khanna and Motwani 1996).",
-    method="exhaustive on small instances",
+    "olive-program-fixed-parameter", "docs/reduction.md, Fixed-parameter", EXHAUSTIVE
 )
-def _fixed_parameter() -> Evidence:
+def _fixed_parameter() -> str:
+    """The optimum of OLIVE's program over a formula's family takes O(n 2^w) steps,
+    given a tree decomposition of width w of the 3-SAT form's primal graph. Argument:
+    Theorem O makes it a function of the least unsatisfied weight u, and dynamic
+    programming over the decomposition finds u exactly. Cited, not checked: few
+    occurrences do not help (for some ε > 0 it is NP-hard to tell satisfiable formulas
+    from those of which at most a share 1 − ε can be satisfied, with each variable in
+    five clauses: Feige 1998); planar incidence graphs do (MAX-3SAT then has a
+    polynomial-time approximation scheme: Khanna and Motwani 1996)."""
     compared, widths = 0, set()
     for variant in Variant:
         for family in families(variant, 10, 24, max_variables=5, max_clauses=6):
@@ -43,7 +41,7 @@ def _fixed_parameter() -> Evidence:
                 not found.cost == left == least_unsatisfied(family)
                 or optimum(family.parameters, found.cost) != value
             ):
-                return Evidence(False, f"{family}: u = {found.cost}, optimum {value}")
+                raise Refuted(f"{family}: u = {found.cost}, optimum {value}")
             compared += 1
             widths.add(found.width)
     for blocks in (1, 20, 400):
@@ -51,12 +49,11 @@ def _fixed_parameter() -> Evidence:
         clauses = formula.three_sat().clauses.tolist()
         found = solve_by_treewidth(clauses, formula.n_variables)
         if (found.cost, found.width) != (blocks, 1):
-            return Evidence(False, f"{blocks} chains: {found.cost} left unsatisfied")
-    return Evidence(
-        True,
+            raise Refuted(f"{blocks} chains: {found.cost} left unsatisfied")
+    return (
         f"{compared} families of width {min(widths)} to {max(widths)}: u as by all "
         "assignments, the optimum as by exact planning in all members; 1, 20 and 400 "
-        "chains x1, x1 → x2, ..., ¬x5 that leave one clause each, joined end to end",
+        "chains x1, x1 → x2, ..., ¬x5 that leave one clause each, joined end to end"
     )
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXHAUSTIVE, Refuted, claim
 from olivine.cli.ledger.support.families import assignments, formulas
 
 
-@claim(
-    "lemma-1",
-    source="docs/reduction.md, Lemma 1",
-    statement="Bringing a formula to 3-SAT form keeps the least total weight of "
-    "unsatisfied clauses. Every assignment extends to one that leaves the same weight "
-    "unsatisfied, and no extension of it leaves less.",
-    method="exhaustive on small instances",
-)
-def _lemma_1() -> Evidence:
+@claim("lemma-1", "docs/reduction.md, Lemma 1", EXHAUSTIVE)
+def _lemma_1() -> str:
+    """Bringing a formula to 3-SAT form keeps the least total weight of unsatisfied
+    clauses. Every assignment extends to one that leaves the same weight unsatisfied,
+    and no extension of it leaves less."""
     checked = extended = 0
     for formula in formulas(1, 300, max_variables=4, max_clauses=4, max_width=6):
         three_sat = formula.three_sat()
@@ -32,15 +28,13 @@ def _lemma_1() -> Evidence:
             after = three_sat.unsatisfied_weight(extension)
             least = least_of[assignment.tobytes()]
             if not before == after == least:
-                return Evidence(
-                    False,
+                raise Refuted(
                     f"{list(formula.clauses())} under {assignment.tolist()}: {before} "
-                    f"before, {after} by extending, {least} at best",
+                    f"before, {after} by extending, {least} at best"
                 )
             extended += 1
         checked += 1
-    return Evidence(
-        True,
+    return (
         f"{checked} formulas of up to 4 variables and 4 clauses of up to 6 literals, "
-        f"a quarter of them weighted; {extended} assignments against all extensions",
+        f"a quarter of them weighted; {extended} assignments against all extensions"
     )

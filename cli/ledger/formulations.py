@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.olive.enumeration import policy_optimum
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import (
     assignments,
     contradiction,
@@ -22,15 +22,10 @@ from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.solvers.milp import solve_milp
 
 
-@claim(
-    "vertex-lemma",
-    source="docs/reduction.md, consequences of Theorem O",
-    statement="With φ = 0, literal values 0 and top are enough: under every policy "
-    "that admits values at all, some such values are as good as any. With φ > 0 they "
-    "are not.",
-    method="exhaustive on small instances",
-)
+@claim("vertex-lemma", "docs/reduction.md, consequences of Theorem O", EXHAUSTIVE)
 def _vertex_lemma() -> Evidence:
+    """With φ = 0, literal values 0 and top are enough: under every policy that admits
+    values at all, some such values are as good as any. With φ > 0 they are not."""
     rng = np.random.default_rng(6)
     policies = empty = 0
     for variant in Variant:
@@ -45,7 +40,7 @@ def _vertex_lemma() -> Evidence:
                 if (pair.value(mdp.start) if pair else None) != (
                     best if best >= 0 else None
                 ):
-                    return Evidence(False, f"{family}, {policy.tolist()}: {best}")
+                    raise Refuted(f"{family}, {policy.tolist()}: {best}")
                 policies, empty = policies + 1, empty + (pair is None)
     free, vertex = _with_tolerance(Fraction(1, 50))
     return Evidence(
@@ -74,15 +69,11 @@ def _with_tolerance(tolerance: Fraction) -> tuple[Fraction, float]:
     return free, max(vertices)
 
 
-@claim(
-    "clause-cut",
-    source="docs/reduction.md, consequences of Theorem O",
-    statement="No action of C_j is worth more than top·min(1, (2 + the truth of its "
-    "distinct literals)/3), for fractional literal values too; for 0/1 values the "
-    "best one is worth that.",
-    method="exhaustive on small instances",
-)
-def _clause_cut() -> Evidence:
+@claim("clause-cut", "docs/reduction.md, consequences of Theorem O", EXHAUSTIVE)
+def _clause_cut() -> str:
+    """No action of C_j is worth more than top·min(1, (2 + the truth of its distinct
+    literals)/3), for fractional literal values too; for 0/1 values the best one is
+    worth that."""
     literals = (1, -1, 2, -2, 3, -3)
     thirds = [Fraction(k, 3) for k in range(4)]
     checked = 0
@@ -104,11 +95,9 @@ def _clause_cut() -> Evidence:
             best = max(sum(p * of_state[s] for s, p in move) for move in moves)
             whole = all(v.denominator == 1 for v in values)
             if best > cut or (whole and best != cut):
-                return Evidence(False, f"{clause} under {truth}: {best}, cut {cut}")
+                raise Refuted(f"{clause} under {truth}: {best}, cut {cut}")
             checked += 1
-    return Evidence(
-        True, f"all 216 clauses on 3 variables, literal values in thirds: {checked}"
-    )
+    return f"all 216 clauses on 3 variables, literal values in thirds: {checked}"
 
 
 def _one_clause(clause: tuple[int, ...]) -> Family:
@@ -123,14 +112,10 @@ def _one_clause(clause: tuple[int, ...]) -> Family:
     return Family(form, Variant.NORMALIZED)
 
 
-@claim(
-    "formulations-agree",
-    source="docs/reduction.md, consequences of Theorem O",
-    statement="The formulations faithful, strengthened and projected have the same "
-    "optimum, in both forms.",
-    method="exhaustive on small instances",
-)
-def _formulations_agree() -> Evidence:
+@claim("formulations-agree", "docs/reduction.md, consequences of Theorem O", EXHAUSTIVE)
+def _formulations_agree() -> str:
+    """The formulations faithful, strengthened and projected have the same optimum, in
+    both forms."""
     solved = 0
     for variant in Variant:
         for family in families(variant, 7, 6, max_variables=3, max_clauses=2):
@@ -138,13 +123,11 @@ def _formulations_agree() -> Evidence:
             for formulation, form in itertools.product(FORMULATIONS, FORMS):
                 found = milp_value(family, formulation, form)
                 if found != expected:
-                    return Evidence(
-                        False,
-                        f"{family}, {formulation} {form}: {found}, not {expected}",
+                    raise Refuted(
+                        f"{family}, {formulation} {form}: {found}, not {expected}"
                     )
                 solved += 1
-    return Evidence(
-        True,
+    return (
         f"{solved} models solved by HiGHS, every solution turned into an exactly "
-        "feasible pair whose value is that of Theorem O",
+        "feasible pair whose value is that of Theorem O"
     )

@@ -17,7 +17,7 @@ from olivine.algorithms.learning.events import Path
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, claim
 from olivine.cli.ledger.support.global_policy import (
     incomplete,
     pruned_then_learned,
@@ -36,14 +36,14 @@ from olivine.cli.ledger.support.global_policy_runs import (
 
 @claim(
     "global-policy-event",
-    source=f"{SOURCE}, Definition and Lemma on deviation bounds",
-    statement="With n_test and n_train as stated all data sets of a run are within "
-    "τ_val (values, mean return of π̂_{h:H}) and τ_pol (policies) of their means with "
-    "probability at least 1 - δ. (The probability rests on claim "
-    "`global-policy-constants`; what the runs alone show is in the evidence.)",
-    method="monitored in runs",
+    f"{SOURCE}, Definition and Lemma on deviation bounds",
+    MONITORED,
 )
 def _event() -> Evidence:
+    """With n_test and n_train as stated all data sets of a run are within τ_val
+    (values, mean return of π̂_{h:H}) and τ_pol (policies) of their means with
+    probability at least 1 - δ. (The probability rests on claim
+    `global-policy-constants`; what the runs alone show is in the evidence.)"""
     every = results()
     inside = runs.count(every, "event")
     margin = min(result.monitors["event"].margin or Fraction(0) for result in every)
@@ -54,14 +54,12 @@ def _event() -> Evidence:
 
 
 @claim(
-    "global-policy-tested",
-    source=f"{SOURCE}, Lemma on the policy on tested states",
-    statement="If the policy loses at most φ_h at learned paths, g* is feasible for "
-    "the program of TestLearned, and where the test is true the policy loses at most "
-    "φ_h + 8τ_val; where the two paths lead to the same state it is true.",
-    method="monitored in runs",
+    "global-policy-tested", f"{SOURCE}, Lemma on the policy on tested states", MONITORED
 )
 def _tested() -> Evidence:
+    """If the policy loses at most φ_h at learned paths, g* is feasible for the program
+    of TestLearned, and where the test is true the policy loses at most φ_h + 8τ_val;
+    where the two paths lead to the same state it is true."""
     return runs.held(results(), "gstar-feasible", "tested-policy", "same-state")
 
 
@@ -86,16 +84,16 @@ class _Between:
 
 @claim(
     "global-policy-quality",
-    source=f"{SOURCE}, Lemma on the quality of the policy",
-    statement="Whenever dfslearn returns from level h to h-1, the policy loses at "
-    "most φ_h at learned and φ_h + 8τ_val at pruned paths of level h, with φ_h = "
-    "(H-h+1)(8τ_val + 4τ_pol) and the oracles' errors. Printed: for learned paths at "
-    "all times; while another path of the level is being learned, a learned one can "
-    "lose more, for later levels' policies have changed.",
-    method="monitored in runs",
+    f"{SOURCE}, Lemma on the quality of the policy",
+    MONITORED,
     erratum="18",
 )
 def _quality() -> Evidence:
+    """Whenever dfslearn returns from level h to h-1, the policy loses at most φ_h at
+    learned and φ_h + 8τ_val at pruned paths of level h, with φ_h = (H-h+1)(8τ_val +
+    4τ_pol) and the oracles' errors. Printed: for learned paths at all times; while
+    another path of the level is being learned, a learned one can lose more, for later
+    levels' policies have changed."""
     found = runs.held(results(), "learned-quality", "pruned-quality")
     parameters = chosen_sizes("theorem", 3, 4, 3)
     made = stale(parameters)
@@ -106,41 +104,28 @@ def _quality() -> Evidence:
     return Evidence(holds, f"{found.text}; {float(ratio):.3f} φ_2 during a call")
 
 
-@claim(
-    "global-policy-termination",
-    source=f"{SOURCE}, Lemma on termination",
-    statement="At most M paths of a level are learned, at most K M were ever pruned, "
-    "and there are at most T_max = 3M²HK calls of dfslearn and as many of TestLearned.",
-    method="monitored in runs",
-)
+@claim("global-policy-termination", f"{SOURCE}, Lemma on termination", MONITORED)
 def _termination() -> Evidence:
+    """At most M paths of a level are learned, at most K M were ever pruned, and there
+    are at most T_max = 3M²HK calls of dfslearn and as many of TestLearned."""
     names = "no-relearning", "pruned-paths", "dfslearn-calls", "test-calls"
     return runs.held(results(), *names)
 
 
-@claim(
-    "global-policy-oracles",
-    source=f"{SOURCE}, Computational efficiency",
-    statement="The algorithm needs the LP oracle, CSC and the multi-data-set oracle, "
-    "and nothing else of the classes; at most M T_max, M² H and M H calls.",
-    method="monitored in runs",
-)
+@claim("global-policy-oracles", f"{SOURCE}, Computational efficiency", MONITORED)
 def _oracles() -> Evidence:
+    """The algorithm needs the LP oracle, CSC and the multi-data-set oracle, and nothing
+    else of the classes; at most M T_max, M² H and M H calls."""
     return runs.held(results(), "csc-calls", "lp-calls", "multi-calls", "oracles")
 
 
-@claim(
-    "global-policy-listing",
-    source=f"{SOURCE}, Algorithm (listing)",
-    statement="The level of path p is |p|+1; dfslearn returns past level H, for "
-    "TestLearned is false where nothing is learned; without learned paths it needs no "
-    "data, and then no policy is played before it is set; mean returns estimate V of "
-    "π̂_{h:H}; a pass through the pruned paths, which learning one of them changes, "
-    "goes through those pruned when it began.",
-    method="exact",
-    erratum="18",
-)
+@claim("global-policy-listing", f"{SOURCE}, Algorithm (listing)", EXACT, erratum="18")
 def _listing() -> Evidence:
+    """The level of path p is |p|+1; dfslearn returns past level H, for TestLearned is
+    false where nothing is learned; without learned paths it needs no data, and then no
+    policy is played before it is set; mean returns estimate V of π̂_{h:H}; a pass
+    through the pruned paths, which learning one of them changes, goes through those
+    pruned when it began."""
     made = pruned_then_learned()
     seen = _Rechecks()
     run = monitored(made, constants(made), 0, observers=[seen])
@@ -182,13 +167,13 @@ class _Rechecks:
 
 @claim(
     "global-policy-completeness",
-    source=f"{SOURCE}, Theorem (its assumption of policy completeness)",
-    statement="Realizability of G and Π does not suffice: on an instance where the "
-    "fit is infeasible, because no policy is best for the policies of later levels, "
-    "the algorithm fails inside the event, where VALOR succeeds.",
-    method="exact",
+    f"{SOURCE}, Theorem (its assumption of policy completeness)",
+    EXACT,
 )
 def _completeness() -> Evidence:
+    """Realizability of G and Π does not suffice: on an instance where the fit is
+    infeasible, because no policy is best for the policies of later levels, the
+    algorithm fails inside the event, where VALOR succeeds."""
     made = incomplete()
     env = made.environment
     run = monitored(made, constants(made), 0)

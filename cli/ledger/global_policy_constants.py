@@ -16,7 +16,7 @@ from olivine.algorithms.global_policy.parameters import (
     GlobalPolicyTheoremParameters,
 )
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
 from olivine.cli.ledger.support.global_policy import overpruned
 from olivine.cli.ledger.support.global_policy_adversary import (
     adversary,
@@ -36,15 +36,15 @@ from olivine.cli.ledger.support.global_policy_worst_case import worst_loss
 
 @claim(
     "global-policy-fit",
-    source=f"{SOURCE}, Lemma on fitting the global policy",
-    statement="With a policy complete Π the fit is feasible, and π̂_h then loses at "
-    "most 4τ_pol against the best policy of the level at every learned path, given "
-    "the later levels' policies (printed 3τ_pol, which forgets that the average on "
-    "the data set may be τ_pol too high). More than 3τ_pol can be lost.",
-    method="monitored in runs",
+    f"{SOURCE}, Lemma on fitting the global policy",
+    MONITORED,
     erratum="17",
 )
 def _fit() -> Evidence:
+    """With a policy complete Π the fit is feasible, and π̂_h then loses at most 4τ_pol
+    against the best policy of the level at every learned path, given the later levels'
+    policies (printed 3τ_pol, which forgets that the average on the data set may be
+    τ_pol too high). More than 3τ_pol can be lost."""
     found = runs.held(results(), "fit", "feasible", "complete")
     parameters = chosen_sizes("theorem")
     case = adversary(parameters)
@@ -59,14 +59,14 @@ def _fit() -> Evidence:
 
 @claim(
     "global-policy-constants",
-    source=f"{SOURCE}, Lemma on the probability of the deviation bounds",
-    statement="n_test and n_train are enough: Hoeffding's and Bernstein's inequalities "
-    "(variance K, range K) give every mean of a function of G and of a return within "
-    "τ_val from n_test draws and every policy value within τ_pol from n_train, over "
-    "(1+M) T_max data sets of tests and M H of training with probability 1 - δ.",
-    method="exact",
+    f"{SOURCE}, Lemma on the probability of the deviation bounds",
+    EXACT,
 )
 def _constants() -> Evidence:
+    """n_test and n_train are enough: Hoeffding's and Bernstein's inequalities (variance
+    K, range K) give every mean of a function of G and of a return within τ_val from
+    n_test draws and every policy value within τ_pol from n_train, over (1+M) T_max data
+    sets of tests and M H of training with probability 1 - δ."""
     worst = [0.0, 0.0, 0.0]
     cases = list(itertools.product((0.01, 0.5), (1, 3, 30), (1, 2, 40), (1, 4, 60)))
     for eps, m, k, h in cases:
@@ -87,17 +87,16 @@ def _constants() -> Evidence:
 
 @claim(
     "global-policy-theorem",
-    source=f"{SOURCE}, Theorem (PAC bound) and its proof",
-    statement="With policy completeness and g* in G the algorithm returns an "
-    "ε-optimal policy with probability 1 - δ, within (1+M) T_max n_test + M² H "
-    "n_train trajectories, which is O(M³H³K/ε² log(M H K|Π||G|/δ)): at τ = ε/(12H) "
-    "(less a 1024th for the oracles), where printed constants have ε/(6H). (The "
-    "probability rests on claim `global-policy-constants`; what the runs alone show is "
-    "in the evidence.)",
-    method="monitored in runs",
+    f"{SOURCE}, Theorem (PAC bound) and its proof",
+    MONITORED,
     erratum="17",
 )
 def _theorem() -> Evidence:
+    """With policy completeness and g* in G the algorithm returns an ε-optimal policy
+    with probability 1 - δ, within (1+M) T_max n_test + M² H n_train trajectories, which
+    is O(M³H³K/ε² log(M H K|Π||G|/δ)): at τ = ε/(12H) (less a 1024th for the oracles),
+    where printed constants have ε/(6H). (The probability rests on claim
+    `global-policy-constants`; what the runs alone show is in the evidence.)"""
     every = results()
     good = runs.count(every, "epsilon-optimal")
     within = runs.held(every, "trajectories")
@@ -109,7 +108,7 @@ def _theorem() -> Evidence:
             order = m**3 * h**3 * k * logarithm / eps**2
             largest = max(largest, p.trajectory_bound / order)
             if p.guarantee is None or p.guarantee > p.eps:
-                return Evidence(False, f"guarantee {p.guarantee} at H = {h}")
+                raise Refuted(f"guarantee {p.guarantee} at H = {h}")
     # 3·2·144/2 for tests and 16·144 for training, and rounding.
     holds = within.holds and good >= (1 - DELTA) * len(every) and largest <= 2750
     return Evidence(
@@ -121,15 +120,15 @@ def _theorem() -> Evidence:
 
 @claim(
     "global-policy-printed-constants",
-    source=f"{SOURCE}, proof of the Theorem (instantiation of the parameters)",
-    statement="At the printed τ_pol = τ_val = ε/(6H) runs with g* in G and all "
-    "policies, inside the event, lose more than ε for H ≥ 2: 17ε/12 at H = 2 without "
-    "any noise in the tests (two states, G = {g*}), (11H - 5)ε/(6H) in general. For H "
-    "= 1 they suffice. At the corrected constants the same instances lose less than ε.",
-    method="exact",
+    f"{SOURCE}, proof of the Theorem (instantiation of the parameters)",
+    EXACT,
     erratum="17",
 )
 def _printed() -> Evidence:
+    """At the printed τ_pol = τ_val = ε/(6H) runs with g* in G and all policies, inside
+    the event, lose more than ε for H ≥ 2: 17ε/12 at H = 2 without any noise in the
+    tests (two states, G = {g*}), (11H - 5)ε/(6H) in general. For H = 1 they suffice. At
+    the corrected constants the same instances lose less than ε."""
     printed: list[float] = []
     corrected: list[float] = []
     for horizon in (2, 3, 5):
@@ -137,7 +136,7 @@ def _printed() -> Evidence:
             parameters = chosen_sizes(version, horizon)  # type: ignore[arg-type]
             run = monitored(overpruned(parameters), parameters, 0)
             if not runs.premises_hold(run.result) or run.result.contradictions:
-                return Evidence(False, f"H = {horizon}: the run left the event")
+                raise Refuted(f"H = {horizon}: the run left the event")
             losses.append(float(run.loss / parameters.eps))
     # One level: π̂_1 alone loses at most 4τ_pol, and the oracles' errors.
     one = chosen_sizes("paper", 1, 1).guarantee
@@ -155,16 +154,16 @@ def _printed() -> Evidence:
 
 @claim(
     "global-policy-worst-case",
-    source=f"{SOURCE}, proof of the Theorem (what the constants guarantee)",
-    statement="At H = 2 the most that can be lost inside the event, over all values, "
-    "estimates and answers of the oracles, is φ_2 + 12τ: 23ε/12 at the printed "
-    "constants, 23ε/22 > ε if only τ is set to ε/(11H), so that the printed φ_1 is ε, "
-    "and ε at the corrected ones. As much is lost in runs with H = 3 and 5: "
-    "(11H+1)ε/(6H), (11H+1)ε/(11H) and ε.",
-    method="exact",
+    f"{SOURCE}, proof of the Theorem (what the constants guarantee)",
+    EXACT,
     erratum="17",
 )
 def _worst() -> Evidence:
+    """At H = 2 the most that can be lost inside the event, over all values, estimates
+    and answers of the oracles, is φ_2 + 12τ: 23ε/12 at the printed constants, 23ε/22 >
+    ε if only τ is set to ε/(11H), so that the printed φ_1 is ε, and ε at the corrected
+    ones. As much is lost in runs with H = 3 and 5: (11H+1)ε/(6H), (11H+1)ε/(11H) and ε.
+    """
     programs = [worst_loss(Fraction(11)), worst_loss(Fraction(12))]
     reached, inside = [], True
     for horizon in (2, 3, 5):

@@ -13,17 +13,14 @@ import numpy as np
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import Form, OliveProgram
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import (
     assignments,
     eight_clauses,
     families,
     least_unsatisfied,
 )
-from olivine.cli.ledger.support.program_optimum import (
-    program_optimum,
-    vertex_bound,
-)
+from olivine.cli.ledger.support.program_optimum import program_optimum, vertex_bound
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.variants import Parameters
 from olivine.reduction.formula.formula import Formula
@@ -48,10 +45,10 @@ _ASSUMED = (
 
 @claim(
     "olive-nphard-g-simple",
-    source=_SIMPLE.format(number=9, letter="g"),
+    _SIMPLE.format(number=9, letter="g"),
+    EXHAUSTIVE,
     statement="OLIVE's program over tabular (g, π) with φ = 0 and chosen data sets is "
     "NP-hard." + _ASSUMED,
-    method="exhaustive on small instances",
 )
 def _hard_over_pairs() -> Evidence:
     return _reduction_works("value-policy")
@@ -59,11 +56,11 @@ def _hard_over_pairs() -> Evidence:
 
 @claim(
     "olive-nphard-f-simple",
-    source=_SIMPLE.format(number=10, letter="f"),
+    _SIMPLE.format(number=10, letter="f"),
+    EXHAUSTIVE,
     statement="The same program over tabular Q-functions f and their greedy policies "
     "is NP-hard: it has the same optimum, since every (g, π) is induced by an f and "
     "every f induces a (g, π)." + _ASSUMED,
-    method="exhaustive on small instances",
 )
 def _hard_over_q_functions() -> Evidence:
     return _reduction_works("q-function")
@@ -81,7 +78,7 @@ def _reduction_works(form: Form) -> Evidence:
                 or _fault_of_optimum(family, form, satisfiable)
             )
             if fault:
-                return Evidence(False, f"{family}: {fault}")
+                raise Refuted(f"{family}: {fault}")
             counts[satisfiable] += 1
     return Evidence(
         counts[True] > 0 and counts[False] > 0,
@@ -193,12 +190,12 @@ _WORST = {
 
 @claim(
     "constant-gap",
-    source="docs/reduction.md, consequences of Theorem O",
+    "docs/reduction.md, consequences of Theorem O",
+    EXACT,
     statement="With a constant penalty OLIVE's program is NP-hard to approximate "
     "within a constant: 1 cannot be told from 23/24 + ε/3 in paper with p ≥ 1/3, from "
     "31/32 + ε/4 in gap, from 24/25 + 8ε/25 in normalized with p = 1/25, the widest "
     "gap of any p there." + _HASTAD,
-    method="exact",
 )
 def _constant_gap() -> Evidence:
     shares = [Fraction(k, 400) for k in range(50)]  # of the clauses: 1/8 − ε, ε > 0
@@ -209,9 +206,9 @@ def _constant_gap() -> Evidence:
             # u >= share·m unsatisfied clauses: the optimum falls with u.
             value = optimum(parameters, int(share * 400))
             if value > worst + slope * epsilon:
-                return Evidence(False, f"{parameters}, ε = {epsilon}: {value}")
+                raise Refuted(f"{parameters}, ε = {epsilon}: {value}")
         if optimum(parameters, 50) != worst:
-            return Evidence(False, f"{parameters}: {optimum(parameters, 50)}")
+            raise Refuted(f"{parameters}: {optimum(parameters, 50)}")
     normalized = {
         p: 1 - optimum(Parameters(Variant.NORMALIZED, p, 8), 1)
         for p in (Fraction(k, 1000) for k in range(1, 1000))
@@ -233,19 +230,15 @@ def _constant_gap() -> Evidence:
     )
 
 
-@claim(
-    "least-affine-penalty",
-    source="docs/reduction.md, consequences of Theorem O",
-    statement="In normalized p = 1/7 is the least penalty with which the optimum is "
-    "affine in u for every formula.",
-    method="exact",
-)
+@claim("least-affine-penalty", "docs/reduction.md, consequences of Theorem O", EXACT)
 def _least_affine_penalty() -> Evidence:
+    """In normalized p = 1/7 is the least penalty with which the optimum is affine in u
+    for every formula."""
     for m in range(2, 61, 2):
         parameters = Parameters(Variant.NORMALIZED, Fraction(1, 7), m)
         for u in range(m // 2 + 1):
             if optimum(parameters, u) != 1 - Fraction(2 * u, 7 * m):
-                return Evidence(False, f"m = {m}, u = {u}")
+                raise Refuted(f"m = {m}, u = {u}")
     solved = [_affine_optimum(copies) for copies in (1, 2, 3)]
     below = Fraction(1, 7) - Fraction(1, 10**9)
     capped = optimum(Parameters(Variant.NORMALIZED, below, 2), 1)
@@ -267,25 +260,24 @@ def _affine_optimum(copies: int) -> Fraction | None:
 
 @claim(
     "random-assignment-is-sharp",
-    source="docs/reduction.md, consequences of Theorem O",
-    statement="A random assignment leaves m/8 clauses of three distinct variables "
-    "unsatisfied on average, so every such formula has an optimum of at least "
-    "23/24, 31/32 and 24/25 in the families of the constant gap: the thresholds are "
-    "sharp.",
-    method="exhaustive on small instances",
+    "docs/reduction.md, consequences of Theorem O",
+    EXHAUSTIVE,
 )
-def _random_assignment_is_sharp() -> Evidence:
+def _random_assignment_is_sharp() -> str:
+    """A random assignment leaves m/8 clauses of three distinct variables unsatisfied on
+    average, so every such formula has an optimum of at least 23/24, 31/32 and 24/25 in
+    the families of the constant gap: the thresholds are sharp."""
     rng = np.random.default_rng(9)
     compared = 0
     for n, m in itertools.product((3, 4, 6), (1, 8, 30)):
         three_sat = random_ksat(n, m, 3, rng).three_sat()
         total = sum(three_sat.unsatisfied_weight(a) for a in assignments(n))
         if Fraction(total, 2**n) != Fraction(m, 8):
-            return Evidence(False, f"n = {n}, m = {m}: mean {total}/{2**n}")
+            raise Refuted(f"n = {n}, m = {m}: mean {total}/{2**n}")
         for (variant, penalty), (worst, _) in _WORST.items():
             chosen = None if variant is Variant.GAP else penalty
             found = program_optimum(Family(three_sat, variant, chosen))
             if found is None or found < worst:
-                return Evidence(False, f"{variant}, p = {penalty}, n = {n}, m = {m}")
+                raise Refuted(f"{variant}, p = {penalty}, n = {n}, m = {m}")
             compared += 1
-    return Evidence(True, f"exact means over all assignments; {compared} programs")
+    return f"exact means over all assignments; {compared} programs"

@@ -26,7 +26,7 @@ from olivine.algorithms.lsvee.review import LsveeMonitors
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
 from olivine.cli.ledger.support.lsvee import (
     misled_at,
     noisy_successor,
@@ -63,17 +63,13 @@ def _runs() -> tuple[LearningResult, ...]:
     return tuple(found)
 
 
-@claim(
-    "lsvee-bellman-errors",
-    source=f"{SECTION} (LSVEE tests squared Bellman errors)",
-    statement="E[(f(x,a) - r - E_x' max_a' f(x',a'))²] is the noise of r plus the mean "
-    "squared Bellman error of f, which is 0 for Q*: no function has less than Q*. "
-    "Under deterministic dynamics E_x' is an average over the state that the path "
-    "leads to. (What the paper calls a state identity test on these errors is, in "
-    "LSVEE, an elimination; states are told apart by consensus of values.)",
-    method="exact",
-)
-def _bellman() -> Evidence:
+@claim("lsvee-bellman-errors", f"{SECTION} (LSVEE tests squared Bellman errors)", EXACT)
+def _bellman() -> str:
+    """E[(f(x,a) - r - E_x' max_a' f(x',a'))²] is the noise of r plus the mean squared
+    Bellman error of f, which is 0 for Q*: no function has less than Q*. Under
+    deterministic dynamics E_x' is an average over the state that the path leads to.
+    (What the paper calls a state identity test on these errors is, in LSVEE, an
+    elimination; states are told apart by consensus of values.)"""
     compared = 0
     for seed in range(5):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
@@ -85,8 +81,8 @@ def _bellman() -> Evidence:
             noise = {risk - gap for risk, gap in zip(found, gaps, strict=True)}
             compared += len(found)
             if len(noise) > 1 or best is None or gaps[best] != 0:
-                return Evidence(False, f"seed {seed}, path {list(path)}")
-    return Evidence(True, f"exactly equal for {compared} functions and states")
+                raise Refuted(f"seed {seed}, path {list(path)}")
+    return f"exactly equal for {compared} functions and states"
 
 
 def _futures(env: Environment, functions: FiniteQClass, path: Any) -> Any:
@@ -139,13 +135,13 @@ def _squared_bellman_errors(
 
 @claim(
     "lsvee-average-successor",
-    source=f"{SECTION} (the expectation over x' stands inside the square)",
-    statement="With one sampled x' in place of the expectation the squared error also "
-    "holds the variance of max f(x', ·), and a wrong function can have less than Q*; "
-    "with the average both have 0.",
-    method="exact",
+    f"{SECTION} (the expectation over x' stands inside the square)",
+    EXACT,
 )
 def _average() -> Evidence:
+    """With one sampled x' in place of the expectation the squared error also holds the
+    variance of max f(x', ·), and a wrong function can have less than Q*; with the
+    average both have 0."""
     made, events = noisy_successor(), list[Any]()
     wrong, right = one_sample_risks(made, (), 10**6, np.random.default_rng(0))
     _run(made.environment, made.functions, 0, events.append)
@@ -160,14 +156,13 @@ def _average() -> Evidence:
 
 @claim(
     "lsvee-enumerates",
-    source=f"{SECTION} (no efficient solution is obvious for LSVEE's problems)",
-    statement="LSVEE as stated evaluates every surviving function on every data set, "
-    "at least 2N in all for H > 1. VALOR, on these functions taken apart into values "
-    "and policies, calls 2K LP oracles and one CSC oracle a learned state and H more, "
-    "whatever N.",
-    method="monitored in runs",
+    f"{SECTION} (no efficient solution is obvious for LSVEE's problems)",
+    MONITORED,
 )
 def _enumerates() -> Evidence:
+    """LSVEE as stated evaluates every surviving function on every data set, at least 2N
+    in all for H > 1. VALOR, on these functions taken apart into values and policies,
+    calls 2K LP oracles and one CSC oracle a learned state and H more, whatever N."""
     env = make("random-finite", 0, states=3, actions=3, horizon=3)
     looked, called = [], []
     sizes = (16, 64, 256, 1024)
@@ -197,10 +192,7 @@ def _register(name: str, statement: str, monitors: Sequence[str], words: str) ->
         return runs.held(_runs(), *monitors)
 
     decorate: Callable[[Callable[[], Evidence]], Any] = claim(
-        name,
-        source=f"{ANALYSIS} ({words})",
-        statement=statement,
-        method="monitored in runs",
+        name, source=f"{ANALYSIS} ({words})", statement=statement, method=MONITORED
     )
     decorate(check)
 
@@ -231,13 +223,11 @@ _register(
 
 
 @claim(
-    "lsvee-on-demand",
-    source="paper, section VALOR (exploration on demand is LSVEE's)",
-    statement="Consensus can hold while every policy is wrong below the root; "
-    "exploration on demand then learns one state of the optimal path after the other.",
-    method="exact",
+    "lsvee-on-demand", "paper, section VALOR (exploration on demand is LSVEE's)", EXACT
 )
 def _on_demand() -> Evidence:
+    """Consensus can hold while every policy is wrong below the root; exploration on
+    demand then learns one state of the optimal path after the other."""
     misled = _runs()[-2:]
     iterations = [run.iterations for run in misled]
     good = all(run.monitors["epsilon-optimal"].holds for run in misled)
@@ -248,17 +238,12 @@ def _on_demand() -> Evidence:
     )
 
 
-@claim(
-    "lsvee-theorem",
-    source=f"{ANALYSIS} (PAC bound)",
-    statement="At the recalled constants LSVEE returns an ε-optimal policy with "
-    "probability 1 - δ, within M(H-1) + 1 descents and M H · (H-1) n_2 calls on demand "
-    "of K n_test + n_train trajectories each, and M H + 1 evaluations. (The "
-    "probability rests on claim `lsvee-constants`; what the runs alone show is in the "
-    "evidence.)",
-    method="monitored in runs",
-)
+@claim("lsvee-theorem", f"{ANALYSIS} (PAC bound)", MONITORED)
 def _theorem() -> Evidence:
+    """At the recalled constants LSVEE returns an ε-optimal policy with probability 1 -
+    δ, within M(H-1) + 1 descents and M H · (H-1) n_2 calls on demand of K n_test +
+    n_train trajectories each, and M H + 1 evaluations. (The probability rests on claim
+    `lsvee-constants`; what the runs alone show is in the evidence.)"""
     good, count = runs.count(_runs(), "epsilon-optimal"), len(_runs())
     within = runs.count(_runs(), "trajectories") == count
     return Evidence(

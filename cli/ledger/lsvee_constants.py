@@ -12,7 +12,7 @@ from typing import Any
 
 from olivine.algorithms.lsvee.parameters import LsveeTheorem, Sizes
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, Evidence, claim
 from olivine.cli.ledger.lsvee import ANALYSIS
 
 COMPARED = "paper, section VALOR, after the PAC bound"
@@ -21,14 +21,14 @@ _DELTA = Fraction(1, 10)
 
 @claim(
     "lsvee-exponents",
-    source=f"{COMPARED} (VALOR is worse in M, H and ε; its constrained form better)",
-    statement="Up to logarithms the trajectories grow like M H⁶K²/ε³ for LSVEE, "
-    "M³H⁸K/ε⁵ for VALOR and M H⁶K/ε³ for its constrained form: VALOR is worse in M, H "
-    "and ε, and the constrained form better by a factor of K, which its larger "
-    "constants eat up for small K.",
-    method="exact",
+    f"{COMPARED} (VALOR is worse in M, H and ε; its constrained form better)",
+    EXACT,
 )
 def _exponents() -> Evidence:
+    """Up to logarithms the trajectories grow like M H⁶K²/ε³ for LSVEE, M³H⁸K/ε⁵ for
+    VALOR and M H⁶K/ε³ for its constrained form: VALOR is worse in M, H and ε, and the
+    constrained form better by a factor of K, which its larger constants eat up for
+    small K."""
     wanted = {
         "lsvee": {"M": 1, "H": 6, "K": 2, "eps": 3},
         VALOR: {"M": 3, "H": 8, "K": 1, "eps": 5},
@@ -70,18 +70,14 @@ def _slope(name: str, variable: str) -> float:
     return math.log10(bounds[1]) - math.log10(bounds[0])
 
 
-@claim(
-    "lsvee-constants",
-    source=f"{ANALYSIS} (do the constants suffice?)",
-    statement="With tests accurate to φ/2 and Bernstein's inequality (variance of the "
-    "excess loss at most 9 times its mean, range 5), the recalled n_test, n_train and "
-    "slack keep Q* and bound the errors of survivors by 5φ/2; the tolerance then "
-    "passes learned states; acceptance within ε/2 loses at most ε, and a rejected "
-    "policy meets an unlearned state with probability at least ε/8. Failure "
-    "probabilities, with n_2 paths that must find that state, add up to at most δ.",
-    method="exact",
-)
+@claim("lsvee-constants", f"{ANALYSIS} (do the constants suffice?)", EXACT)
 def _constants() -> Evidence:
+    """With tests accurate to φ/2 and Bernstein's inequality (variance of the excess
+    loss at most 9 times its mean, range 5), the recalled n_test, n_train and slack keep
+    Q* and bound the errors of survivors by 5φ/2; the tolerance then passes learned
+    states; acceptance within ε/2 loses at most ε, and a rejected policy meets an
+    unlearned state with probability at least ε/8. Failure probabilities, with n_2 paths
+    that must find that state, add up to at most δ."""
     made = [
         LsveeTheorem(eps, _DELTA, m, k, h, n)
         for eps in (0.5, 0.05)

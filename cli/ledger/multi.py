@@ -10,7 +10,7 @@ from olivine.algorithms.classes.tabular import TabularPolicyClass
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from olivine.algorithms.oracles.problems import random_csc
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import CERTIFIED, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.multi.hardness import MultiInstance
@@ -31,26 +31,26 @@ def _formulas() -> list[Formula]:
 
 @claim(
     "deterministic-multi-is-np-hard",
-    source="paper, appendix Additional Oracles; docs/reduction.md, several data sets",
-    statement="The multi-data-set oracle for one deterministic tabular policy decides "
-    "3-SAT: with a data set for each clause, cost 1 for each falsified literal and "
-    "U_j = 2/3, it is feasible for any ε_feas < 1/3 exactly if the formula is "
-    "satisfiable. CSC being polynomial there, no polynomial number of CSC calls "
-    "implements it unless P = NP. (NP-hardness of 3-SAT: Cook 1971, assumed.)",
-    method="exhaustive on small instances",
+    "paper, appendix Additional Oracles; docs/reduction.md, several data sets",
+    EXHAUSTIVE,
     erratum="7",
 )
 def _deterministic_is_hard() -> Evidence:
+    """The multi-data-set oracle for one deterministic tabular policy decides 3-SAT:
+    with a data set for each clause, cost 1 for each falsified literal and U_j = 2/3, it
+    is feasible for any ε_feas < 1/3 exactly if the formula is satisfiable. CSC being
+    polynomial there, no polynomial number of CSC calls implements it unless P = NP.
+    (NP-hardness of 3-SAT: Cook 1971, assumed.)"""
     drawn, satisfiable = _formulas(), 0
     for formula in drawn:
         found = verify_multi_hardness(formula)
         sizes = found.instance
         if sizes.declared_sizes() != sizes.measured_sizes():
-            return Evidence(False, f"sizes: {sizes.measured_sizes()}")
+            raise Refuted(f"sizes: {sizes.measured_sizes()}")
         if found.agree is not True or "brute" not in found.routes:
-            return Evidence(False, f"{formula}: {found.to_json()}")
+            raise Refuted(f"{formula}: {found.to_json()}")
         if found.satisfiable and found.assignment is None:
-            return Evidence(False, f"{formula}: no certificate came back")
+            raise Refuted(f"{formula}: no certificate came back")
         satisfiable += bool(found.satisfiable)
     return Evidence(
         0 < satisfiable < len(drawn),
@@ -62,21 +62,21 @@ def _deterministic_is_hard() -> Evidence:
 
 @claim(
     "mixture-multi-by-csc",
-    source="paper, appendix Additional Oracles (multiplicative weights)",
-    statement="For finite mixtures of policies, multiplicative weights over CSC calls "
-    "implement the multi-data-set oracle in at most ⌈R² ln J / (2 (ε_feas − δ)²)⌉ "
-    "calls of accuracy δ (Hedge; Arora, Hazan, Kale 2012), or prove there is none.",
-    method="by certificate",
+    "paper, appendix Additional Oracles (multiplicative weights)",
+    CERTIFIED,
     erratum="7",
 )
-def _mixtures_by_csc() -> Evidence:
+def _mixtures_by_csc() -> str:
+    """For finite mixtures of policies, multiplicative weights over CSC calls implement
+    the multi-data-set oracle in at most ⌈R² ln J / (2 (ε_feas − δ)²)⌉ calls of accuracy
+    δ (Hedge; Arora, Hazan, Kale 2012), or prove there is none."""
     epsilon, share, refused = 0.1, 0.0, 0
     formulas, problems = _formulas(), runs.instances(40)
     for formula in formulas:
         instance = MultiInstance(formula.three_sat())
         mixture = instance.solve("multiplicative-weights", epsilon_feas=epsilon)
         if not mixture.feasible or mixture.violation > epsilon:
-            return Evidence(False, f"{formula}: {mixture}")
+            raise Refuted(f"{formula}: {mixture}")
     rng = np.random.default_rng(_SEED)
     solve = functools.partial(
         multi, epsilon_feas=epsilon, method="multiplicative-weights"
@@ -96,14 +96,13 @@ def _mixtures_by_csc() -> Evidence:
         found = solve(policies, sets)
         wanted = MultiStatus.INFEASIBLE if number % 4 == 0 else MultiStatus.FEASIBLE
         if found.status is not wanted or not found.honoured:
-            return Evidence(False, f"problem {number}: {found}")
+            raise Refuted(f"problem {number}: {found}")
         if found.call_bound is None or found.calls > found.call_bound:
-            return Evidence(False, f"problem {number}: {found.calls} calls")
+            raise Refuted(f"problem {number}: {found.calls} calls")
         share = max(share, found.calls / found.call_bound)
         refused += found.status is MultiStatus.INFEASIBLE
-    return Evidence(
-        True,
+    return (
         f"{len(formulas)} instances of 3-SAT, satisfiable or not, and {problems} "
         f"random problems of 2 to 10 data sets, {refused} of them proved infeasible; "
-        f"at most {share:.1%} of the calls allowed (seed {_SEED})",
+        f"at most {share:.1%} of the calls allowed (seed {_SEED})"
     )

@@ -10,7 +10,7 @@ from olivine.algorithms.olive.exact import ExactWorld
 from olivine.algorithms.olive.loop import run_rounds
 from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import families
 from olivine.cli.ledger.ties import SEARCHED
 from olivine.reduction.family.family import Family, Variant
@@ -43,16 +43,16 @@ def _on_both_sides(phi: Fraction) -> Iterator[tuple[LevelRule, Noise, bool]]:
 
 @claim(
     "strict-noise",
-    source="docs/ties.md, noise; paper, remark after thm:olive_nphard_f",
-    statement="In strict let each estimate be within η of its expectation, "
-    "0 < η ≤ φ, and OLIVE stop where the errors add up to S ≥ 3φ. Every run still "
-    "meets exactly the hard program after m + 2n + 1 rounds, whatever the estimates, "
-    "under lowest if and only if 3φ + 6η < S < 1/20 + 2φ − 5η (there is such an S if "
-    "and only if φ + 11η < 1/20), and under largest if and only if S < 1/20 + 2φ − 5η "
-    "and φ + 7η < 1/20. The program then decides the formula if φ + η < u/(90W + 20u).",
-    method="exhaustive on small instances",
+    "docs/ties.md, noise; paper, remark after thm:olive_nphard_f",
+    EXHAUSTIVE,
 )
 def _strict_noise() -> Evidence:
+    """In strict let each estimate be within η of its expectation, 0 < η ≤ φ, and OLIVE
+    stop where the errors add up to S ≥ 3φ. Every run still meets exactly the hard
+    program after m + 2n + 1 rounds, whatever the estimates, under lowest if and only if
+    3φ + 6η < S < 1/20 + 2φ − 5η (there is such an S if and only if φ + 11η < 1/20), and
+    under largest if and only if S < 1/20 + 2φ − 5η and φ + 7η < 1/20. The program then
+    decides the formula if φ + η < u/(90W + 20u)."""
     met = broken = faces = 0
     for (n, rows), share in zip(SEARCHED, (160, 100, 50), strict=True):
         family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
@@ -60,7 +60,7 @@ def _strict_noise() -> Evidence:
             found = every_tie(family, levels=levels, noise=noise)
             if found.always != wanted:
                 said = list(found.example) or "every run meets it"
-                return Evidence(False, f"{rows}, {levels}, {noise}: {said}")
+                raise Refuted(f"{rows}, {levels}, {noise}: {said}")
             met, broken = met + wanted, broken + (not wanted)
             faces += found.faces
     return Evidence(
@@ -84,27 +84,27 @@ class _Adverse(ExactWorld):
 
 @claim(
     "stated-run-noise",
-    source="docs/ties.md, noise; paper, remark after thm:olive_nphard_f",
-    statement="Let each estimate be within η of its expectation, and T the least sum "
-    "of errors in a round of the stated run of paper, normalized, gap or all-levels; "
-    "T ≥ min(p, top/2). For some S ≥ 3φ the run goes through whatever the estimates if "
-    "and only if η ≤ φ and φ + η < T/3.",
-    method="exhaustive on small instances",
+    "docs/ties.md, noise; paper, remark after thm:olive_nphard_f",
+    EXHAUSTIVE,
 )
 def _stated_noise() -> Evidence:
+    """Let each estimate be within η of its expectation, and T the least sum of errors
+    in a round of the stated run of paper, normalized, gap or all-levels; T ≥ min(p,
+    top/2). For some S ≥ 3φ the run goes through whatever the estimates if and only if η
+    ≤ φ and φ + η < T/3."""
     runs = 0
     for variant in (v for v in Variant if v is not Variant.STRICT):
         for family in families(variant, 56, 8, max_variables=3, max_clauses=4):
             stated = adversarial_run(family)
             total, rounds = stated.least_total_error, len(stated.rounds)
             if total < min(family.penalty, family.top / 2):
-                return Evidence(False, f"{family}: errors add up to {total}")
+                raise Refuted(f"{family}: errors add up to {total}")
             for share in (2, 5):
                 eta = total / 3 / share
                 phi = total / 3 - eta
                 for noise, through in ((eta - _LITTLE, True), (eta, False)):
                     if _goes_through(family, noise, phi, rounds) != through:
-                        return Evidence(False, f"{family}: η = {noise}, φ = {phi}")
+                        raise Refuted(f"{family}: η = {noise}, φ = {phi}")
                     runs += 1
     return Evidence(
         runs > 0,

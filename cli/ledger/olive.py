@@ -28,7 +28,14 @@ from olivine.algorithms.olive.sampled_program import (
 )
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import (
+    EXACT,
+    EXHAUSTIVE,
+    STATISTICAL,
+    Evidence,
+    Refuted,
+    claim,
+)
 
 _MDPS = 10
 
@@ -39,12 +46,12 @@ def _mdp(seed: int) -> TabularMDP:
 
 @claim(
     "olive-tabular-one-constraint-a-state",
-    source="Jiang et al. 2017 (Bellman rank), for tabular MDPs",
-    statement="With exact expectations and φ = 0 OLIVE over tabular (g, π) ends with "
-    "an optimal policy after at most one constraint a state, however ties are broken.",
-    method="exhaustive on small instances",
+    "Jiang et al. 2017 (Bellman rank), for tabular MDPs",
+    EXHAUSTIVE,
 )
-def _one_constraint_a_state() -> Evidence:
+def _one_constraint_a_state() -> str:
+    """With exact expectations and φ = 0 OLIVE over tabular (g, π) ends with an optimal
+    policy after at most one constraint a state, however ties are broken."""
     most, count = 0, runs.instances(_MDPS)
     for seed in range(count):
         mdp = _mdp(seed)
@@ -57,28 +64,26 @@ def _one_constraint_a_state() -> Evidence:
             if result.policy is not None:
                 value = mdp.evaluate(result.policy).value(mdp.start)
             if value != best or added > mdp.n_states or not result.proved:
-                return Evidence(
-                    False,
+                raise Refuted(
                     f"seed {seed}: value {value} for {best}, {added} constraints for "
-                    f"{mdp.n_states} states",
+                    f"{mdp.n_states} states"
                 )
-    return Evidence(
-        True,
+    return (
         f"{count} random MDPs of {_mdp(0).n_states} states, ties broken by the solver "
-        f"and at random: always optimal, at most {most} constraints",
+        f"and at random: always optimal, at most {most} constraints"
     )
 
 
 @claim(
     "olive-sample-sizes",
-    source="Jiang et al. 2017, Theorem 1 and its lemmas (constants recalled)",
-    statement="The theorem's sizes are enough: by Hoeffding's inequality n_est and "
-    "n_eval give predicted values within ε/8 and average Bellman errors, of range 3, "
-    "within ε/(8H), and by Bernstein's n (variance 4K, range 3K) those of all pairs "
-    "within φ, in every round together with probability 1 - δ.",
-    method="exact",
+    "Jiang et al. 2017, Theorem 1 and its lemmas (constants recalled)",
+    EXACT,
 )
 def _sample_sizes() -> Evidence:
+    """The theorem's sizes are enough: by Hoeffding's inequality n_est and n_eval give
+    predicted values within ε/8 and average Bellman errors, of range 3, within ε/(8H),
+    and by Bernstein's n (variance 4K, range 3K) those of all pairs within φ, in every
+    round together with probability 1 - δ."""
     worst, delta = [0.0] * 4, 0.1
     cases = list(itertools.product((0.01, 0.3), (1, 3, 9), (1, 2, 40), (1, 2, 7)))
     for epsilon, h, k, m in cases:
@@ -111,13 +116,13 @@ def _sample_sizes() -> Evidence:
 
 @claim(
     "olive-sampled-pac",
-    source="Jiang et al. 2017, Theorem 1 (constants recalled)",
-    statement="With the theorem's parameters sampled OLIVE returns a policy within ε "
-    "of optimal with probability at least 1 − δ. (The probability rests on claim "
-    "`olive-sample-sizes`; what the runs alone show is in the evidence.)",
-    method="statistical with confidence",
+    "Jiang et al. 2017, Theorem 1 (constants recalled)",
+    STATISTICAL,
 )
 def _sampled_olive_is_pac() -> Evidence:
+    """With the theorem's parameters sampled OLIVE returns a policy within ε of optimal
+    with probability at least 1 − δ. (The probability rests on claim
+    `olive-sample-sizes`; what the runs alone show is in the evidence.)"""
     epsilon, delta, worst, failed, drawn = 0.3, 0.1, Fraction(0), 0, 0
     sampled = len(runs.seeds(10))
     for seed in range(sampled):
@@ -155,15 +160,15 @@ def _sampled_olive_is_pac() -> Evidence:
 
 @claim(
     "erratum-6-importance-weight",
-    source="paper, eqn:oliveprobg and its form for Q-functions (eqn:oliveprobf)",
-    statement="The importance-weighted constraint over uniform actions is the "
-    "conditional expectation. Without the factor K, as printed for Q-functions, φ "
-    "admits K times the error.",
-    method="exact",
+    "paper, eqn:oliveprobg and its form for Q-functions (eqn:oliveprobf)",
+    EXACT,
     erratum="6",
 )
 def _importance_weight() -> Evidence:
-    """Compare on data in which every tuple is as frequent as it is probable."""
+    """The importance-weighted constraint over uniform actions is the conditional
+    expectation. Without the factor K, as printed for Q-functions, φ admits K times the
+    error."""
+    # Compare on data in which every tuple is as frequent as it is probable.
     mdp = TabularMDP.from_lists(
         [("s", 1, [(f"a{k}", Fraction(k, 4), {}) for k in range(3)])]
     )

@@ -36,7 +36,14 @@ from olivine.algorithms.olive.sampled_program import (
 )
 from olivine.algorithms.olive.true_errors import TrueErrors
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import (
+    EXACT,
+    MONITORED,
+    STATISTICAL,
+    Evidence,
+    Refuted,
+    claim,
+)
 
 JIANG = "Jiang et al. 2017"
 _EPSILON, _DELTA = 0.3, 0.1
@@ -66,17 +73,12 @@ def _runs() -> tuple[LearningResult, ...]:
     return tuple(found)
 
 
-@claim(
-    "olive-good-event",
-    source=f"{JIANG}, Theorem 1 and its lemmas (recalled)",
-    statement="With the theorem's constants, where estimates keep to ε/8, ε/(8H) and "
-    "φ: the optimal pair meets every constraint, so the predicted value is at least "
-    "V* − ε/8 in every round; every round's constraint rules out its own pair; at most "
-    "M ln(6H√M ζ/ε)/ln(5/3) rounds choose the same level; the policy returned loses at "
-    "most ε.",
-    method="monitored in runs",
-)
+@claim("olive-good-event", f"{JIANG}, Theorem 1 and its lemmas (recalled)", MONITORED)
 def _good_event() -> Evidence:
+    """With the theorem's constants, where estimates keep to ε/8, ε/(8H) and φ: the
+    optimal pair meets every constraint, so the predicted value is at least V* − ε/8 in
+    every round; every round's constraint rules out its own pair; at most M ln(6H√M
+    ζ/ε)/ln(5/3) rounds choose the same level; the policy returned loses at most ε."""
     lemmas = "optimum-kept", "optimism", "progress", "rounds", "finishes"
     names = (*lemmas, "policy-bound", "maximiser", "trajectories")
     found = runs.held(_runs(), *names)
@@ -90,15 +92,15 @@ def _good_event() -> Evidence:
 
 @claim(
     "olive-stochastic-dynamics",
-    source="paper, section OLIVE is not Oracle-Efficient (stochastic hidden dynamics)",
-    statement="With stochastic hidden dynamics OLIVE learns an ε-optimal policy with "
-    "probability at least 1 − δ, from polynomially many trajectories: at most of order "
-    "M² H³ K ln(N/δ)/ε² up to logarithms. (The probability rests on claim "
-    "`olive-sample-sizes`; what the runs alone show is in the evidence. That no other "
-    "algorithm is known to is a remark on the literature of 2018 and not checked.)",
-    method="statistical with confidence",
+    "paper, section OLIVE is not Oracle-Efficient (stochastic hidden dynamics)",
+    STATISTICAL,
 )
 def _stochastic_dynamics() -> Evidence:
+    """With stochastic hidden dynamics OLIVE learns an ε-optimal policy with probability
+    at least 1 − δ, from polynomially many trajectories: at most of order M² H³ K
+    ln(N/δ)/ε² up to logarithms. (The probability rests on claim `olive-sample-sizes`;
+    what the runs alone show is in the evidence. That no other algorithm is known to is
+    a remark on the literature of 2018 and not checked.)"""
     good = count = most = 0
     played = len(runs.seeds(20))
     for seed in range(played):
@@ -129,14 +131,13 @@ def _stochastic_dynamics() -> Evidence:
 
 @claim(
     "olive-bellman-rank",
-    source=f"{JIANG}, Proposition on the Bellman rank of rich observations (recalled)",
-    statement="The average Bellman errors of pairs under policies, a matrix for each "
-    "level, have rank at most the number of hidden states of the level, however many "
-    "observations there are; each entry is an inner product of vectors of norm at most "
-    "1 and 2√M.",
-    method="exact",
+    f"{JIANG}, Proposition on the Bellman rank of rich observations (recalled)",
+    EXACT,
 )
-def _bellman_rank() -> Evidence:
+def _bellman_rank() -> str:
+    """The average Bellman errors of pairs under policies, a matrix for each level, have
+    rank at most the number of hidden states of the level, however many observations
+    there are; each entry is an inner product of vectors of norm at most 1 and 2√M."""
     highest = {1: 0, 2: 0, 3: 0}
     for seed in range(4):
         env = make("random-finite", seed, states=3, actions=3, observations=4)
@@ -148,14 +149,13 @@ def _bellman_rank() -> Evidence:
             rank = _rank(rows)
             highest[level] = max(highest[level], rank)
             if rank > states:
-                return Evidence(False, f"seed {seed}, level {level}: rank {rank}")
+                raise Refuted(f"seed {seed}, level {level}: rank {rank}")
             vectors = [truth.by_state(pair, level) for pair in pairs]
             if max(sum(v * v for v in vector) for vector in vectors) > 4 * states:
-                return Evidence(False, f"seed {seed}, level {level}: norm above 2√M")
-    return Evidence(
-        True,
+                raise Refuted(f"seed {seed}, level {level}: norm above 2√M")
+    return (
         "16 pairs and their policies in 4 environments with 4, 12 and 12 observations "
-        f"a level: ranks up to {list(highest.values())} for 1, 3 and 3 hidden states",
+        f"a level: ranks up to {list(highest.values())} for 1, 3 and 3 hidden states"
     )
 
 
@@ -178,12 +178,12 @@ def _rank(rows: Sequence[Sequence[Fraction]]) -> int:
 
 @claim(
     "olive-q-functions-as-pairs",
-    source="paper, section Function Classes and appendix Oracle-Inefficiency (F form)",
-    statement="OLIVE with Q-functions f is OLIVE with the pairs (x ↦ max_a f(x,a), "
-    "π_f): predicted values and average Bellman errors are equal on all data.",
-    method="exact",
+    "paper, section Function Classes and appendix Oracle-Inefficiency (F form)",
+    EXACT,
 )
-def _q_functions_as_pairs() -> Evidence:
+def _q_functions_as_pairs() -> str:
+    """OLIVE with Q-functions f is OLIVE with the pairs (x ↦ max_a f(x,a), π_f):
+    predicted values and average Bellman errors are equal on all data."""
     compared = 0
     for seed in range(6):
         env = make("random-finite", seed, states=2, actions=3)
@@ -196,7 +196,7 @@ def _q_functions_as_pairs() -> Evidence:
         predicted = functions.state_values(1, starts.codes())
         for values, pair in zip(predicted, pairs, strict=True):
             if starts.expectation_exact(values) != program.objective(pair):
-                return Evidence(False, f"seed {seed}: another predicted value")
+                raise Refuted(f"seed {seed}: another predicted value")
         for level, p in itertools.product((1, 2, 3), (0, 5, 11)):
             drawn = layered.explore(pairs[p].policy, level, 200, rng)
             constraint = SampledConstraint.of(drawn, layered.action_counts, level)
@@ -205,8 +205,8 @@ def _q_functions_as_pairs() -> Evidence:
                 if constraint.error(pair) != _q_error(
                     functions, i, drawn, level, layered
                 ):
-                    return Evidence(False, f"seed {seed}, level {level}, member {i}")
-    return Evidence(True, f"equal in {compared} cases, exactly")
+                    raise Refuted(f"seed {seed}, level {level}, member {i}")
+    return f"equal in {compared} cases, exactly"
 
 
 def _q_error(
@@ -241,15 +241,11 @@ def _q_error(
     return k * total / drawn.trajectories
 
 
-@claim(
-    "olive-constants",
-    source=f"{JIANG}, parameters of Theorem 1 (recalled)",
-    statement="The recalled constants are those that the proof needs: 5ε/8 + ε/8 + "
-    "2·ε/8 = ε; a round's own error, 5ε/(8H) − ε/(8H), is 3√M times what pairs left "
-    "can have, 2φ; and the limit on the rounds is the volume argument's for ζ/(2φ).",
-    method="exact",
-)
+@claim("olive-constants", f"{JIANG}, parameters of Theorem 1 (recalled)", EXACT)
 def _constants() -> Evidence:
+    """The recalled constants are those that the proof needs: 5ε/8 + ε/8 + 2·ε/8 = ε; a
+    round's own error, 5ε/(8H) − ε/(8H), is 3√M times what pairs left can have, 2φ; and
+    the limit on the rounds is the volume argument's for ζ/(2φ)."""
     worst = 0.0
     for m, h in itertools.product((1, 2, 7), (1, 4, 9)):
         p = theorem_parameters(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import assignments, families
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
@@ -43,58 +43,57 @@ def _runs(
 
 @claim(
     "olive-nphard-g",
-    source="paper, thm:olive_nphard_g",
+    "paper, thm:olive_nphard_g",
+    EXHAUSTIVE,
+    erratum="5",
     statement="OLIVE, run on any member with exact expectations and φ = 0, can leave "
     "the program of thm:olive_nphard_g_simple as its next one: after m+n+1 rounds in "
     "paper, m+2n+1 in normalized, gap and strict. So the programs met in runs of OLIVE "
     "are NP-hard." + _ASSUMED,
-    method="exhaustive on small instances",
-    erratum="5",
 )
-def _hard_in_a_run() -> Evidence:
+def _hard_in_a_run() -> str:
     return _runs_hold(_SINGLE_LEVEL)
 
 
 @claim(
     "olive-nphard-all-levels",
-    source="paper, appendix on the oracle-inefficiency of OLIVE: 'using an extended "
+    "paper, appendix on the oracle-inefficiency of OLIVE: 'using an extended "
     "construction'; docs/reduction.md, the run",
+    EXHAUSTIVE,
     statement="The same holds for an OLIVE that adds the constraints of all levels at "
     "once, with the variant all-levels and m+n rounds." + _ASSUMED,
-    method="exhaustive on small instances",
 )
-def _hard_with_all_levels() -> Evidence:
+def _hard_with_all_levels() -> str:
     return _runs_hold((Variant.ALL_LEVELS,))
 
 
-def _runs_hold(variants: tuple[Variant, ...]) -> Evidence:
+def _runs_hold(variants: tuple[Variant, ...]) -> str:
     runs = rounds = 0
     seen = set()
     for family, y, run in _runs(variants, 14, 13):
         seen.add(family)
         if not run.holds or len(run.rounds) != n_rounds(family):
             member = y.astype(int).tolist()
-            return Evidence(False, f"{family}, y = {member}: {run.failures()}")
+            raise Refuted(f"{family}, y = {member}: {run.failures()}")
         runs, rounds = runs + 1, rounds + len(run.rounds)
-    return Evidence(
-        True,
+    return (
         f"{runs} runs, all members of {len(seen)} families: in each of "
         f"{rounds} rounds a maximiser, a positive error and the constraint stated; "
-        "final programs compared constraint for constraint",
+        "final programs compared constraint for constraint"
     )
 
 
 @claim(
     "olive-nphard-f",
-    source="paper, thm:olive_nphard_f",
+    "paper, thm:olive_nphard_f",
+    EXHAUSTIVE,
+    erratum="5",
     statement="The same holds for Q-functions: each round's f has values in its range, "
     "equals the paper's where the paper gives values, and whichever greedy actions "
     "π_f takes, it meets the constraints so far and attains the optimum, and the error "
     "at the level chosen is positive." + _ASSUMED,
-    method="exhaustive on small instances",
-    erratum="5",
 )
-def _hard_in_a_run_of_q_functions() -> Evidence:
+def _hard_in_a_run_of_q_functions() -> str:
     rng = np.random.default_rng(15)
     rounds = seen = 0
     for variant in Variant:
@@ -103,12 +102,11 @@ def _hard_in_a_run_of_q_functions() -> Evidence:
             y = rng.random(family.n_variables) < 0.5
             for number, fault in _q_faults(family, y, rng):
                 if fault:
-                    return Evidence(False, f"{family}, round {number}: {fault}")
+                    raise Refuted(f"{family}, round {number}: {fault}")
                 rounds += 1
-    return Evidence(
-        True,
+    return (
         f"{rounds} rounds of {seen} families on random members, three random choices "
-        "of greedy actions each (seed 15)",
+        "of greedy actions each (seed 15)"
     )
 
 
@@ -180,13 +178,13 @@ def _greedy_pair(family: Family, f: QFunction, rng: np.random.Generator) -> Pair
 
 @claim(
     "run-same-for-all-members",
-    source="paper, proof of thm:olive_nphard_f; docs/reduction.md, the run",
-    statement="Maximisers, levels and constraints of the run are the same on every "
-    "member; only errors at level 3 of rounds that try a clause differ, and in "
-    "all-levels, which reaches no literal state through a clause, not even those.",
-    method="exhaustive on small instances",
+    "paper, proof of thm:olive_nphard_f; docs/reduction.md, the run",
+    EXHAUSTIVE,
 )
 def _same_for_all_members() -> Evidence:
+    """Maximisers, levels and constraints of the run are the same on every member; only
+    errors at level 3 of rounds that try a clause differ, and in all-levels, which
+    reaches no literal state through a clause, not even those."""
     first: Run | None = None
     compared = differing = 0
     for family, y, run in _runs(tuple(Variant), 16, 12):
@@ -196,11 +194,11 @@ def _same_for_all_members() -> Evidence:
             behind = mine.action.startswith("[try C")
             same = ("action", "level", "constraint", "optimum", "checks")
             if any(getattr(mine, f) != getattr(other, f) for f in same):
-                return Evidence(False, f"{family}, y = {y.tolist()}: {mine}, {other}")
+                raise Refuted(f"{family}, y = {y.tolist()}: {mine}, {other}")
             differs = mine.errors != other.errors
             allowed = behind and family.variant is not Variant.ALL_LEVELS
             if mine.errors[:2] != other.errors[:2] or (differs and not allowed):
-                return Evidence(False, f"{family}, y = {y.tolist()}: {mine.errors}")
+                raise Refuted(f"{family}, y = {y.tolist()}: {mine.errors}")
             compared, differing = compared + 1, differing + differs
     return Evidence(
         differing > 0,
@@ -211,14 +209,14 @@ def _same_for_all_members() -> Evidence:
 
 @claim(
     "run-stopping-threshold",
-    source="docs/reduction.md, the run; constants of OLIVE as recalled",
-    statement="The errors of a round add up to at least min(p, top/2) on every member, "
-    "to at least top/2 in all-levels. This is attained, but where p < top/2 and in no "
-    "clause the literals that 001 makes true are consistent. An OLIVE that stops at "
-    "5ε/8 thus goes through the whole run on every member if ε < 8/5 of it.",
-    method="exhaustive on small instances",
+    "docs/reduction.md, the run; constants of OLIVE as recalled",
+    EXHAUSTIVE,
 )
 def _stopping_threshold() -> Evidence:
+    """The errors of a round add up to at least min(p, top/2) on every member, to at
+    least top/2 in all-levels. This is attained, but where p < top/2 and in no clause
+    the literals that 001 makes true are consistent. An OLIVE that stops at 5ε/8 thus
+    goes through the whole run on every member if ε < 8/5 of it."""
     least: dict[int, tuple[Family, Fraction]] = {}
     for family, _, run in _runs(tuple(Variant), 17, 12):
         _, before = least.get(id(family), (family, Fraction(2)))
@@ -229,7 +227,7 @@ def _stopping_threshold() -> Evidence:
         if family.variant is not Variant.ALL_LEVELS and family.penalty < bound:
             bound, tight = family.penalty, _some_clause_pays_in_full(family)
         if found < bound or (found == bound) != tight:
-            return Evidence(False, f"{family}: errors of a round add up to {found}")
+            raise Refuted(f"{family}: errors of a round add up to {found}")
         attained += tight
     return Evidence(
         0 < attained < len(least),
@@ -244,16 +242,11 @@ def _some_clause_pays_in_full(family: Family) -> bool:
     )
 
 
-@claim(
-    "erratum-5",
-    source="paper, proof of thm:olive_nphard_f, the run",
-    statement="Not any Q-function with the printed values will do: f(C_1, ·) = 1 is "
-    "free in round 2 and violates the constraint added in round 1. The values of "
-    "olivine.reduction.run.schedule do, in every round.",
-    method="exact",
-    erratum="5",
-)
+@claim("erratum-5", "paper, proof of thm:olive_nphard_f, the run", EXACT, erratum="5")
 def _free_values() -> Evidence:
+    """Not any Q-function with the printed values will do: f(C_1, ·) = 1 is free in
+    round 2 and violates the constraint added in round 1. The values of
+    olivine.reduction.run.schedule do, in every round."""
     family = Family(Formula.from_clauses([[1, 2, 3], [-1, -2, 3]]).three_sat())
     layout, mdp = family.layout, family.mdp()
     collected = [mdp.distribution(f.policy, 2) for _, f in q_functions(family)][:1]

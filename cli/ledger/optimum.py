@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from fractions import Fraction
 
 from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.enumeration import enumerate_policies, policy_choices
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import (
     contradiction,
     eight_clauses,
@@ -33,28 +32,23 @@ _STATED = {
 }
 
 
-@claim(
-    "theorem-o",
-    source="docs/reduction.md, Theorem O",
-    statement="With φ = 0 and values in their ranges the optimum of OLIVE's program is "
-    "1 − min(top·u/(3m), p), in strict 3/20 − top·u/(6m), for every formula, variant "
-    "and penalty; with weights, u/m is the least unsatisfied weight over the total.",
-    method="exhaustive on small instances",
-)
-def _theorem_o() -> Evidence:
+@claim("theorem-o", "docs/reduction.md, Theorem O", EXHAUSTIVE)
+def _theorem_o() -> str:
+    """With φ = 0 and values in their ranges the optimum of OLIVE's program is 1 −
+    min(top·u/(3m), p), in strict 3/20 − top·u/(6m), for every formula, variant and
+    penalty; with weights, u/m is the least unsatisfied weight over the total."""
     compared = 0
     for variant in Variant:
         for family in families(variant, 2, 60, max_variables=5, max_clauses=8):
             by_theorem = optimum(family.parameters, least_unsatisfied(family))
             found = program_optimum(family)
             if found != by_theorem:
-                return Evidence(False, f"{family}: {by_theorem}, program {found}")
+                raise Refuted(f"{family}: {by_theorem}, program {found}")
             compared += 1
-    return Evidence(
-        True,
+    return (
         f"{compared} families of up to 5 variables and 8 clauses, p from 1/100 to 1, a "
         "quarter with weights: attained by the best member's optimal pair, and no "
-        "policy does better at any vertex of what the program's constraints leave free",
+        "policy does better at any vertex of what the program's constraints leave free"
     )
 
 
@@ -68,14 +62,14 @@ def _theorem_o_by_policies(variant: Variant) -> Evidence:
             continue
         found = enumerate_policies(family.program())
         if found.optimum != expected:
-            return Evidence(False, f"{family}: {expected}, best policy {found.optimum}")
+            raise Refuted(f"{family}: {expected}, best policy {found.optimum}")
         policies += found.policies
         compared += 1
     eight = Family(eight_clauses().three_sat(), variant)
     expected = optimum(eight.parameters, 1)
     engine = milp_value(eight, "strengthened", "value-policy")
     if engine != expected:
-        return Evidence(False, f"eight clauses: {expected}, HiGHS finds {engine}")
+        raise Refuted(f"eight clauses: {expected}, HiGHS finds {engine}")
     return Evidence(
         compared > 0,
         f"{compared} families, {policies} policies, each settled by an exact linear "
@@ -83,29 +77,27 @@ def _theorem_o_by_policies(variant: Variant) -> Evidence:
     )
 
 
-def _register_variants() -> None:
-    for variant, formula in _STATED.items():
-        claim(
-            f"theorem-o-{variant}",
-            source="docs/reduction.md, Theorem O",
-            statement=f"In the variant {variant} the optimum of OLIVE's program over "
-            f"all (g, π) is {formula}.",
-            method="exhaustive on small instances",
-        )(functools.partial(_theorem_o_by_policies, variant))
+def _register(variant: Variant, formula: str) -> None:
+    @claim(
+        f"theorem-o-{variant}",
+        "docs/reduction.md, Theorem O",
+        EXHAUSTIVE,
+        statement=f"In the variant {variant} the optimum of OLIVE's program over all "
+        f"(g, π) is {formula}.",
+    )
+    def _by_policies() -> Evidence:
+        return _theorem_o_by_policies(variant)
 
 
-_register_variants()
+for _variant, _formula in _STATED.items():
+    _register(_variant, _formula)
 
 
-@claim(
-    "possible-optima",
-    source="docs/reduction.md, consequences of Theorem O",
-    statement="The optimum is 1 − p, or above it and 1 − k·top/(3W) with a whole k; in "
-    "strict it is 3/20 − k/(60W). Two such values differ by so little that an engine's "
-    "default relative gap of 1e-4 is wrong from m > 2500 (in gap; m > 3333 in paper).",
-    method="exact",
-)
+@claim("possible-optima", "docs/reduction.md, consequences of Theorem O", EXACT)
 def _possible_optima() -> Evidence:
+    """The optimum is 1 − p, or above it and 1 − k·top/(3W) with a whole k; in strict it
+    is 3/20 − k/(60W). Two such values differ by so little that an engine's default
+    relative gap of 1e-4 is wrong from m > 2500 (in gap; m > 3333 in paper)."""
     counted = 0
     for variant in Variant:
         for m in range(1, 40):
@@ -116,7 +108,7 @@ def _possible_optima() -> Evidence:
                 parameters = Parameters(variant, penalty, m)
                 by_u = {optimum(parameters, u) for u in range(m // 2 + 1)}
                 if by_u != set(possible_optima(parameters)):
-                    return Evidence(False, f"{parameters}: {sorted(by_u)}")
+                    raise Refuted(f"{parameters}: {sorted(by_u)}")
                 counted += 1
     first = {}
     for variant, last_right in ((Variant.GAP, 2500), (Variant.PAPER, 3333)):
@@ -133,14 +125,10 @@ def _possible_optima() -> Evidence:
     )
 
 
-@claim(
-    "four-values",
-    source="docs/errata.md, 8 (a remark)",
-    statement="In paper with p = 1/m the optimum takes only the values 1, 1−1/(3m), "
-    "1−2/(3m) and 1−1/m, however unsatisfiable the formula.",
-    method="exhaustive on small instances",
-)
-def _four_values() -> Evidence:
+@claim("four-values", "docs/errata.md, 8 (a remark)", EXHAUSTIVE)
+def _four_values() -> str:
+    """In paper with p = 1/m the optimum takes only the values 1, 1−1/(3m), 1−2/(3m) and
+    1−1/m, however unsatisfiable the formula."""
     seen = []
     for copies in range(7):
         rows = [[1], [-1]] * copies + [[2]]
@@ -148,28 +136,27 @@ def _four_values() -> Evidence:
         u, m = least_unsatisfied(family), family.n_clauses
         found = program_optimum(family)
         if u != copies or found != 1 - Fraction(min(u, 3), 3 * m):
-            return Evidence(False, f"m = {m}, u = {u}: {found}")
+            raise Refuted(f"m = {m}, u = {u}: {found}")
         seen.append(f"u={u}: {found}")
-    text = f"copies of x, ¬x beside a satisfied clause, programs solved: {seen}"
-    return Evidence(True, text)
+    return f"copies of x, ¬x beside a satisfied clause, programs solved: {seen}"
 
 
 @claim(
     "range-remark",
-    source="paper, proof of thm:olive_nphard_f_simple; docs/reduction.md, "
+    "paper, proof of thm:olive_nphard_f_simple; docs/reduction.md, "
     "consequences of Theorem O",
-    statement="Letting values range over [−1, 1], as the paper's proof does, changes "
-    "nothing in paper; in the other variants the eight clauses get optimum 1.",
-    method="exhaustive on small instances",
+    EXHAUSTIVE,
 )
-def _range_remark() -> Evidence:
+def _range_remark() -> str:
+    """Letting values range over [−1, 1], as the paper's proof does, changes nothing in
+    paper; in the other variants the eight clauses get optimum 1."""
     compared = 0
     for family in families(Variant.PAPER, 4, 24, max_variables=2, max_clauses=2):
         wide = OliveProgram(family.mdp(), family.distributions(), lower=-1)
         expected = optimum(family.parameters, least_unsatisfied(family))
         found = enumerate_policies(wide).optimum
         if found != expected:
-            return Evidence(False, f"{family}: {expected} in [0,1], {found} in [−1,1]")
+            raise Refuted(f"{family}: {expected} in [0,1], {found} in [−1,1]")
         compared += 1
     for variant in (Variant.NORMALIZED, Variant.GAP, Variant.ALL_LEVELS):
         family = Family(eight_clauses().three_sat(), variant)
@@ -177,13 +164,12 @@ def _range_remark() -> Evidence:
         wide = OliveProgram(family.mdp(), family.distributions(), lower=-1)
         value = wide.objective(pair)
         if not wide.is_feasible(pair) or value != 1:
-            return Evidence(False, f"{variant}: value {value}")
+            raise Refuted(f"{variant}: value {value}")
         if family.program().is_feasible(pair):
-            return Evidence(False, f"{variant}: feasible in [0, 1], too")
-    return Evidence(
-        True,
+            raise Refuted(f"{variant}: feasible in [0, 1], too")
+    return (
         f"paper: {compared} families, all policies; eight clauses: an exact pair of "
-        "value 1 with g(x^1) = 23/22 top and g(x^0) = −top/22 in the other variants",
+        "value 1 with g(x^1) = 23/22 top and g(x^0) = −top/22 in the other variants"
     )
 
 
@@ -204,13 +190,13 @@ def _pair_below_zero(family: Family) -> Pair:
 
 @claim(
     "polynomially-small-error",
-    source="paper, remark 1 after thm:olive_nphard_g_simple",
-    statement="Approximating the optimum within a polynomially small error is as hard: "
-    "satisfiable formulas have optimum 1, others at most 1 − min(top/(3m), p), "
-    "in paper 1 − 1/(3m); in strict 3/20, others at most 3/20 − 1/(60m).",
-    method="exhaustive on small instances",
+    "paper, remark 1 after thm:olive_nphard_g_simple",
+    EXHAUSTIVE,
 )
 def _polynomially_small_error() -> Evidence:
+    """Approximating the optimum within a polynomially small error is as hard:
+    satisfiable formulas have optimum 1, others at most 1 − min(top/(3m), p), in paper 1
+    − 1/(3m); in strict 3/20, others at most 3/20 − 1/(60m)."""
     counts = {True: 0, False: 0}
     for variant in Variant:
         for family in families(variant, 5, 80, max_variables=4, max_clauses=8):
@@ -223,7 +209,7 @@ def _polynomially_small_error() -> Evidence:
                 found == best if satisfiable else found <= best - gap
             )
             if not right:
-                return Evidence(False, f"{family}: {found}, {satisfiable=}")
+                raise Refuted(f"{family}: {found}, {satisfiable=}")
             counts[satisfiable] += 1
     family = Family(contradiction().three_sat())
     exact = program_optimum(family)

@@ -22,7 +22,7 @@ from olivine.algorithms.oracles.problems import (
     random_csc,
     random_least_squares,
 )
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
 from scipy.optimize import linprog
 
 SETTING = "paper, section Setting, Function Classes and Optimization Oracles"
@@ -32,14 +32,10 @@ _ACCURACY = 1e-6
 _PROBLEMS = 20
 
 
-@claim(
-    "oracle-csc",
-    source=f"{SETTING} (cost-sensitive classification)",
-    statement="The CSC oracle returns a policy of Π whose average cost is within ε_sub "
-    "of the least in Π.",
-    method="exhaustive on small instances",
-)
+@claim("oracle-csc", f"{SETTING} (cost-sensitive classification)", EXHAUSTIVE)
 def _csc() -> Evidence:
+    """The CSC oracle returns a policy of Π whose average cost is within ε_sub of the
+    least in Π."""
     rng, worst = np.random.default_rng(0), Fraction(-1)
     for _ in range(_PROBLEMS):
         p = random_csc(rng, 6, 4, 3)
@@ -48,7 +44,7 @@ def _csc() -> Evidence:
         costs = [exact_cost(m, p.data, p.costs) for m in policies.members]
         worst = max(worst, exact_cost(found, p.data, p.costs) - min(costs))
         if not any(np.array_equal(found(_CODES), m(_CODES)) for m in policies.members):
-            return Evidence(False, "not a policy of Π")
+            raise Refuted("not a policy of Π")
     return Evidence(
         worst <= Fraction(_ACCURACY), f"{_PROBLEMS} problems, off by {float(worst):.1g}"
     )
@@ -57,14 +53,10 @@ def _csc() -> Evidence:
 _CODES = np.arange(4)
 
 
-@claim(
-    "oracle-ls",
-    source=f"{APPENDIX} (least squares)",
-    statement="The LS oracle returns a function of G whose average squared error is "
-    "within ε_sub of the least in G.",
-    method="exhaustive on small instances",
-)
+@claim("oracle-ls", f"{APPENDIX} (least squares)", EXHAUSTIVE)
 def _ls() -> Evidence:
+    """The LS oracle returns a function of G whose average squared error is within ε_sub
+    of the least in G."""
     rng, worst = np.random.default_rng(0), Fraction(-1)
     for _ in range(_PROBLEMS):
         p = random_least_squares(rng, 6, 4)
@@ -74,7 +66,7 @@ def _ls() -> Evidence:
         worst = max(worst, exact_loss(found.function, p.data, p.targets) - min(losses))
         members = values.evaluate_all(_CODES).tolist()
         if found.function(_CODES).tolist() not in members:
-            return Evidence(False, "not a function of G")
+            raise Refuted("not a function of G")
     return Evidence(
         worst <= Fraction(_ACCURACY), f"{_PROBLEMS} problems, off by {float(worst):.1g}"
     )
@@ -85,15 +77,11 @@ def _at_most(coefficients: NDArray[np.float64], limit: float) -> Constraint:
     return Constraint(Functional(codes, coefficients), upper=float(limit))
 
 
-@claim(
-    "oracle-lp",
-    source=f"{SETTING} (linear programs on value functions)",
-    statement="The LP oracle returns a function of G that violates no constraint by "
-    "more than ε_feas and is at most ε_sub worse than the best that violates none; "
-    "it says so where none is feasible.",
-    method="exhaustive on small instances",
-)
+@claim("oracle-lp", f"{SETTING} (linear programs on value functions)", EXHAUSTIVE)
 def _lp() -> Evidence:
+    """The LP oracle returns a function of G that violates no constraint by more than
+    ε_feas and is at most ε_sub worse than the best that violates none; it says so where
+    none is feasible."""
     rng, infeasible = np.random.default_rng(0), 0
     for number in range(_PROBLEMS):
         values = FiniteValueClass(rng.random((9, 4)))
@@ -116,7 +104,7 @@ def _lp() -> Evidence:
         if found.function is None:
             infeasible += 1
             if len(kept) or found.status is not LpStatus.INFEASIBLE:
-                return Evidence(False, f"problem {number}: {found.status}")
+                raise Refuted(f"problem {number}: {found.status}")
             continue
         got = found.function(_CODES)
         over = float((rows @ got - limits).max())
@@ -124,7 +112,7 @@ def _lp() -> Evidence:
         best = max((sign * float(g @ target) for g in kept), default=-np.inf)
         # Rounding of these sums themselves is below 1e-12.
         if max(over, best - sign * float(got @ target)) > _ACCURACY + 1e-12:
-            return Evidence(False, f"problem {number}: over {over}")
+            raise Refuted(f"problem {number}: over {over}")
     return Evidence(
         0 < infeasible < _PROBLEMS,
         f"{_PROBLEMS} problems, half of them to minimise, {infeasible} infeasible",
@@ -133,12 +121,12 @@ def _lp() -> Evidence:
 
 @claim(
     "oracle-lp-linear",
-    source=f"{SETTING} (for linear G this reduces to a linear program in R^d)",
-    statement="For g(x) = ⟨θ, φ(x)⟩ the LP oracle's optimum is that of the linear "
-    "program over θ in R^d (|θ_i| bounded, values in [0, 1]).",
-    method="exhaustive on small instances",
+    f"{SETTING} (for linear G this reduces to a linear program in R^d)",
+    EXHAUSTIVE,
 )
 def _linear() -> Evidence:
+    """For g(x) = ⟨θ, φ(x)⟩ the LP oracle's optimum is that of the linear program over θ
+    in R^d (|θ_i| bounded, values in [0, 1])."""
     rng, worst = np.random.default_rng(0), 0.0
     for _ in range(_PROBLEMS):
         features, bound = rng.random((5, 3)), 4.0
@@ -165,13 +153,13 @@ def _linear() -> Evidence:
 
 @claim(
     "oracle-multi",
-    source=f"{APPENDIX} (multi data set classification; it generalises CSC)",
-    statement="With one data set a policy of cost at most U + ε_feas is found where U "
-    "is the least cost that CSC finds, and proved not to exist for a U below it by "
-    "more than ε_feas; with several, no policy is missed that meets all limits.",
-    method="exhaustive on small instances",
+    f"{APPENDIX} (multi data set classification; it generalises CSC)",
+    EXHAUSTIVE,
 )
-def _multi() -> Evidence:
+def _multi() -> str:
+    """With one data set a policy of cost at most U + ε_feas is found where U is the
+    least cost that CSC finds, and proved not to exist for a U below it by more than
+    ε_feas; with several, no policy is missed that meets all limits."""
     rng, met = np.random.default_rng(0), 0
     for number in range(_PROBLEMS):
         p, other = random_csc(rng, 6, 4, 3), random_csc(rng, 6, 4, 3)
@@ -184,7 +172,7 @@ def _multi() -> Evidence:
             single = [ClassificationSet(p.data, p.costs, limit)]
             found = multi(policies, single, epsilon_feas=_ACCURACY)
             if found.status is not status:
-                return Evidence(False, f"problem {number}: {found.status}")
+                raise Refuted(f"problem {number}: {found.status}")
         member = policies.members[int(rng.integers(9))]
         sets = [
             ClassificationSet(d.data, d.costs, exact_cost(member, d.data, d.costs))
@@ -192,6 +180,6 @@ def _multi() -> Evidence:
         ]
         found = multi(policies, sets, epsilon_feas=_ACCURACY)
         if found.status is not MultiStatus.FEASIBLE or found.violation > _ACCURACY:
-            return Evidence(False, f"problem {number}: {found.status}")
+            raise Refuted(f"problem {number}: {found.status}")
         met += 1
-    return Evidence(True, f"{2 * met} problems with one data set, {met} with two")
+    return f"{2 * met} problems with one data set, {met} with two"

@@ -31,7 +31,7 @@ from olivine.algorithms.oracles.problems import (
     random_least_squares,
     random_lp,
 )
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.plain_oracles import (
     CSC_CONSTANT,
     LS_CONSTANT,
@@ -46,13 +46,13 @@ _ACCURACY = 1e-9
 
 @claim(
     "policy-optimisation-is-csc",
-    source="paper, Computational and Sample Complexity of VALOR (first reduction)",
-    statement="Maximising V_D(π; {V_a}) = E_D[K 1{π(x) = a}(r + V_a)] is one CSC call: "
-    "on the data (x, -[K 1{a = a_i} y_i]_a) with y = r + V_a the cost of any policy is "
-    "exactly -V_D(π; {V_a}), so the oracle's policy maximises V_D.",
-    method="exhaustive on small instances",
+    "paper, Computational and Sample Complexity of VALOR (first reduction)",
+    EXHAUSTIVE,
 )
-def _policy_optimisation_is_csc() -> Evidence:
+def _policy_optimisation_is_csc() -> str:
+    """Maximising V_D(π; {V_a}) = E_D[K 1{π(x) = a}(r + V_a)] is one CSC call: on the
+    data (x, -[K 1{a = a_i} y_i]_a) with y = r + V_a the cost of any policy is exactly
+    -V_D(π; {V_a}), so the oracle's policy maximises V_D."""
     rng = np.random.default_rng(_SEED)
     compared = 0
     for n, size, k in itertools.product((1, 4, 9), (1, 2, 4), (1, 2, 3)):
@@ -68,25 +68,22 @@ def _policy_optimisation_is_csc() -> Evidence:
             worth.append(Fraction(gains.sum()) / data.total_weight)
             cost = exact_cost(TabularPolicy(np.array(table)), data, costs)
             if cost != -worth[-1]:
-                return Evidence(False, f"π = {table}: cost {cost}, V_D {worth[-1]}")
+                raise Refuted(f"π = {table}: cost {cost}, V_D {worth[-1]}")
         found = csc(TabularPolicyClass(size, k), data, costs, epsilon_sub=_ACCURACY)
         best = exact_cost(found.policy, data, costs)
         if best + max(worth) > Fraction(_ACCURACY):
-            return Evidence(False, f"n={n} |X|={size} K={k}: {best}, {max(worth)}")
+            raise Refuted(f"n={n} |X|={size} K={k}: {best}, {max(worth)}")
         compared += len(worth)
-    return Evidence(
-        True,
-        f"{compared} policies on 27 weighted data sets, exactly; CSC finds the best",
-    )
+    return f"{compared} policies on 27 weighted data sets, exactly; CSC finds the best"
 
 
 @claim(
     "tabular-csc-is-polynomial",
-    source=SOURCE,
+    SOURCE,
+    EXHAUSTIVE,
     statement="For Π = (X → A), cost-sensitive classification takes O(n K |X|) "
     f"operations (at most {CSC_CONSTANT} n K |X| for the proof's own procedure) and "
     "n K + K |X| with one walk through the data; both return an optimal policy.",
-    method="exhaustive on small instances",
 )
 def _csc_is_polynomial() -> Evidence:
     rng = np.random.default_rng(_SEED)
@@ -108,7 +105,7 @@ def _csc_is_polynomial() -> Evidence:
         ):
             lost = exact_cost(found.policy, problem.data, problem.costs) - best
             if lost > Fraction(_ACCURACY) or found.operations > limit:
-                return Evidence(False, f"n={n} |X|={size} K={k}: {found}, {limit=}")
+                raise Refuted(f"n={n} |X|={size} K={k}: {found}, {limit=}")
         compared += k**size
     slopes = {}
     for axis in ("n", "|X|", "K"):
@@ -131,13 +128,13 @@ def _csc_is_polynomial() -> Evidence:
 
 @claim(
     "tabular-ls-is-polynomial",
-    source=SOURCE,
+    SOURCE,
+    EXACT,
+    erratum="21",
     statement="For G = (X → [0, 1]), least squares takes O(n |X|) operations (at "
     f"most {LS_CONSTANT} n |X|), and 3 n + |X| with one walk through the data. The "
     "best value at an observation is the mean of its targets clipped to [0, 1]; the "
     "printed proof gives the mean, which is no member of G where targets leave [0, 1].",
-    method="exact",
-    erratum="21",
 )
 def _ls_is_polynomial() -> Evidence:
     rng = np.random.default_rng(_SEED)
@@ -152,7 +149,7 @@ def _ls_is_polynomial() -> Evidence:
         for found, limit in ((plain, LS_CONSTANT * n * size), (fast, 3 * n + size)):
             lost = exact_loss(found.function, problem.data, problem.targets) - best
             if lost > Fraction(_ACCURACY) or found.operations > limit:
-                return Evidence(False, f"n={n} |X|={size}: {found}, {limit=}")
+                raise Refuted(f"n={n} |X|={size}: {found}, {limit=}")
         problems += 1
         fitted = fast.function(problem.data.observations)
         outside += int(((fitted == 0) | (fitted == 1)).any())
@@ -175,20 +172,15 @@ def _ls_is_polynomial() -> Evidence:
     )
 
 
-@claim(
-    "tabular-lp-is-polynomial",
-    source=SOURCE,
-    statement="For G = (X → [0, 1]), the central-cut ellipsoid method, started from "
-    "the ball around the cube and run on the constraints relaxed by ε_feas, returns a "
-    "function within ε_sub and ε_feas, or that there is none, in at most "
-    "2(N+1)(ln V_N + N ln(√N/2t)) + 2 iterations (rounding apart), N = |X|, "
-    "t = min(1, ε_feas/max‖A_j‖₁, ε_sub/‖o‖₁), V_N the volume of the unit ball: "
-    "polynomial in N and ln(1/ε). Printed: an upper bound on the smallest ellipsoid's "
-    "volume; what it takes is a lower bound, t^N, on the volume of the good answers.",
-    method="exact",
-    erratum="22",
-)
+@claim("tabular-lp-is-polynomial", SOURCE, EXACT, erratum="22")
 def _lp_is_polynomial() -> Evidence:
+    """For G = (X → [0, 1]), the central-cut ellipsoid method, started from the ball
+    around the cube and run on the constraints relaxed by ε_feas, returns a function
+    within ε_sub and ε_feas, or that there is none, in at most 2(N+1)(ln V_N + N
+    ln(√N/2t)) + 2 iterations (rounding apart), N = |X|, t = min(1, ε_feas/max‖A_j‖₁,
+    ε_sub/‖o‖₁), V_N the volume of the unit ball: polynomial in N and ln(1/ε). Printed:
+    an upper bound on the smallest ellipsoid's volume; what it takes is a lower bound,
+    t^N, on the volume of the good answers."""
     rng = np.random.default_rng(_SEED)
     accuracies = {"epsilon_sub": 0.01, "epsilon_feas": 0.01}
     rounds, share = [], 0.0
@@ -212,13 +204,11 @@ def _lp_is_polynomial() -> Evidence:
             exact=True,
         )
         if found.value is None or best.value is None:
-            return Evidence(
-                False, f"|X|={size}: a feasible program is called infeasible"
-            )
+            raise Refuted(f"|X|={size}: a feasible program is called infeasible")
         share = max(share, found.iterations / found.iteration_bound)
         kept = found.violation <= accuracies["epsilon_feas"] and share <= 1
         if not kept or found.value < best.value - accuracies["epsilon_sub"]:
-            return Evidence(False, f"|X|={size}: {found} against {best.value}")
+            raise Refuted(f"|X|={size}: {found} against {best.value}")
         rounds.append(found.iterations)
     slope = fitted_exponent(sizes, rounds)
     return Evidence(

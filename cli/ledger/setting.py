@@ -17,7 +17,7 @@ from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import Target, from_lists
 from olivine.algorithms.environments.random_finite import random_finite
 from olivine.algorithms.environments.tabular import tabular
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 SETTING = "paper, section Setting and Background"
 NOTATION = "paper, appendix Additional Notation and Definitions, conventions"
@@ -64,13 +64,13 @@ def _policies(env: FiniteEnvironment) -> Iterator[list[Any]]:
 
 @claim(
     "optimal-policy-is-best",
-    source=f"{SETTING} (π*, V* and regularity of rewards)",
-    statement="V* = g* averaged over the first observation is the largest V^π over all "
-    "policies of observations, π* attains it, and 0 ≤ Q* ≤ g* ≤ 1; also with "
-    "stochastic dynamics.",
-    method="exhaustive on small instances",
+    f"{SETTING} (π*, V* and regularity of rewards)",
+    EXHAUSTIVE,
 )
-def _best() -> Evidence:
+def _best() -> str:
+    """V* = g* averaged over the first observation is the largest V^π over all policies
+    of observations, π* attains it, and 0 ≤ Q* ≤ g* ≤ 1; also with stochastic dynamics.
+    """
     compared = 0
     for env in [*_random(4), _stochastic()]:
         truth = env.truth
@@ -78,22 +78,18 @@ def _best() -> Evidence:
         compared += len(values)
         attained = truth.policy_value(truth.optimal_policies())
         if not max(values) == attained == truth.optimal_value:
-            return Evidence(False, f"{env}: {max(values)}, {attained}")
+            raise Refuted(f"{env}: {max(values)}, {attained}")
         for h in range(1, env.horizon + 1):
             q, g = truth.q_values(h), truth.values(h)
             if not ((q >= 0).all() and (q <= g[:, None]).all() and (g <= 1).all()):
-                return Evidence(False, f"{env}: level {h} leaves [0, 1]")
-    return Evidence(True, f"{compared} policies enumerated in 5 environments")
+                raise Refuted(f"{env}: level {h} leaves [0, 1]")
+    return f"{compared} policies enumerated in 5 environments"
 
 
-@claim(
-    "bellman-equations",
-    source=f"{SETTING} (Bellman equations)",
-    statement="g*(x) = max_a E[r_h + g*(x_{h+1}) | x, a] = max_a Q*(x, a), where g* "
-    "and Q* are expected returns to go under π*, and π*(x) is in argmax_a Q*(x, a).",
-    method="exact",
-)
-def _bellman() -> Evidence:
+@claim("bellman-equations", f"{SETTING} (Bellman equations)", EXACT)
+def _bellman() -> str:
+    """g*(x) = max_a E[r_h + g*(x_{h+1}) | x, a] = max_a Q*(x, a), where g* and Q* are
+    expected returns to go under π*, and π*(x) is in argmax_a Q*(x, a)."""
     compared = 0
     for env in [*_random(6, states=3, actions=3, horizon=4), _stochastic()]:
         truth, model = env.truth, env.truth.model
@@ -110,24 +106,24 @@ def _bellman() -> Evidence:
                 right = returns == truth.q_values(h)[x].tolist()
                 here.append(returns[pi[x]])  # the return to go under π*
                 if not (right and here[-1] == max(returns) == truth.values(h)[x]):
-                    return Evidence(False, f"{env}: level {h}, observation {x}")
+                    raise Refuted(f"{env}: level {h}, observation {x}")
                 compared += 1
             ahead = [
                 sum((int(w) * v for w, v in zip(row, here, strict=True)), _ZERO)
                 / int(row.sum())
                 for row in level.emissions
             ]
-    return Evidence(True, f"equal at {compared} observations of 7 environments")
+    return f"equal at {compared} observations of 7 environments"
 
 
 @claim(
     "observations-are-markov",
-    source=f"{SETTING} (x is a Markov state, the process is an MDP over X)",
-    statement="Every observation has one hidden state, so the law of x_{h+1} given "
-    "x_h and a_h does not depend on the path by which x_h was reached.",
-    method="exhaustive on small instances",
+    f"{SETTING} (x is a Markov state, the process is an MDP over X)",
+    EXHAUSTIVE,
 )
-def _markov() -> Evidence:
+def _markov() -> str:
+    """Every observation has one hidden state, so the law of x_{h+1} given x_h and a_h
+    does not depend on the path by which x_h was reached."""
     compared = 0
     for env in _random(4, states=2, actions=3, horizon=3):
         truth, k = env.truth, env.n_actions
@@ -139,18 +135,18 @@ def _markov() -> Evidence:
                         law = truth.observation_probabilities((*path, a)).tolist()
                         compared += 1
                         if law_of.setdefault((int(x), a), law) != law:
-                            return Evidence(False, f"{env}: after {path}, {x}, {a}")
-    return Evidence(True, f"{compared} laws after paths, equal for equal (x, a)")
+                            raise Refuted(f"{env}: after {path}, {x}, {a}")
+    return f"{compared} laws after paths, equal for equal (x, a)"
 
 
 @claim(
     "optimum-depends-on-the-observation",
-    source=f"{SETTING}, footnote (π* and g* depend on x and not just s)",
-    statement="As rewards depend on x, two observations of one hidden state can have "
-    "different optimal actions and values, and no policy of the state is optimal.",
-    method="exact",
+    f"{SETTING}, footnote (π* and g* depend on x and not just s)",
+    EXACT,
 )
 def _depends() -> Evidence:
+    """As rewards depend on x, two observations of one hidden state can have different
+    optimal actions and values, and no policy of the state is optimal."""
     env = from_lists(
         [[("s", {"x": _HALF, "y": _HALF}, {"x": [1, 0], "y": [0, _HALF]}, [])]]
     )
@@ -166,12 +162,12 @@ def _depends() -> Evidence:
 
 @claim(
     "tabular-mdps-are-a-special-case",
-    source=f"{SETTING} (special case tabular MDPs: X = S, O_s the identity)",
-    statement="With one observation for each hidden state g*(x) is V*(s), and policies "
-    "of observations are policies of states.",
-    method="exact",
+    f"{SETTING} (special case tabular MDPs: X = S, O_s the identity)",
+    EXACT,
 )
-def _special() -> Evidence:
+def _special() -> str:
+    """With one observation for each hidden state g*(x) is V*(s), and policies of
+    observations are policies of states."""
     compared = 0
     for seed in range(5):
         env = tabular(np.random.default_rng(seed), states=3, actions=2, horizon=3)
@@ -180,27 +176,27 @@ def _special() -> Evidence:
             one_each = sorted(owner.tolist()) == list(range(env.truth.n_states(h)))
             states = [env.truth.state_value(h, int(s)) for s in owner]
             if not one_each or states != env.truth.values(h).tolist():
-                return Evidence(False, f"seed {seed}, level {h}")
+                raise Refuted(f"seed {seed}, level {h}")
             compared += len(states)
-    return Evidence(True, f"equal at {compared} states")
+    return f"equal at {compared} states"
 
 
 @claim(
     "paths-are-states",
-    source=f"{NOTATION} (V*(p) = V*(s), x ~ p as x ~ s; V^π(s); Q*(s, π))",
-    statement="With deterministic dynamics a path leads to one hidden state, and "
-    "V*(p), V^π(p) and the law of x after p depend on that state only; V* is V*(root), "
-    "and V*(s) = Q*(s, π*) = E_{x~s}[Q*(x, π*(x))].",
-    method="exhaustive on small instances",
+    f"{NOTATION} (V*(p) = V*(s), x ~ p as x ~ s; V^π(s); Q*(s, π))",
+    EXHAUSTIVE,
 )
-def _paths() -> Evidence:
+def _paths() -> str:
+    """With deterministic dynamics a path leads to one hidden state, and V*(p), V^π(p)
+    and the law of x after p depend on that state only; V* is V*(root), and V*(s) =
+    Q*(s, π*) = E_{x~s}[Q*(x, π*(x))]."""
     compared = 0
     for seed, env in enumerate(_random(5, states=2, actions=2, horizon=4)):
         truth, rng = env.truth, np.random.default_rng([seed, 1])
         sizes = [env.space(h).n_codes or 0 for h in range(1, env.horizon + 1)]
         policies = [TabularPolicy(rng.integers(2, size=n)) for n in sizes]
         if truth.path_value(()) != truth.optimal_value:
-            return Evidence(False, f"{env}: V* is not V*(root)")
+            raise Refuted(f"{env}: V* is not V*(root)")
         for h in range(1, env.horizon + 1):
             seen: dict[int, Sequence[Any]] = {}
             for path in itertools.product(range(2), repeat=h - 1):
@@ -214,21 +210,17 @@ def _paths() -> Evidence:
                 state = truth.state(path)
                 same = seen.setdefault(state, facts) == facts
                 if not same or facts[0] != truth.state_value(h, state):
-                    return Evidence(False, f"{env}: path {path}")
+                    raise Refuted(f"{env}: path {path}")
                 if truth.expectation(path, gains) != facts[0]:
-                    return Evidence(False, f"{env}: Q*(s, π*) after {path}")
+                    raise Refuted(f"{env}: Q*(s, π*) after {path}")
                 compared += 1
-    return Evidence(True, f"{compared} paths of 5 environments")
+    return f"{compared} paths of 5 environments"
 
 
-@claim(
-    "uniform-actions-with-weights",
-    source=f"{NOTATION} (E_p with uniform actions)",
-    statement="With a uniform a, E_p[K 1{π(x) = a}(r + V_a)] is E_p[r + V_{π(x)}], the "
-    "expectation with a = π(x); in particular V*(p) for π* and V_a = V*(p∘a).",
-    method="exact",
-)
-def _weights() -> Evidence:
+@claim("uniform-actions-with-weights", f"{NOTATION} (E_p with uniform actions)", EXACT)
+def _weights() -> str:
+    """With a uniform a, E_p[K 1{π(x) = a}(r + V_a)] is E_p[r + V_{π(x)}], the
+    expectation with a = π(x); in particular V*(p) for π* and V_a = V*(p∘a)."""
     compared = 0
     for env in _random(5, states=2, actions=3, horizon=3):
         truth, k = env.truth, env.n_actions
@@ -249,6 +241,6 @@ def _weights() -> Evidence:
                 policy = TabularPolicy(pi)
                 direct = truth.action_expectation(path, policy, later)
                 if not total == direct == truth.path_value(path):
-                    return Evidence(False, f"{env}: path {path}")
+                    raise Refuted(f"{env}: path {path}")
                 compared += 1
-    return Evidence(True, f"{compared} paths of 5 environments")
+    return f"{compared} paths of 5 environments"

@@ -10,12 +10,8 @@ from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.benign import benign_rounds
 from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.cli.ledger.claim import Evidence, claim
-from olivine.cli.ledger.support.families import (
-    assignments,
-    families,
-    least_unsatisfied,
-)
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from olivine.cli.ledger.support.families import assignments, families, least_unsatisfied
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.forced import ForcedFamily
 from olivine.reduction.formula.formula import Formula
@@ -34,15 +30,11 @@ SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
 )
 
 
-@claim(
-    "theorem-k",
-    source="docs/ties.md, Theorem K",
-    statement="In a layered tabular MDP with all V^π(x) in (0, 1), exact expectations "
-    "and φ = 0, a legal and polynomial choice of maximisers and levels ends with an "
-    "optimal policy after at most |X| constraints, all optima but the last being 1.",
-    method="exhaustive on small instances",
-)
-def _theorem_k() -> Evidence:
+@claim("theorem-k", "docs/ties.md, Theorem K", EXHAUSTIVE)
+def _theorem_k() -> str:
+    """In a layered tabular MDP with all V^π(x) in (0, 1), exact expectations and φ = 0,
+    a legal and polynomial choice of maximisers and levels ends with an optimal policy
+    after at most |X| constraints, all optima but the last being 1."""
     rng = np.random.default_rng(51)
     rounds, mdps = 0, 12
     for _ in range(mdps):
@@ -53,57 +45,47 @@ def _theorem_k() -> Evidence:
         for pair, level in benign_rounds(mdp):
             legal = program.is_feasible(pair) and program.objective(pair) == 1
             if not legal or average_bellman_errors(mdp, pair)[level - 1] <= 0:
-                return Evidence(False, f"round {rounds}: not a legal choice")
+                raise Refuted(f"round {rounds}: not a legal choice")
             program = program.extended([mdp.distribution(pair.policy, level)])
             rounds += 1
         best = mdp.optimal_values()
         found = enumerate_policies(program).optimum
         if found != best.value(mdp.start) or len(program.distributions) > mdp.n_states:
-            return Evidence(False, f"last optimum {found}, V* {best.value(mdp.start)}")
-    return Evidence(
-        True,
+            raise Refuted(f"last optimum {found}, V* {best.value(mdp.start)}")
+    return (
         f"{rounds} rounds on {mdps} random MDPs (seed 51), each pair a maximiser with "
-        "a positive error; last programs solved by all policies",
+        "a positive error; last programs solved by all policies"
     )
 
 
-@claim(
-    "theorem-t",
-    source="docs/ties.md, Theorem T",
-    statement="In strict with φ = 0, under the level rule 'lowest' and under "
-    "'largest', every run of OLIVE meets exactly the hard program after m + 2n + 1 "
-    "rounds, whatever maximisers it takes; under 'any' some run never does.",
-    method="exhaustive on small instances",
-)
-def _theorem_t() -> Evidence:
+@claim("theorem-t", "docs/ties.md, Theorem T", EXHAUSTIVE)
+def _theorem_t() -> str:
+    """In strict with φ = 0, under the level rule 'lowest' and under 'largest', every
+    run of OLIVE meets exactly the hard program after m + 2n + 1 rounds, whatever
+    maximisers it takes; under 'any' some run never does."""
     programs = faces = 0
     for n, rows in SEARCHED:
         family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
         for levels in ("lowest", "largest"):
             found = every_tie(family, levels=levels)
             if not found.always:
-                return Evidence(False, f"{rows}, {levels}: {list(found.example)}")
+                raise Refuted(f"{rows}, {levels}: {list(found.example)}")
             programs, faces = programs + found.programs, faces + found.faces
         if every_tie(family, levels="any").always:
-            return Evidence(False, f"{rows}: every run meets it under any, too")
-    return Evidence(
-        True,
+            raise Refuted(f"{rows}: every run meets it under any, too")
+    return (
         f"{len(SEARCHED)} formulas: {programs} programs that runs can meet, {faces} "
-        "polytopes of maximisers, levels decided by exact linear programs",
+        "polytopes of maximisers, levels decided by exact linear programs"
     )
 
 
-@claim(
-    "theorem-f",
-    source="docs/ties.md, Theorem F",
-    statement="In the forced family with φ = 0, every run of OLIVE that binds all "
-    "levels in each round, or the lowest level with a positive error, or a level with "
-    "the largest, and any others beside, meets the hard program after n + 1 to 2n + 2 "
-    "rounds, with its optimum 3/20 − u/(60W) whatever else is bound. Where clause "
-    "actions have no copies some run lowers it.",
-    method="exhaustive on small instances",
-)
-def _theorem_f() -> Evidence:
+@claim("theorem-f", "docs/ties.md, Theorem F", EXHAUSTIVE)
+def _theorem_f() -> str:
+    """In the forced family with φ = 0, every run of OLIVE that binds all levels in each
+    round, or the lowest level with a positive error, or a level with the largest, and
+    any others beside, meets the hard program after n + 1 to 2n + 2 rounds, with its
+    optimum 3/20 − u/(60W) whatever else is bound. Where clause actions have no copies
+    some run lowers it."""
     one, both = Formula.from_clauses([[1]]), Formula.from_clauses([[1], [-1]])
     family, pair = ForcedFamily(one.three_sat()), ForcedFamily(both.three_sat())
     rng, programs, faces = np.random.default_rng(57), 0, 0
@@ -118,43 +100,42 @@ def _theorem_f() -> Evidence:
             of, [1], levels, rng=rng if drawn else None, runs=max(drawn, 1)
         )
         if runs.stopped or runs.optima != {Fraction(3, 20) - Fraction(u, 120)}:
-            return Evidence(False, f"{of.clauses}, {levels}: {runs}")
+            raise Refuted(f"{of.clauses}, {levels}: {runs}")
         if runs.rounds[0] < 2 or runs.rounds[1] > 4:
-            return Evidence(False, f"{of.clauses}, {levels}: {runs.rounds} rounds")
+            raise Refuted(f"{of.clauses}, {levels}: {runs.rounds} rounds")
         programs, faces = programs + runs.hard, faces + runs.faces
     fewer = ForcedFamily(one.three_sat(), copies=1)
     if forced_runs(fewer, levels="all").optima == {Fraction(3, 20)}:
-        return Evidence(False, "one copy is enough under all")
-    return Evidence(
-        True,
+        raise Refuted("one copy is enough under all")
+    return (
         "all runs that bind all levels on (1 1 1), drawn ones under the other rules "
         f"and on (1 1 1)(-1 -1 -1): {programs} last programs, {faces} polytopes of "
-        "maximisers (seed 57); refuted without copies",
+        "maximisers (seed 57); refuted without copies"
     )
 
 
 @claim(
     "literals-tell-members-apart",
-    source="docs/ties.md; proof of thm:olive_nphard_f (implicit)",
-    statement="The constraints of the hard program are the same on every member. A "
-    "constraint over literal states behind a clause state never is: an action leads "
-    "to three thirds, and these do not balance.",
-    method="exhaustive on small instances",
+    "docs/ties.md; proof of thm:olive_nphard_f (implicit)",
+    EXHAUSTIVE,
 )
 def _literals_tell() -> Evidence:
+    """The constraints of the hard program are the same on every member. A constraint
+    over literal states behind a clause state never is: an action leads to three thirds,
+    and these do not balance."""
     telling = 0
     for variant in (v for v in Variant if not v.declaration.every_level):
         for family in families(variant, 52, 12, max_variables=3, max_clauses=2):
             members = [family.mdp(y) for y in assignments(family.n_variables)]
             for met in family.distributions():
                 if len({_reward(m, met.probabilities()) for m in members}) > 1:
-                    return Evidence(False, f"{family}: {met} tells members apart")
+                    raise Refuted(f"{family}: {met} tells members apart")
             zero, layout = members[0], family.layout
             for j in range(family.n_clauses):
                 for action in zero.actions(layout.clause_state(j)):
                     shares = dict(zero.successors(action))
                     if len({_reward(m, shares) for m in members}) == 1:
-                        return Evidence(False, f"{family}, C{j + 1}: {shares}")
+                        raise Refuted(f"{family}, C{j + 1}: {shares}")
                     telling += 1
     return Evidence(telling > 0, f"{telling} actions of clause states, all members")
 
@@ -166,14 +147,10 @@ def _reward(mdp: TabularMDP, shares: dict[int, Fraction]) -> Fraction:
     )
 
 
-@claim(
-    "randomised-policies-do-not-help",
-    source="docs/ties.md, smaller facts",
-    statement="Over randomised policies X → Δ(A) the optimum of OLIVE's program over "
-    "the family is the same: g(s0) is multilinear in π for fixed literal values.",
-    method="exhaustive on small instances",
-)
+@claim("randomised-policies-do-not-help", "docs/ties.md, smaller facts", EXHAUSTIVE)
 def _randomised() -> Evidence:
+    """Over randomised policies X → Δ(A) the optimum of OLIVE's program over the family
+    is the same: g(s0) is multilinear in π for fixed literal values."""
     rng, tried = np.random.default_rng(54), 0
     for variant in Variant:
         for family in families(variant, 54, 8, max_variables=2, max_clauses=2):
@@ -181,7 +158,7 @@ def _randomised() -> Evidence:
             for _ in range(3):
                 found = _best_of_mixture(family.program(), rng)
                 if found is not None and found > best:
-                    return Evidence(False, f"{family}: {found} above {best}")
+                    raise Refuted(f"{family}: {found} above {best}")
                 tried += found is not None
     return Evidence(
         tried > 0, f"{tried} random policies in sixths, each with its best g, exact"
@@ -215,15 +192,11 @@ def _best_of_mixture(
     return None if values is None else Fraction(values[mdp.start])
 
 
-@claim(
-    "integrality-gap",
-    source="docs/ties.md, smaller facts",
-    statement="The linear relaxation of strengthened has the optimum of a satisfiable "
-    "formula whenever each clause has two distinct literals that are not "
-    "complementary: all literals at half of the top. So its gap is that of Theorem O.",
-    method="exact",
-)
+@claim("integrality-gap", "docs/ties.md, smaller facts", EXACT)
 def _integrality_gap() -> Evidence:
+    """The linear relaxation of strengthened has the optimum of a satisfiable formula
+    whenever each clause has two distinct literals that are not complementary: all
+    literals at half of the top. So its gap is that of Theorem O."""
     rng, solved = np.random.default_rng(55), 0
     for variant in Variant:
         formulas = [random_ksat(3, m, 2 + m % 2, rng) for m in (2, 5, 9)]
@@ -231,6 +204,6 @@ def _integrality_gap() -> Evidence:
             family = Family(formula.three_sat(), variant)
             found = solve_lp(build(family, "strengthened").model, exact=True).objective
             if found != family.parameters.best:
-                return Evidence(False, f"{family}: {found}")
+                raise Refuted(f"{family}: {found}")
             solved += 1
     return Evidence(solved > 0, f"{solved} relaxations of random formulas, exact")

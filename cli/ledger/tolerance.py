@@ -9,7 +9,14 @@ from olivine.algorithms.olive.enumeration import policy_optimum
 from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import (
+    CERTIFIED,
+    EXACT,
+    EXHAUSTIVE,
+    Evidence,
+    Refuted,
+    claim,
+)
 from olivine.cli.ledger.support.families import (
     contradiction,
     eight_clauses,
@@ -19,10 +26,7 @@ from olivine.cli.ledger.support.families import (
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.tolerance import (
-    critical_tolerance,
-    tolerance_ceiling,
-)
+from olivine.reduction.program.tolerance import critical_tolerance, tolerance_ceiling
 from olivine.reduction.run.honest import adversarial_tiebreak, honest_run
 from olivine.reduction.run.schedule import n_rounds
 
@@ -43,16 +47,12 @@ _TRIED: tuple[tuple[Variant, Fraction | None], ...] = (
 )
 
 
-@claim(
-    "critical-tolerance",
-    source="docs/reduction.md, tolerances",
-    statement="The least φ at which an unsatisfiable formula's optimum reaches that of "
-    "a satisfiable one is min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and "
-    "all-levels, u/(90W+20u) in strict; in paper it is at least min(u/(3W+8u), p, "
-    "1/4).",
-    method="exhaustive on small instances",
-)
+@claim("critical-tolerance", "docs/reduction.md, tolerances", EXHAUSTIVE)
 def _critical_tolerance() -> Evidence:
+    """The least φ at which an unsatisfiable formula's optimum reaches that of a
+    satisfiable one is min(u(1−p)/(12W−2u), p/4, (1−p)/6) in normalized, gap and
+    all-levels, u/(90W+20u) in strict; in paper it is at least min(u/(3W+8u), p, 1/4).
+    """
     rng = np.random.default_rng(0)
     equal = above = capped = 0
     for number in range(_FORMULAS):
@@ -63,14 +63,13 @@ def _critical_tolerance() -> Evidence:
             u = least_unsatisfied(family)
             found = critical_tolerance(family, u)
             if found.value is None or found.value < found.lower:
-                return Evidence(False, f"formula {number}, {variant}: {found.value}")
+                raise Refuted(f"formula {number}, {variant}: {found.value}")
             if found.value != found.lower:
                 if variant is not Variant.PAPER:
-                    return Evidence(
-                        False,
+                    raise Refuted(
                         f"formula {number}, {variant}, p = {family.penalty}: "
                         f"{found.value}, the closed form "
-                        f"says {found.lower}",
+                        f"says {found.lower}"
                     )
                 above += 1
             equal += found.value == found.lower
@@ -83,16 +82,12 @@ def _critical_tolerance() -> Evidence:
     )
 
 
-@claim(
-    "tolerance-ceiling",
-    source="docs/reduction.md, tolerances",
-    statement="Without [solve] the optimum reaches 1 at φ = min(p/4, (1−p)/6) and not "
-    "before: [try C_j] at p/4, [try x_i] at (1−p)/6; in paper at min(p, 1/4). For u ≥ "
-    "1 the last never is the least of the three terms of the critical tolerance, as "
-    "u(1−p)/(12W−2u) is at most (1−p)/22.",
-    method="exact",
-)
+@claim("tolerance-ceiling", "docs/reduction.md, tolerances", EXACT)
 def _ceiling() -> Evidence:
+    """Without [solve] the optimum reaches 1 at φ = min(p/4, (1−p)/6) and not before:
+    [try C_j] at p/4, [try x_i] at (1−p)/6; in paper at min(p, 1/4). For u ≥ 1 the last
+    never is the least of the three terms of the critical tolerance, as u(1−p)/(12W−2u)
+    is at most (1−p)/22."""
     three_sat = Formula.from_clauses([[1]]).three_sat()
     by_variable = 0
     for variant, penalty in _TRIED:
@@ -102,7 +97,7 @@ def _ceiling() -> Evidence:
         reached = [_best_try(family, phi) for phi in (ceiling, below)]
         if reached[0] != 1 or reached[1] >= 1:
             text = f"{variant}, p = {p}: optima {reached} at {ceiling}, just below"
-            return Evidence(False, text)
+            raise Refuted(text)
         by_variable += ceiling != (p if variant is Variant.PAPER else p / 4)
     return Evidence(
         0 < by_variable < len(_TRIED),
@@ -125,13 +120,9 @@ def _best_try(family: Family, tolerance: Fraction) -> Fraction:
     return best
 
 
-@claim(
-    "critical-tolerance-eight-clauses",
-    source="docs/reduction.md, tolerances",
-    statement="All eight clauses on three variables have critical φ 1/32 in paper.",
-    method="by certificate",
-)
+@claim("critical-tolerance-eight-clauses", "docs/reduction.md, tolerances", CERTIFIED)
 def _eight_clauses() -> Evidence:
+    """All eight clauses on three variables have critical φ 1/32 in paper."""
     family = Family(eight_clauses().three_sat())
     found = critical_tolerance(family, 1)
     return Evidence(
@@ -140,15 +131,11 @@ def _eight_clauses() -> Evidence:
     )
 
 
-@claim(
-    "olive-meets-hard-program",
-    source="paper, thm:olive_nphard_f",
-    statement="OLIVE itself, its ties broken against it, meets the hard program, whose "
-    "optimum decides the formula; with its ties broken otherwise it still ends with an "
-    "optimal policy.",
-    method="exhaustive on small instances",
-)
-def _meets_hard_program() -> Evidence:
+@claim("olive-meets-hard-program", "paper, thm:olive_nphard_f", EXHAUSTIVE)
+def _meets_hard_program() -> str:
+    """OLIVE itself, its ties broken against it, meets the hard program, whose optimum
+    decides the formula; with its ties broken otherwise it still ends with an optimal
+    policy."""
     three_sat = contradiction().three_sat()
     runs = 0
     for variant in Variant:
@@ -165,17 +152,16 @@ def _meets_hard_program() -> Evidence:
             last = run.result.rounds[-1]
             expected = optimum(family.parameters, 1)
             if not run.meets_hard_program or last.optimum != expected:
-                return Evidence(False, f"{variant}, y = {y}: {last.optimum}")
+                raise Refuted(f"{variant}, y = {y}: {last.optimum}")
             ties = (SolverTiebreak(), RandomTiebreak(np.random.default_rng(0)))
             for tiebreak in ties:
                 honest = honest_run(
                     family, y, optimiser=BranchAndBound(), tiebreak=tiebreak
                 )
                 if honest.result.rounds[-1].optimum != honest.optimal_value:
-                    return Evidence(False, f"{variant}, y = {y}: not optimal")
+                    raise Refuted(f"{variant}, y = {y}: not optimal")
                 runs += 1
-    return Evidence(
-        True,
+    return (
         f"x, ¬x in every variant and member: the hard program and its optimum; {runs} "
-        "honest runs end with an optimal policy",
+        "honest runs end with an optimal policy"
     )

@@ -35,7 +35,7 @@ from olivine.algorithms.two_sample.review import TwoSampleMonitors
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
 from olivine.cli.ledger.support.two_sample import amplified, unlearned
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
@@ -100,29 +100,25 @@ def _optimal() -> tuple[bool, str]:
 
 @claim(
     "two-sample-informal",
-    source="paper, appendix Alternative Algorithms, informal theorem (first half)",
-    statement="Under policy-value completeness there is an oracle-efficient algorithm "
-    "with polynomial sample complexity that stores no local values: the two-sample "
-    "algorithm calls CSC and LS H times an iteration and the LP oracle twice for each "
-    "data set a test compares with, touches its classes in no other way, and returns "
-    "an ε-optimal policy.",
-    method="monitored in runs",
+    "paper, appendix Alternative Algorithms, informal theorem (first half)",
+    MONITORED,
 )
 def _informal() -> Evidence:
+    """Under policy-value completeness there is an oracle-efficient algorithm with
+    polynomial sample complexity that stores no local values: the two-sample algorithm
+    calls CSC and LS H times an iteration and the LP oracle twice for each data set a
+    test compares with, touches its classes in no other way, and returns an ε-optimal
+    policy."""
     counts = _held("csc-calls", "ls-calls", "lp-calls", "trajectories")
     enough, shown = _optimal()
     return Evidence(counts.holds and enough, f"{shown}; {counts.text}")
 
 
-@claim(
-    "two-sample-or-consensus",
-    source=f"{SOURCE} (comparison with local values)",
-    statement="With G = {g*} VALOR's consensus test takes every state but the first "
-    "for known, as the value is known; the two-sample test takes a state for new if "
-    "the mean of g* differs from that of every state visited.",
-    method="exact",
-)
+@claim("two-sample-or-consensus", f"{SOURCE} (comparison with local values)", EXACT)
 def _comparison() -> Evidence:
+    """With G = {g*} VALOR's consensus test takes every state but the first for known,
+    as the value is known; the two-sample test takes a state for new if the mean of g*
+    differs from that of every state visited."""
     compared, wrong = 0, []
     for seed in runs.seeds(_RUNS):
         env, policies = make("random-finite", seed), _instance(seed, "tabular").policies
@@ -161,28 +157,22 @@ def _table(env: Environment, level: int) -> NDArray[Any]:
 
 
 @claim(
-    "two-sample-nested",
-    source=f"{SOURCE}, Definition and Fact on learned states",
-    statement="Whenever polvalfun is called, states with a val set are learned, "
-    "learned states were reached by dfslearn, and so were all their children. (While "
-    "a call is in progress the last need not hold.)",
-    method="monitored in runs",
+    "two-sample-nested", f"{SOURCE}, Definition and Fact on learned states", MONITORED
 )
 def _nested() -> Evidence:
+    """Whenever polvalfun is called, states with a val set are learned, learned states
+    were reached by dfslearn, and so were all their children. (While a call is in
+    progress the last need not hold.)"""
     return _held("nested")
 
 
-@claim(
-    "two-sample-event-e",
-    source=f"{SOURCE}, Lemma on event E",
-    statement="With n_train as stated the deviation bounds τ, τ_V, τ_L hold for all "
-    "data sets together with probability 1 - δ/2, and then there are at most T_max = "
-    "M(K+1)(1 + H n_exp) calls and learned states a level, at most M val sets, no two "
-    "of one state, and no recursion in a state that has one. (The probability rests "
-    "on claim `two-sample-variance`; what the runs alone show is in the evidence.)",
-    method="monitored in runs",
-)
+@claim("two-sample-event-e", f"{SOURCE}, Lemma on event E", MONITORED)
 def _event() -> Evidence:
+    """With n_train as stated the deviation bounds τ, τ_V, τ_L hold for all data sets
+    together with probability 1 - δ/2, and then there are at most T_max = M(K+1)(1 + H
+    n_exp) calls and learned states a level, at most M val sets, no two of one state,
+    and no recursion in a state that has one. (The probability rests on claim
+    `two-sample-variance`; what the runs alone show is in the evidence.)"""
     results = [run.result for run in _runs()]
     inside = runs.count(results, "event")
     names = "dfslearn-calls", "no-relearning", "same-state", "val-sets", "learned-sets"
@@ -195,40 +185,34 @@ def _event() -> Evidence:
 
 @claim(
     "two-sample-accuracy",
-    source=f"{SOURCE}, Proposition on learned values",
-    statement="In event E, with ε_V = T_max τ_V and ε_L = M τ_L (printed the other way "
-    "round), |E_s[ĝ_h] - E_s[g*]| ≤ (H+1-h)(2ε_V + √(4M ε_V + 2ε_L) + 8τ) in every "
-    "state reached, and V*(s) - Q*(s, π̂_h) ≤ 2ε_V + 2(H-h)(the same) in every "
-    "learned one.",
-    method="monitored in runs",
+    f"{SOURCE}, Proposition on learned values",
+    MONITORED,
     erratum="15",
 )
 def _accuracy() -> Evidence:
+    """In event E, with ε_V = T_max τ_V and ε_L = M τ_L (printed the other way round),
+    |E_s[ĝ_h] - E_s[g*]| ≤ (H+1-h)(2ε_V + √(4M ε_V + 2ε_L) + 8τ) in every state reached,
+    and V*(s) - Q*(s, π̂_h) ≤ 2ε_V + 2(H-h)(the same) in every learned one."""
     return _held("value-accuracy", "policy-loss", "estimate-accuracy")
 
 
 @claim(
     "two-sample-policy",
-    source=f"{SOURCE}, Proposition on the policy returned",
-    statement="In event E, V^π̂ ≥ V* - p_ul - 2H ε_V - H²(2ε_V + √(4M ε_V + 2ε_L) + "
-    "8τ), p_ul the probability that π̂ meets a state that is not learned; ε_V = T_max "
-    "τ_V, ε_L = M τ_L.",
-    method="monitored in runs",
+    f"{SOURCE}, Proposition on the policy returned",
+    MONITORED,
     erratum="15",
 )
 def _policy() -> Evidence:
+    """In event E, V^π̂ ≥ V* - p_ul - 2H ε_V - H²(2ε_V + √(4M ε_V + 2ε_L) + 8τ), p_ul
+    the probability that π̂ meets a state that is not learned; ε_V = T_max τ_V, ε_L = M
+    τ_L."""
     return _held("policy-bound")
 
 
-@claim(
-    "two-sample-metaalg",
-    source=f"{SOURCE}, Lemma on MetaAlg",
-    statement="With probability 1 - δ MetaAlg returns an ε-optimal policy after at "
-    "most M H iterations (printed: M K), for each rejected one learns a state.",
-    method="monitored in runs",
-    erratum="9",
-)
+@claim("two-sample-metaalg", f"{SOURCE}, Lemma on MetaAlg", MONITORED, erratum="9")
 def _metaalg() -> Evidence:
+    """With probability 1 - δ MetaAlg returns an ε-optimal policy after at most M H
+    iterations (printed: M K), for each rejected one learns a state."""
     progress = _held("progress", "evaluation")
     enough, shown = _optimal()
     most = max(r.result.iterations - r.parameters.iterations for r in _runs())
@@ -241,16 +225,16 @@ def _metaalg() -> Evidence:
 
 @claim(
     "two-sample-theorem",
-    source=f"{SOURCE}, Theorem on sample complexity",
-    statement="Where the process is an MDP over observations and G, Π are policy-value "
-    "complete, the corrected constants give an ε-optimal policy with probability "
-    "1 - δ within H T_max n_train + M H n_eval trajectories. (The probability rests on "
-    "claims `two-sample-constants` and `two-sample-variance`; what the runs alone show "
-    "is in the evidence.)",
-    method="monitored in runs",
+    f"{SOURCE}, Theorem on sample complexity",
+    MONITORED,
     erratum="15",
 )
 def _theorem() -> Evidence:
+    """Where the process is an MDP over observations and G, Π are policy-value complete,
+    the corrected constants give an ε-optimal policy with probability 1 - δ within H
+    T_max n_train + M H n_eval trajectories. (The probability rests on claims
+    `two-sample-constants` and `two-sample-variance`; what the runs alone show is in the
+    evidence.)"""
     within = _held("trajectories", "complete", "markov")
     enough, shown = _optimal()
     counts = [r.result.trajectories for r in _runs()]
@@ -263,14 +247,14 @@ def _theorem() -> Evidence:
 
 @claim(
     "two-sample-clipped",
-    source=f"{SOURCE}, Proposition on learned values (its assumption)",
-    statement="All functions to [0, 1] are not policy-value complete where rewards are "
-    "paid before the last level, as r + g' leaves [0, 1]; completeness up to clipping "
-    "at 1 is enough for the proof, and tabular classes have it.",
-    method="monitored in runs",
+    f"{SOURCE}, Proposition on learned values (its assumption)",
+    MONITORED,
     erratum="25",
 )
 def _clipped() -> Evidence:
+    """All functions to [0, 1] are not policy-value complete where rewards are paid
+    before the last level, as r + g' leaves [0, 1]; completeness up to clipping at 1 is
+    enough for the proof, and tabular classes have it."""
     letter, clipped, fine, tabular = 0, 0, 0, 0
     for run in _runs():
         made = run.made
@@ -292,14 +276,14 @@ def _clipped() -> Evidence:
 
 @claim(
     "two-sample-needs-completeness",
-    source=f"{SOURCE} (its assumption, against realizability)",
-    statement="Realizability is not enough: with g* ∈ G, π* ∈ Π but G not complete, "
-    "each level can double the error of the next, and at the theorem's own constants, "
-    "in event E, the policy returned is more than ε short of V*. VALOR finds an "
-    "optimal one with the same classes.",
-    method="exact",
+    f"{SOURCE} (its assumption, against realizability)",
+    EXACT,
 )
 def _incomplete() -> Evidence:
+    """Realizability is not enough: with g* ∈ G, π* ∈ Π but G not complete, each level
+    can double the error of the next, and at the theorem's own constants, in event E,
+    the policy returned is more than ε short of V*. VALOR finds an optimal one with the
+    same classes."""
     made = amplified(Fraction(str(_EPSILON)))
     run, env = _run(made, 0), made.environment
     monitors, policies = run.result.monitors, run.result.policies
@@ -309,7 +293,7 @@ def _incomplete() -> Evidence:
     rng = np.random.default_rng(0)
     local = valor(env, made.values, made.policies, parameters, rng)
     if policies is None or local.policies is None:
-        return Evidence(False, "a run without a policy")
+        raise Refuted("a run without a policy")
     truth = env.truth
     lost = truth.optimal_value - truth.policy_value(list(policies))
     other = truth.optimal_value - truth.policy_value(list(local.policies))

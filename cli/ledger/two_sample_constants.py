@@ -37,22 +37,18 @@ from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, Evidence, claim
 from olivine.cli.ledger.support.two_sample import outvoted, unlearned
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
 _DELTA = 0.1
 
 
-@claim(
-    "two-sample-mmd",
-    source=f"{SOURCE}, Computational considerations",
-    statement="The identity test is a linear program over G in each direction; by "
-    "enumeration over a finite class, the total variation distance over a tabular one, "
-    "and for a kernel ball radius · √(αᵀKα) by O(n²) kernel evaluations.",
-    method="exact",
-)
+@claim("two-sample-mmd", f"{SOURCE}, Computational considerations", EXACT)
 def _mmd() -> Evidence:
+    """The identity test is a linear program over G in each direction; by enumeration
+    over a finite class, the total variation distance over a tabular one, and for a
+    kernel ball radius · √(αᵀKα) by O(n²) kernel evaluations."""
     rng, worst = np.random.default_rng(0), 0.0
     for _ in range(20):
         size = int(rng.integers(1, 6))
@@ -77,16 +73,17 @@ def _mmd() -> Evidence:
 
 @claim(
     "two-sample-variance",
-    source=f"{SOURCE}, proof of the Lemma on event E",
-    statement="For K ≥ 2 the squared losses have variance up to 16(K-1), not at most "
-    "4K: r + g' reaches 2. Policy values likewise 4(K-1), for K ≥ 3 more than 2K. "
-    "Bernstein's inequality with 16K and 4K gives τ_L and τ_V from n_train = "
-    "16K(2/τ_L² + 1/τ_V²) ln(12 H T_max |G|²|Π|/δ) at the corrected constants, but "
-    "not τ_L from 32K/τ_L² ln(...), the lemma's.",
-    method="exact",
+    f"{SOURCE}, proof of the Lemma on event E",
+    EXACT,
     erratum="16",
 )
 def _variance() -> Evidence:
+    """For K ≥ 2 the squared losses have variance up to 16(K-1), not at most 4K: r + g'
+    reaches 2. Policy values likewise 4(K-1), for K ≥ 3 more than 2K. Bernstein's
+    inequality with 16K and 4K gives τ_L and τ_V from n_train = 16K(2/τ_L² + 1/τ_V²)
+    ln(12 H T_max |G|²|Π|/δ) at the corrected constants, but not τ_L from 32K/τ_L²
+    ln(...), the lemma's."""
+
     def variance(value: int, k: int) -> int:
         """Of K 1{a = 0} · value, a uniform: K value² - value²."""
         return (k - 1) * value**2
@@ -121,15 +118,15 @@ def _variance() -> Evidence:
 
 @claim(
     "two-sample-constants",
-    source=f"{SOURCE}, Lemma on MetaAlg (its constants)",
-    statement="dfslearn's policy sums run over the learned sets, up to T_max, and its "
-    "loss sums over the val sets, up to M. So τ_V = ε²/(2⁸3⁴ M H⁴ T_max) and τ_L = "
-    "ε²/(2⁷3² H⁴ M) bring the loss below ε/8; the printed τ_V = ε²/(2⁸3⁴M²H⁴), τ_L = "
-    "ε²/(2⁷3²H⁴T_max) do not for any δ ≤ 1/2: the proof's bound can exceed ε.",
-    method="exact",
+    f"{SOURCE}, Lemma on MetaAlg (its constants)",
+    EXACT,
     erratum="15",
 )
 def _constants() -> Evidence:
+    """dfslearn's policy sums run over the learned sets, up to T_max, and its loss sums
+    over the val sets, up to M. So τ_V = ε²/(2⁸3⁴ M H⁴ T_max) and τ_L = ε²/(2⁷3² H⁴ M)
+    bring the loss below ε/8; the printed τ_V = ε²/(2⁸3⁴M²H⁴), τ_L = ε²/(2⁷3²H⁴T_max) do
+    not for any δ ≤ 1/2: the proof's bound can exceed ε."""
     grid = [
         (eps, delta, m, k, h)
         for eps in (0.01, 0.3, 0.99)
@@ -157,15 +154,15 @@ def _constants() -> Evidence:
 
 @claim(
     "two-sample-outvoted",
-    source=f"{SOURCE}, Proposition on learned values (as printed)",
-    statement="As printed, V*(s) - Q*(s, π̂_H) ≤ 2Mτ_V in learned states of the last "
-    "level, the proposition is false: data sets within all three accuracies, 100 of "
-    "one state and one of another, give a policy that loses 100 τ_V at the latter. "
-    "2 T_max τ_V holds.",
-    method="exact",
+    f"{SOURCE}, Proposition on learned values (as printed)",
+    EXACT,
     erratum="15",
 )
 def _outvoted() -> Evidence:
+    """As printed, V*(s) - Q*(s, π̂_H) ≤ 2Mτ_V in learned states of the last level, the
+    proposition is false: data sets within all three accuracies, 100 of one state and
+    one of another, give a policy that loses 100 τ_V at the latter. 2 T_max τ_V holds.
+    """
     found = outvoted()
     run, p = found.run, found.run.parameters
     worst = [Fraction(0)] * 3
@@ -206,14 +203,14 @@ def _largest_deviations(
 
 @claim(
     "two-sample-trajectories",
-    source=f"{SOURCE}, Theorem on sample complexity (its rate)",
-    statement="Up to logarithms the proof's sum is M⁵K⁴H¹²/ε⁷, as in its last line, "
-    "not the M²K²H⁶/ε⁴ of the theorem. The constants as printed would give "
-    "M³K⁴H¹²/ε⁷ + M⁵K²H¹⁰/ε⁵.",
-    method="exact",
+    f"{SOURCE}, Theorem on sample complexity (its rate)",
+    EXACT,
     erratum="14",
 )
 def _trajectories() -> Evidence:
+    """Up to logarithms the proof's sum is M⁵K⁴H¹²/ε⁷, as in its last line, not the
+    M²K²H⁶/ε⁴ of the theorem. The constants as printed would give M³K⁴H¹²/ε⁷ +
+    M⁵K²H¹⁰/ε⁵."""
     holds, text = True, []
     stated = {"M": 2, "K": 2, "H": 6, "ε": 4}
     cases: tuple[tuple[Literal["theorem", "paper"], int, tuple[int, ...]], ...] = (
@@ -267,16 +264,11 @@ def _paper_power(p: TwoSampleParameters) -> int:
     return 2 if 2 / p.tau_L**2 > 1 / p.tau_V**2 else 0
 
 
-@claim(
-    "two-sample-end",
-    source=f"{SOURCE}, Algorithm 5 (dfslearn)",
-    statement="As printed dfslearn has no end: below the last level there is no data "
-    "set to compare with, the minimum is infinite, and each call adds its data set and "
-    "descends. Returning at level H+1 ends it.",
-    method="exact",
-    erratum="16",
-)
+@claim("two-sample-end", f"{SOURCE}, Algorithm 5 (dfslearn)", EXACT, erratum="16")
 def _end() -> Evidence:
+    """As printed dfslearn has no end: below the last level there is no data set to
+    compare with, the minimum is infinite, and each call adds its data set and descends.
+    Returning at level H+1 ends it."""
     deepest = printed_depth(limit=200)
     made = unlearned()
     env, sizes = made.environment, (made.values.log_size(), made.policies.log_size())

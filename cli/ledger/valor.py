@@ -44,7 +44,7 @@ from olivine.algorithms.valor.parameters import (
 )
 from olivine.algorithms.valor.review import ValorMonitors
 from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
 from olivine.cli.ledger.support.pooling import sacrificed
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
@@ -102,18 +102,14 @@ def _results(*algorithms: str) -> list[LearningResult]:
     return [run.result for name in names for run in _runs(name)]
 
 
-@claim(
-    "valor-event-e",
-    source=f"{SOURCE}, Lemma on event E",
-    statement="With n_test and n_train of Table 1 the deviation bounds of all dfslearn "
-    "calls hold together with probability at least 1 - δ/2, and then there are at most "
-    "T_max = M H n_exp + M calls a level and no descent into a learned state. "
-    "The suprema over tabular classes are exact (they are at 0/1 functions). The "
-    "runs show a smaller probability, which their evidence states; that it is 1 - δ/2 "
-    "rests on the union bound (claim `valor-constants`).",
-    method="monitored in runs",
-)
+@claim("valor-event-e", f"{SOURCE}, Lemma on event E", MONITORED)
 def _event() -> Evidence:
+    """With n_test and n_train of Table 1 the deviation bounds of all dfslearn calls
+    hold together with probability at least 1 - δ/2, and then there are at most T_max =
+    M H n_exp + M calls a level and no descent into a learned state. The suprema over
+    tabular classes are exact (they are at 0/1 functions). The runs show a smaller
+    probability, which their evidence states; that it is 1 - δ/2 rests on the union
+    bound (claim `valor-constants`)."""
     results = _results()
     inside = runs.count(results, "event")
     calls = runs.held(results, "dfslearn-calls", "no-relearning")
@@ -125,25 +121,25 @@ def _event() -> Evidence:
 
 @claim(
     "valor-accuracy",
-    source=f"{SOURCE}, Lemmas on error propagation and on not recursing, Proposition "
+    f"{SOURCE}, Lemmas on error propagation and on not recursing, Proposition "
     "on the accuracy of learned values",
-    statement="In event E every stored triple has |V - V*(s)| ≤ φ_h - 2ε_stat and "
-    "|V_a - V*(s∘a)| ≤ φ_{h+1} + 3ε_stat + ε_feas + ε_sub, and g* is feasible for the "
-    "consensus programs at all times.",
-    method="monitored in runs",
+    MONITORED,
 )
 def _accuracy() -> Evidence:
+    """In event E every stored triple has |V - V*(s)| ≤ φ_h - 2ε_stat and |V_a -
+    V*(s∘a)| ≤ φ_{h+1} + 3ε_stat + ε_feas + ε_sub, and g* is feasible for the consensus
+    programs at all times."""
     names = ("value-accuracy", "future-accuracy", "gstar-feasible", "feasible")
     return runs.held(_results(), *names)
 
 
 @claim(
     "valor-suboptimality-sum",
-    source=f"{SOURCE}, Lemma 4.3 of Ross and Bagnell as restated",
-    statement="V* - V^π is the expected sum over levels of V*(s_h) - Q*(s_h, π_h).",
-    method="exact",
+    f"{SOURCE}, Lemma 4.3 of Ross and Bagnell as restated",
+    EXACT,
 )
-def _suboptimality() -> Evidence:
+def _suboptimality() -> str:
+    """V* - V^π is the expected sum over levels of V*(s_h) - Q*(s_h, π_h)."""
     compared = 0
     for seed in range(10):
         env = make("random-finite", seed, states=3, actions=3, horizon=4)
@@ -171,22 +167,22 @@ def _suboptimality() -> Evidence:
             here = ahead
         compared += 1
         if total != truth.optimal_value - truth.policy_value(policies):
-            return Evidence(False, f"seed {seed}: {total}")
-    return Evidence(True, f"equal for {compared} random policies, exactly")
+            raise Refuted(f"seed {seed}: {total}")
+    return f"equal for {compared} random policies, exactly"
 
 
 @claim(
     "valor-unlearned-share",
-    source=f"{SOURCE} and {ALTERNATIVES}, proofs of the Propositions on the pooled, "
+    f"{SOURCE} and {ALTERNATIVES}, proofs of the Propositions on the pooled, "
     "the constrained and the two-sample policy",
-    statement="V* - V^π̂ ≤ p_ul + Σ_h (what π̂_h loses at most in a learned state). "
-    "Printed first with a factor 1 - p_ul before the sum, which is false: a state's "
-    "loss is a mean over its observations, and those that lead on to learned states "
-    "can have all of it. The next line drops the factor, so nothing else changes.",
-    method="exact",
+    EXACT,
     erratum="27",
 )
 def _unlearned_share() -> Evidence:
+    """V* - V^π̂ ≤ p_ul + Σ_h (what π̂_h loses at most in a learned state). Printed
+    first with a factor 1 - p_ul before the sum, which is false: a state's loss is a
+    mean over its observations, and those that lead on to learned states can have all of
+    it. The next line drops the factor, so nothing else changes."""
     half = Fraction(1, 2)
     unpaid, shown = {"x": [0, 0], "y": [0, 0]}, {"x": half, "y": half}
     env = from_lists(
@@ -215,30 +211,26 @@ def _unlearned_share() -> Evidence:
     )
 
 
-@claim(
-    "valor-policy",
-    source=f"{SOURCE}, Proposition on the pooled policy",
-    statement="In event E the pooled policy has V^π ≥ V* - p_ul - 2H²T_max(7ε_stat + "
-    "3ε_sub + 2ε_feas), p_ul the probability that it meets a state not learned.",
-    method="monitored in runs",
-)
+@claim("valor-policy", f"{SOURCE}, Proposition on the pooled policy", MONITORED)
 def _pooled() -> Evidence:
+    """In event E the pooled policy has V^π ≥ V* - p_ul - 2H²T_max(7ε_stat + 3ε_sub +
+    2ε_feas), p_ul the probability that it meets a state not learned."""
     return runs.held(_results(VALOR), "policy-bound")
 
 
 @claim(
     "valor-policy-constrained",
-    source=f"{SOURCE}, Lemma and Proposition on constrained policy optimisation",
-    statement="In event E π* meets the constraints of Algorithm 4, and a policy that "
-    "meets them within ε_feas has V^π ≥ V* - p_ul - 32H²(ε_stat + ε_feas + ε_sub); the "
-    "policy may be a mixture, as the oracle gives it.",
-    method="monitored in runs",
+    f"{SOURCE}, Lemma and Proposition on constrained policy optimisation",
+    MONITORED,
 )
 def _constrained() -> Evidence:
+    """In event E π* meets the constraints of Algorithm 4, and a policy that meets them
+    within ε_feas has V^π ≥ V* - p_ul - 32H²(ε_stat + ε_feas + ε_sub); the policy may be
+    a mixture, as the oracle gives it."""
     inside = [r for r in _runs(CONSTRAINED) if runs.premises_hold(r.result)]
     margins = [_optimal_margin(run, t) for run in inside for t in run.triples]
     if min(margins, default=Fraction(-1)) < 0:
-        return Evidence(False, "π* breaks a constraint in event E")
+        raise Refuted("π* breaks a constraint in event E")
     found = runs.held(_results(CONSTRAINED), "policy-bound", "feasible")
     text = f"π* meets all {len(margins)} constraints, {found.text}"
     return Evidence(found.holds, text if found.holds else found.text)
@@ -263,18 +255,18 @@ def _optimal_margin(run: _Run, triple: Triple) -> Fraction:
 
 @claim(
     "valor-theorem",
-    source=f"{SOURCE}, Theorems on oracle efficiency and PAC bound, both forms",
-    statement="At the theorem's constants both forms return an ε-optimal policy with "
-    "probability 1 - δ, within the proof's sum of trajectories, H T_max n_train + "
-    "K H T_max n_test + M H n_eval. (The probability rests on claim `valor-constants`; "
-    "what the runs alone show is in the evidence.)",
-    method="monitored in runs",
+    f"{SOURCE}, Theorems on oracle efficiency and PAC bound, both forms",
+    MONITORED,
 )
 def _theorem() -> Evidence:
+    """At the theorem's constants both forms return an ε-optimal policy with probability
+    1 - δ, within the proof's sum of trajectories, H T_max n_train + K H T_max n_test +
+    M H n_eval. (The probability rests on claim `valor-constants`; what the runs alone
+    show is in the evidence.)"""
     results = _results()
     for result in results:
         if result.monitors["trajectories"].holds is not True:
-            return Evidence(False, result.monitors["trajectories"].first)
+            raise Refuted(result.monitors["trajectories"].first)
     good = runs.count(results, "epsilon-optimal")
     nominal = [result.trajectories for result in results]
     return Evidence(
@@ -284,15 +276,11 @@ def _theorem() -> Evidence:
     )
 
 
-@claim(
-    "valor-on-demand",
-    source=f"{SOURCE}, exploration on demand",
-    statement="The identity test can prune a state that was never visited, because "
-    "all functions agree on its value, and leave its policy arbitrary; exploration on "
-    "demand learns it.",
-    method="exact",
-)
+@claim("valor-on-demand", f"{SOURCE}, exploration on demand", EXACT)
 def _on_demand() -> Evidence:
+    """The identity test can prune a state that was never visited, because all functions
+    agree on its value, and leave its policy arbitrary; exploration on demand learns it.
+    """
     run = _run(VALOR, wrongly_pruned(), 0)
     good = run.result.monitors["epsilon-optimal"].holds is True
     return Evidence(
@@ -303,12 +291,12 @@ def _on_demand() -> Evidence:
 
 @claim(
     "valor-pooling-sacrifices",
-    source=f"{SOURCE}, extension with constrained policy optimisation",
-    statement="Pooling can sacrifice a state with few data sets for small gains on "
-    "many others; the constrained step does not.",
-    method="exact",
+    f"{SOURCE}, extension with constrained policy optimisation",
+    EXACT,
 )
 def _sacrifice() -> Evidence:
+    """Pooling can sacrifice a state with few data sets for small gains on many others;
+    the constrained step does not."""
     run = sacrificed(np.random.default_rng(0))
     rare = np.array([1])
     pooled = action_weights(reveal(pooled_step(run, 2)), rare, 2)[0].tolist()
@@ -320,15 +308,10 @@ def _sacrifice() -> Evidence:
     )
 
 
-@claim(
-    "valor-iterations",
-    source=f"{SOURCE}, three lemmas on MetaAlg",
-    statement="MetaAlg ends within M H iterations (printed: M K), for each rejected "
-    "iteration learns a state; more than M K can be needed.",
-    method="exact",
-    erratum="9",
-)
+@claim("valor-iterations", f"{SOURCE}, three lemmas on MetaAlg", EXACT, erratum="9")
 def _iterations() -> Evidence:
+    """MetaAlg ends within M H iterations (printed: M K), for each rejected iteration
+    learns a state; more than M K can be needed."""
     made, horizon = late_discovery(7), 7
     parameters = _practical(made, n_exp=2)
     result = valor(
@@ -344,14 +327,14 @@ def _iterations() -> Evidence:
 
 @claim(
     "valor-calls",
-    source=f"{SOURCE}, proof of the Theorem on oracle efficiency",
-    statement="At most 2 T_max H K LP calls (two a consensus test; printed T_max H K) "
-    "and T_max H + M H² CSC calls (H an iteration; printed M H for the policies), or "
-    "M H² multi calls with the constrained step; more than printed can be needed.",
-    method="monitored in runs",
+    f"{SOURCE}, proof of the Theorem on oracle efficiency",
+    MONITORED,
     erratum="10",
 )
 def _calls() -> Evidence:
+    """At most 2 T_max H K LP calls (two a consensus test; printed T_max H K) and T_max
+    H + M H² CSC calls (H an iteration; printed M H for the policies), or M H² multi
+    calls with the constrained step; more than printed can be needed."""
     names = ("csc-calls", "lp-calls", "multi-calls")
     found = runs.held(_results(), *names)
     # As few dfslearn calls a level as T_max allows, so that the count is tight.
@@ -380,14 +363,14 @@ def _calls() -> Evidence:
 
 @claim(
     "valor-infeasible",
-    source=f"{SOURCE}, Lemma on event E (end of its proof)",
-    statement="An infeasible consensus program has no value and gives no V_a, so it "
-    "cannot make the test pass (as printed); in event E with g* in G it does not "
-    "occur, and it is reported as a failed event.",
-    method="exact",
+    f"{SOURCE}, Lemma on event E (end of its proof)",
+    EXACT,
     erratum="11",
 )
 def _infeasible() -> Evidence:
+    """An infeasible consensus program has no value and gives no V_a, so it cannot make
+    the test pass (as printed); in event E with g* in G it does not occur, and it is
+    reported as a failed event."""
     good = wrongly_pruned()
     wrong = FiniteValueClass([[0.0, 0.0], [0.25, 0.75]])
     values = ValueClassByLevel([TabularValueClass(1), wrong])

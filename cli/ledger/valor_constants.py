@@ -18,26 +18,21 @@ from olivine.algorithms.valor.parameters import (
     TheoremParameters,
     ValorParameters,
 )
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, claim
 from olivine.cli.ledger.valor import SOURCE
 
 _DELTA = Fraction(1, 10)
 
 
-@claim(
-    "valor-constants",
-    source=f"{SOURCE}, Table 1, Lemma 1 and Lemma on MetaAlg",
-    statement="The constants of both forms are enough. Bernstein's inequality with "
-    "variance 4K and range 2K (r + V_a reaches 2; the printed 2K is for r + V_a ≤ 1) "
-    "and Hoeffding's give deviations within ε_stat from n_train and n_test, all of "
-    "them together with probability 1 - δ/2. Then values are within ε/8, the policy "
-    "loses at most ε/8 where all is learned, n_exp paths of a rejected policy meet an "
-    "unlearned state and n_eval give its value within ε/8 in all M H iterations but "
-    "with probability δ/2: an accepted policy loses at most 3ε/4 with probability "
-    "1 - δ.",
-    method="exact",
-)
+@claim("valor-constants", f"{SOURCE}, Table 1, Lemma 1 and Lemma on MetaAlg", EXACT)
 def _constants() -> Evidence:
+    """The constants of both forms are enough. Bernstein's inequality with variance 4K
+    and range 2K (r + V_a reaches 2; the printed 2K is for r + V_a ≤ 1) and Hoeffding's
+    give deviations within ε_stat from n_train and n_test, all of them together with
+    probability 1 - δ/2. Then values are within ε/8, the policy loses at most ε/8 where
+    all is learned, n_exp paths of a rejected policy meet an unlearned state and n_eval
+    give its value within ε/8 in all M H iterations but with probability δ/2: an
+    accepted policy loses at most 3ε/4 with probability 1 - δ."""
     grid = [
         (TheoremParameters(eps, _DELTA, m, k, h, size, size, name), size)
         for name in (VALOR, CONSTRAINED)
@@ -97,16 +92,11 @@ def _failure(p: ValorParameters, size: float) -> float:
     return event + p.M * p.H * (missed + estimates)
 
 
-@claim(
-    "valor-n-exp",
-    source=f"{SOURCE}, Algorithm 1",
-    statement="n_expl is n_exp; the paths explored are those of the first n_exp of the "
-    "n_eval trajectories, so n_exp ≤ n_eval is needed; at the theorem's constants it "
-    "holds because 32 ln(8MH/δ)/ε² > 8 ln(4MH/δ)/ε.",
-    method="exact",
-    erratum="12",
-)
+@claim("valor-n-exp", f"{SOURCE}, Algorithm 1", EXACT, erratum="12")
 def _n_exp() -> Evidence:
+    """n_expl is n_exp; the paths explored are those of the first n_exp of the n_eval
+    trajectories, so n_exp ≤ n_eval is needed; at the theorem's constants it holds
+    because 32 ln(8MH/δ)/ε² > 8 ln(4MH/δ)/ε."""
     refused = False
     try:
         PracticalParameters(0.3, 0.1, 2, 2, 2, n_exp=5, n_eval=4)
@@ -127,14 +117,14 @@ def _n_exp() -> Evidence:
 
 @claim(
     "valor-hoeffding",
-    source=f"{SOURCE}, proof of the Lemma on event E",
-    statement="Centred values of functions into [0, 1] have moment generating function "
-    "at most exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). "
-    "The printed exp(λ²/2) gives twice that.",
-    method="exhaustive on small instances",
+    f"{SOURCE}, proof of the Lemma on event E",
+    EXHAUSTIVE,
     erratum="13",
 )
 def _hoeffding() -> Evidence:
+    """Centred values of functions into [0, 1] have moment generating function at most
+    exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). The printed
+    exp(λ²/2) gives twice that."""
     worst = 0.0
     for p in np.linspace(0.01, 0.99, 99):
         for rate in np.linspace(-8, 8, 161):

@@ -22,7 +22,14 @@ from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.learning.result import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters, TheoremParameters
-from olivine.cli.ledger.claim import Evidence, claim
+from olivine.cli.ledger.claim import (
+    EXACT,
+    EXHAUSTIVE,
+    MONITORED,
+    Evidence,
+    Refuted,
+    claim,
+)
 from olivine.cli.ledger.support.baselines import amplified
 
 SECTION = "paper, section VALOR"
@@ -30,18 +37,14 @@ _DRAWS = 10**9
 _RUNS = 6
 
 
-@claim(
-    "valor-bias-is-linear",
-    source=f"{SECTION}, What is new compared to LSVEE",
-    statement="The bias of values adds up over levels and does not multiply: the "
-    "lemmas' recursion, a learned state's error at most the largest of V_a's plus "
-    "ε_stat + ε_sub and V_a's at a pruned one φ_{h+1} + 3ε_stat + ε_feas + ε_sub, "
-    "gives φ_h - 2ε_stat, (H-h+1)(6ε_stat + 2ε_sub + ε_feas) less 2ε_stat. On the "
-    "instance where fitted Q iteration's errors grow by 3/2 a level (claim "
-    "`backup-barrier-q-functions`) VALOR keeps that bound at 26 levels.",
-    method="exact",
-)
+@claim("valor-bias-is-linear", f"{SECTION}, What is new compared to LSVEE", EXACT)
 def _bias() -> Evidence:
+    """The bias of values adds up over levels and does not multiply: the lemmas'
+    recursion, a learned state's error at most the largest of V_a's plus ε_stat + ε_sub
+    and V_a's at a pruned one φ_{h+1} + 3ε_stat + ε_feas + ε_sub, gives φ_h - 2ε_stat,
+    (H-h+1)(6ε_stat + 2ε_sub + ε_feas) less 2ε_stat. On the instance where fitted Q
+    iteration's errors grow by 3/2 a level (claim `backup-barrier-q-functions`) VALOR
+    keeps that bound at 26 levels."""
     for horizon in (1, 2, 7, 60):
         p = _accurate(3, 3, horizon, Fraction(1, 50))
         step = 6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas
@@ -49,7 +52,7 @@ def _bias() -> Evidence:
         for levels in range(1, horizon + 1):
             worst += p.eps_stat + p.eps_sub
             if worst > levels * step - 2 * p.eps_stat:
-                return Evidence(False, f"H = {horizon}, {levels} levels: {worst}")
+                raise Refuted(f"H = {horizon}, {levels} levels: {worst}")
             pruned = p.phi(horizon - levels + 1)
             pruned += 3 * p.eps_stat + p.eps_feas + p.eps_sub
             worst = max(worst, pruned)
@@ -71,16 +74,16 @@ def _bias() -> Evidence:
 
 @claim(
     "valor-infinite-classes",
-    source=f"{SECTION}, remark after the PAC bound (Natarajan and pseudo-dimension)",
-    statement="Finite classes are not needed: for G = all functions to [0, 1] of |X| "
-    "observations, infinite, of pseudo-dimension |X|, the largest deviation of a data "
-    "set is that of the 2^|X| functions to {0, 1}; for all policies, of Natarajan "
-    "dimension |X|, there are K^|X|. So |X| ln 2 and |X| ln K stand for ln |G| and ln "
-    "|Π|, and the trajectories grow linearly in them. (For other infinite classes: "
-    "standard tools, Jiang et al. 2017, section 5.3, assumed.)",
-    method="exhaustive on small instances",
+    f"{SECTION}, remark after the PAC bound (Natarajan and pseudo-dimension)",
+    EXHAUSTIVE,
 )
 def _infinite() -> Evidence:
+    """Finite classes are not needed: for G = all functions to [0, 1] of |X|
+    observations, infinite, of pseudo-dimension |X|, the largest deviation of a data set
+    is that of the 2^|X| functions to {0, 1}; for all policies, of Natarajan dimension
+    |X|, there are K^|X|. So |X| ln 2 and |X| ln K stand for ln |G| and ln |Π|, and the
+    trajectories grow linearly in them. (For other infinite classes: standard tools,
+    Jiang et al. 2017, section 5.3, assumed.)"""
     rng, compared = np.random.default_rng(0), 0
     for size in (1, 2, 4, 7):
         corners = FiniteValueClass(list(itertools.product((0.0, 1.0), repeat=size)))
@@ -95,9 +98,9 @@ def _infinite() -> Evidence:
             listed = largest_value_deviation(corners, off)
             inner = max(abs(float((g * off).sum())) for g in rng.random((50, size)))
             if largest is None or listed is None or largest < inner - 1e-12:
-                return Evidence(False, f"|X| = {size}: {largest}, inside {inner}")
+                raise Refuted(f"|X| = {size}: {largest}, inside {inner}")
             if abs(largest - listed) > 1e-12:
-                return Evidence(False, f"|X| = {size}: {largest}, listed {listed}")
+                raise Refuted(f"|X| = {size}: {largest}, listed {listed}")
             compared += 1
     bounds = [_bound(size) for size in (10**6, 2 * 10**6, 3 * 10**6)]
     first, second = bounds[1] - bounds[0], bounds[2] - bounds[1]
@@ -118,15 +121,15 @@ def _bound(size: int) -> int:
 
 @claim(
     "valor-approximate-realizability",
-    source=f"{SECTION}, remark after the PAC bound ('we further expect')",
-    statement="If G has a function within θ of g* instead of g*, and Π has π*, VALOR "
-    "keeps its accuracies with ε_stat + θ in place of ε_stat: a data set's mean of "
-    "that function is then within ε_stat + θ of V*, which is all that its lemmas use "
-    "of g*. With ε_stat as it was the consensus program can be infeasible. (An "
-    "approximate π* is not covered.)",
-    method="monitored in runs",
+    f"{SECTION}, remark after the PAC bound ('we further expect')",
+    MONITORED,
 )
 def _approximate() -> Evidence:
+    """If G has a function within θ of g* instead of g*, and Π has π*, VALOR keeps its
+    accuracies with ε_stat + θ in place of ε_stat: a data set's mean of that function is
+    then within ε_stat + θ of V*, which is all that its lemmas use of g*. With ε_stat as
+    it was the consensus program can be infeasible. (An approximate π* is not covered.)
+    """
     theta, fine = Fraction(1, 100), Fraction(1, 10_000)
     good, stopped, largest = 0, 0, 0.0
     for seed in range(_RUNS):

@@ -44,8 +44,7 @@ class ScriptedEnvironment(FiniteEnvironment):
         self,
         environment: FiniteEnvironment,
         script: Mapping[
-            tuple[tuple[int, ...], bool],
-            Sequence[tuple[int, int, Fraction, Fraction]],
+            tuple[tuple[int, ...], bool], Sequence[tuple[int, int, Fraction, Fraction]]
         ],
     ) -> None:
         super().__init__(environment.truth.model, environment.name)
@@ -74,11 +73,7 @@ class ScriptedEnvironment(FiniteEnvironment):
 
 
 def worst_permitted(
-    policy_class: Any,
-    /,
-    sets: Sequence[ClassificationSet],
-    *,
-    epsilon_feas: float,
+    policy_class: Any, /, sets: Sequence[ClassificationSet], *, epsilon_feas: float
 ) -> MultiResult:
     """Answer with the member of a finite class that is worst of those permitted.
 

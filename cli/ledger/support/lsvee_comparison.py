@@ -21,9 +21,7 @@ from olivine.algorithms.learning.draw_classes import (
 )
 
 
-def decoupled(
-    functions: FiniteQClass,
-) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+def decoupled(functions: FiniteQClass) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     """G and Π, by level, of a class of Q-functions; equal members are merged.
 
     If Q* is in F, then g* is in G and π* in Π.
