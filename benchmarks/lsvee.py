@@ -20,7 +20,7 @@ from olivine.algorithms.learning.draw_q_functions import make_q_class
 from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem, lsvee
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.cli.ledger.support.lsvee_comparison import decoupled
+from olivine.cli.ledger.support.lsvee import decoupled
 
 from benchmarks import order
 

@@ -29,8 +29,7 @@ from olivine.algorithms.olive.tiebreak import (
     SolverTiebreak,
     Tiebreak,
 )
-from olivine.cli.figures.files import style, write_figure
-from olivine.cli.figures.style import COLOURS, GREY
+from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run

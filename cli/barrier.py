@@ -189,8 +189,7 @@ def _run(
     chosen = _chosen(name, given)
     if output is not None:
         check_figure(output)
-    from olivine.cli.barrier_record_backup import backup
-    from olivine.cli.barrier_records import average, square_loss
+    from olivine.cli.barrier_records import average, backup, square_loss
 
     start = time.perf_counter()
     makers: dict[str, Callable[..., dict[str, Any]]] = {

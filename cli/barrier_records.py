@@ -1,20 +1,31 @@
-"""What ``olivine barrier average`` and ``square-loss`` find out, as JSON values.
-
-Rationals are strings.
-"""
+r"""What \`\`olivine barrier\`\` finds out, as JSON values; rationals are strings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from olivine.algorithms.assumptions import check_assumptions
 from olivine.algorithms.barriers.average import AverageBarrier
 from olivine.algorithms.barriers.average_runs import run_all
-from olivine.algorithms.barriers.backup_runs import clopper_pearson
+from olivine.algorithms.barriers.backup import TIES, BackupBarrier
+from olivine.algorithms.barriers.backup_probability import failure_probability
+from olivine.algorithms.barriers.backup_runs import (
+    VALOR_KINDS,
+    clopper_pearson,
+    run_valor,
+    simulate,
+)
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
 from olivine.algorithms.exact.numbers import check_count
+from olivine.algorithms.learning.registry import suggestion
+
+if TYPE_CHECKING:
+    from olivine.algorithms.barriers.backup import Ties
+    from olivine.algorithms.barriers.backup_runs import Simulated
+
 
 CONFIDENCE = 0.95
 # A share of simulations contradicts the exact probability only beyond this.
@@ -145,3 +156,184 @@ def _fits(
             }
         )
     return rows, ""
+
+
+# Numbers of samples by default, as multiples of the theorem's limit.
+MULTIPLES = (Fraction(1, 8), Fraction(1, 2), Fraction(1), Fraction(4), Fraction(16))
+
+# Below, VALOR at its theorem's constants would take minutes.
+LEAST_EPSILON = Fraction(1, 2**12)
+
+# Lengths of chains at which VALOR is run for the figure.
+HORIZONS = (1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)
+
+
+def backup(
+    *,
+    seed: int,
+    horizon: Sequence[int] = (3, 6),
+    epsilon: Fraction = Fraction(1, 4),
+    ratio: Fraction = Fraction(2),
+    ties: str = "against",
+    samples: Sequence[int] = (),
+    runs: int = 40,
+    figure: bool = False,
+) -> dict[str, Any]:
+    """Run the backup barrier at each horizon and number of samples.
+
+    With `figure` also what its second panel shows, `growth`.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range; nothing has been run then.
+    """
+    if ties not in TIES:
+        hint = suggestion(ties, TIES)
+        raise ValueError(f"--ties: {ties!r} is none of {', '.join(TIES)}{hint}")
+    check_runs(runs)
+    for n in samples:
+        check_count("--samples", n)
+    if 0 < epsilon < LEAST_EPSILON:
+        raise ValueError(
+            f"epsilon: {epsilon} is not in [{LEAST_EPSILON}, 1/2]; VALOR at its "
+            "theorem's constants explores a multiple of 1/epsilon paths"
+        )
+    barriers = [BackupBarrier(h, epsilon, ratio) for h in horizon]
+    for barrier in barriers:
+        barrier.check_floats()
+    contradictions: list[str] = []
+    chains = [
+        _chain(barrier, samples, runs, ties, seed, contradictions)
+        for barrier in barriers
+    ]
+    return {
+        "epsilon": str(epsilon),
+        "ratio": str(ratio),
+        "ties": ties,
+        "runs": runs,
+        "chains": chains,
+        "contradictions": contradictions,
+    } | ({"growth": growth(epsilon, ratio, seed)} if figure else {})
+
+
+def _chain(
+    barrier: BackupBarrier,
+    samples: Sequence[int],
+    runs: int,
+    ties: Ties,
+    seed: int,
+    contradictions: list[str],
+) -> dict[str, Any]:
+    """One horizon: probabilities, simulated and exact; assumptions; VALOR."""
+    made = barrier.instance(ties)
+    assumptions = check_assumptions(made.environment, made.values, made.policies)
+    rows = []
+    for n in samples or default_samples(barrier):
+        rng = np.random.default_rng([seed, barrier.H, *_words(n)])
+        found = simulate(barrier, n, runs, rng, ties)
+        rows.append(_row(barrier, found, ties, contradictions))
+    return {
+        "H": barrier.H,
+        "levels": barrier.H + 1,
+        "first_excess": str(barrier.excess(1)),
+        "last_excess": str(barrier.excess(barrier.H)),
+        "sample_limit": str(barrier.sample_limit),
+        "optimal_value": str(made.environment.truth.optimal_value),
+        "assumptions": {name: a.holds for name, a in assumptions.items()},
+        "rows": rows,
+        "valor": valor_runs(barrier, seed),
+    }
+
+
+def default_samples(barrier: BackupBarrier) -> list[int]:
+    """Numbers of samples around the limit, rising, the largest below it among them."""
+    limit = barrier.sample_limit
+    below = max(1, -(-limit.numerator // limit.denominator) - 1)
+    wanted = {below if m == 1 else max(1, int(m * limit)) for m in MULTIPLES}
+    return sorted(wanted)
+
+
+def _words(n: int) -> list[int]:
+    """32-bit words of a number of any size, for a seed."""
+    words = []
+    while n:
+        n, word = divmod(n, 2**32)
+        words.append(word)
+    return words
+
+
+def _row(
+    barrier: BackupBarrier, found: Simulated, ties: Ties, contradictions: list[str]
+) -> dict[str, Any]:
+    exact = failure_probability(barrier, found.n, ties)
+    below = found.n < barrier.sample_limit
+    where = f"backup, H = {barrier.H}, n = {found.n}"
+    forced = ties == "against" or not barrier.has_ties
+    if below and forced and exact.at_least(Fraction(1, 4)) is False:
+        contradictions.append(f"{where}: failure probability {exact.upper} below 1/4")
+    low, high = found.interval(BEYOND_DOUBT)
+    if exact.upper < low or exact.lower > high:
+        contradictions.append(
+            f"{where}: {found.failures} of {found.runs} runs failed, where the "
+            f"probability is {exact.middle}"
+        )
+    if not {*found.losses} <= {0, barrier.epsilon}:
+        contradictions.append(f"{where}: a run lost something else than epsilon")
+    interval = [round(v, 6) for v in found.interval(CONFIDENCE)]
+    return {
+        "n": found.n,
+        "below_limit": below,
+        "probability": {
+            "lower": exact.lower,
+            "upper": exact.upper,
+            "exact": exact.exact is not None,
+        },
+        "runs": found.runs,
+        "failures": found.failures,
+        "interval": interval,
+        "trajectories": found.trajectories,
+    }
+
+
+def valor_runs(barrier: BackupBarrier, seed: int) -> list[dict[str, Any]]:
+    """VALOR on the same environment and classes, with both kinds of parameters."""
+    rows = []
+    truth = barrier.environment().truth
+    for number, kind in enumerate(VALOR_KINDS):
+        rng = np.random.default_rng([seed, barrier.H, number])
+        found = run_valor(barrier, rng, kind)
+        value = None if found.policies is None else truth.policy_value(found.policies)
+        rows.append(
+            {
+                "parameters": kind,
+                "status": found.status,
+                "value": None if value is None else str(value),
+                "optimal": value == truth.optimal_value,
+                "trajectories": found.trajectories,
+            }
+        )
+    return rows
+
+
+def growth(epsilon: Fraction, ratio: Fraction, seed: int) -> list[dict[str, Any]]:
+    """Trajectories against H, as far as float64 goes.
+
+    ``bellman`` is what a run of Bellman backups collects with as many samples as the
+    limit: n of each action in the start and in two states of each of H levels.
+    """
+    rows = []
+    for horizon in HORIZONS:
+        barrier = BackupBarrier(horizon, epsilon, ratio)
+        try:
+            barrier.check_floats()
+        except ValueError:  # longer chains than float64 holds
+            break
+        rows.append(
+            {
+                "H": horizon,
+                "bellman": str(2 * (2 * horizon + 1) * barrier.sample_limit),
+                "valor": valor_runs(barrier, seed),
+            }
+        )
+    return rows

@@ -110,8 +110,7 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
-    from olivine.cli.ledger.coq import PROOFS
-    from olivine.cli.ledger.statements import numbers_of
+    from olivine.cli.ledger.statements import PROOFS, numbers_of
 
     start = time.perf_counter()
     verdict, text, status = None, None, ExitStatus.DONE
@@ -146,7 +145,7 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
 
 
 def _show_notation() -> None:
-    from olivine.cli.ledger.notation import NOTATION
+    from olivine.cli.ledger.page import NOTATION
     from rich.padding import Padding
     from rich.text import Text
 

@@ -163,10 +163,8 @@ def tell_trouble(row: Row) -> None:
 
 def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
     """Draw what rows of this kind are drawn as; errors as `save_curves`."""
-    from olivine.cli.curves import curves_of
-    from olivine.cli.figures.curves import save_curves
-    from olivine.cli.figures.phase import save_phases
-    from olivine.cli.phase import phases_of
+    from olivine.cli.figures.sweep import save_curves, save_phases
+    from olivine.cli.summaries import curves_of, phases_of
 
     if kind == "learning":
         save_curves(figure, curves_of(rows))
@@ -176,8 +174,7 @@ def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
 
 def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
     """Sum rows up: objects on lines, or a table."""
-    from olivine.cli.curves import curves_of
-    from olivine.cli.phase import phases_of
+    from olivine.cli.summaries import curves_of, phases_of
 
     found = curves_of(rows) if kind == "learning" else phases_of(rows)
     groups = [group.to_json() for group in found]

@@ -1,15 +1,17 @@
-"""The figures of ``olivine barrier``."""
+r"""The figures of \`\`olivine barrier\`\`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.figures.barrier_average import draw_average
+import numpy as np
+from olivine.algorithms.barriers.average import balanced_policies
 from olivine.cli.figures.barrier_backup import draw_backup
-from olivine.cli.figures.barrier_square_loss import draw_square_loss
-from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.files import COLOURS, DASHES, GREY, legend, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,3 +49,215 @@ def save_figure(path: Path, record: Mapping[str, Any]) -> None:
             for side in ("top", "right"):
                 panel.spines[side].set_visible(False)
         write_figure(path, figure)
+
+
+def draw_average(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
+    """Draw what policies seem to be worth, and how many of them there are.
+
+    Returns
+    -------
+    The title.
+    """
+    _line_of_functions(axes[0], record)
+    _count(axes[1], record)
+    names = {"olive": "OLIVE", "valor": "VALOR"}
+    found = ", ".join(
+        f"{names.get(name, name)} {run['value']}"
+        for name, run in record["algorithms"].items()
+    )
+    return (
+        f"{record['contexts']} contexts, V* = {record['optimal_value']}; value of the "
+        f"policy found: {found}"
+    )
+
+
+def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
+    """Values that policies seem to have under the functions that are kept."""
+    panel.plot(
+        [0, 1],
+        [0.5, 0.5],
+        color=COLOURS[1],
+        linewidth=1.8,
+        label=f"all {record['balanced_policies']:,} balanced policies (truly 1/2)",
+    )
+    panel.plot(
+        [0, 1],
+        [0, 1],
+        color=COLOURS[0],
+        linewidth=1.8,
+        linestyle=DASHES[1],
+        label="π* (truly 1)",
+    )
+    panel.axvspan(0, 0.5, color="#cccccc", alpha=0.35, linewidth=0)
+    panel.plot([0.5], [0.5], "o", color="black", markersize=6)
+    panel.annotate(
+        "ĝ = (1/2, 1/2): all tie",
+        (0.5, 0.5),
+        (0.53, 0.36),
+        arrowprops={"arrowstyle": "-", "linewidth": 0.7},
+        fontsize=8,
+    )
+    panel.plot([1], [1], "*", color="black", markersize=10)
+    panel.annotate("g* = (1, 0)", (1, 1), (0.77, 0.97), fontsize=8)
+    panel.text(
+        0.25,
+        0.7,
+        "exploration stops here\n(a balanced policy wins)",
+        ha="center",
+        fontsize=8,
+    )
+    panel.set_xlim(0, 1.03)
+    panel.set_ylim(0, 1.05)
+    panel.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    panel.set_xlabel("ĝ(s₁), where ĝ(s₂) = 1 − ĝ(s₁): all that the constraint keeps")
+    panel.set_ylabel("value that a policy seems to have")
+    panel.set_title("Every function on this line has the right average", fontsize=9)
+    legend(panel)
+
+
+def _count(panel: Axes, record: Mapping[str, Any]) -> None:
+    """How many balanced policies there are, against what is printed."""
+    sizes = list(range(2, max(30, record["contexts"]) + 1, 2))
+    every = [2.0**m for m in sizes]
+    balanced = [float(balanced_policies(m)) for m in sizes]
+    shares = [b / e for b, e in zip(balanced, every, strict=True)]
+    panel.plot(
+        sizes,
+        shares,
+        color=COLOURS[1],
+        marker="o",
+        markersize=4,
+        label="balanced share, C(m, m/2) / 2ᵐ",
+    )
+    panel.plot(
+        sizes,
+        [math.sqrt(2 / (math.pi * m)) for m in sizes],
+        color=COLOURS[0],
+        linestyle=DASHES[1],
+        label="√(2/(πm))",
+    )
+    m = record["contexts"]
+    panel.plot(
+        [m],
+        [balanced_policies(m) / 2**m],
+        "s",
+        color="black",
+        markersize=7,
+        markerfacecolor="none",
+        label=f"this run: {balanced_policies(m):,} of {2**m:,}",
+    )
+    panel.set_ylim(0, 0.6)
+    panel.set_xlabel("m, number of contexts")
+    panel.set_ylabel("share of all 2ᵐ policies")
+    panel.set_title("Balanced policies: many, but no constant share of all", fontsize=9)
+    legend(panel)
+
+
+def draw_square_loss(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
+    """Draw the functions with square loss at most ε, and how the error grows.
+
+    Returns
+    -------
+    The title.
+    """
+    _ellipse(axes[0], float(Fraction(record["epsilon"])), record)
+    _growth(axes[1], float(Fraction(record["epsilon"])))
+    epsilon = record["epsilon"]
+    return f"Square loss to an ε-optimal roll-out that earns nothing, ε = {epsilon}"
+
+
+def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
+    """Functions whose square loss is at most ε, with the three that matter."""
+    angle = np.linspace(0, np.pi / 2, 200)
+    first = np.cos(angle) * np.sqrt(epsilon / (1 - epsilon))
+    second = np.sin(angle)
+    panel.fill(
+        [0, *first, 0],
+        [0, *second, 1],
+        color="#cccccc",
+        alpha=0.5,
+        linewidth=0,
+        label="square loss at most ε",
+    )
+    panel.plot(first, second, color=GREY, linewidth=1.2, label="square loss exactly ε")
+    root = epsilon**0.5
+    wide = min(1.0, 1.6 * float(first[0]))
+    grid = np.linspace(0, wide, 2)
+    level = (root - (1 - epsilon) * grid) / epsilon
+    panel.plot(
+        grid,
+        level,
+        color=COLOURS[1],
+        linestyle=DASHES[1],
+        linewidth=1.2,
+        label="E[g] = √ε, the most on that set",
+    )
+    star = (epsilon - (1 - epsilon) * grid) / epsilon
+    panel.plot(
+        grid,
+        star,
+        color=COLOURS[0],
+        linestyle=DASHES[2],
+        linewidth=1.2,
+        label="E[g] = ε, the truth",
+    )
+    points = (
+        ("g_0", 0.0, 0.0, "o", (72, 9)),
+        ("g*", 0.0, 1.0, "*", (10, 7)),
+        ("g_bad", root, root, "s", (10, 4)),
+    )
+    for name, x, y, marker, offset in points:
+        panel.plot(
+            [x], [y], marker, color="black", markersize=8, clip_on=False, zorder=5
+        )
+        loss = record["functions"][name]["square_loss"]
+        panel.annotate(
+            f"{name}, loss {loss}",
+            (x, y),
+            offset,
+            textcoords="offset points",
+            fontsize=8,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.6},
+        )
+    panel.set_xlim(0, wide)
+    panel.set_ylim(0, 1.15)
+    panel.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    panel.set_xlabel("g(x₁)")
+    panel.set_ylabel("g(x₂)")
+    panel.set_title("What keeps g* keeps g_bad", fontsize=9)
+    legend(panel, 2)
+
+
+def _growth(panel: Axes, epsilon: float) -> None:
+    """Square loss and bias against ε."""
+    grid = np.geomspace(1e-4, 0.9, 200)
+    panel.plot(
+        grid,
+        np.sqrt(grid) - grid,
+        color=COLOURS[1],
+        linewidth=1.8,
+        label="error of g_bad, E[g_bad − g*] = √ε − ε",
+    )
+    panel.plot(
+        grid,
+        grid,
+        color=COLOURS[0],
+        linestyle=DASHES[1],
+        linewidth=1.8,
+        label="suboptimality of π̂ = square loss of g* = square loss of g_bad = ε",
+    )
+    panel.plot(
+        [epsilon, epsilon],
+        [epsilon, epsilon**0.5 - epsilon],
+        "o",
+        color="black",
+        markersize=5,
+        label="this ε",
+    )
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_xlabel("ε, probability of x₂")
+    panel.set_ylabel("value")
+    panel.set_ylim(8e-5, 1.2)
+    panel.set_title("An ε in the policy, a √ε in the value function", fontsize=9)
+    legend(panel)

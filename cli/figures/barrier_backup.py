@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from olivine.algorithms.barriers.backup import BackupBarrier
 from olivine.algorithms.barriers.backup_probability import failure_probability
-from olivine.cli.figures.style import COLOURS, DASHES, GREY, MARKERS, legend
+from olivine.cli.figures.files import COLOURS, DASHES, GREY, MARKERS, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""Writing figures: by the kind that the name says, whole, the same every time."""
+"""Figures: their colours and legends; writing them whole, the same every time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olivine.cli.outputs import check_output
 from olivine.solvers.files import write_bytes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# Okabe and Ito's palette; markers and dashes tell series apart in grey, too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#444444")
+MARKERS = "osD^vP"
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (4, 1, 1, 1)), (0, (1.5, 1)))
+GREY = "#777777"
+
+
+def legend(panel: Axes, columns: int = 1) -> None:
+    """Put a legend below, where it covers nothing."""
+    panel.legend(
+        fontsize=8,
+        frameon=False,
+        ncols=columns,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.13),
+    )
+
 
 # What the writers would add of their own: versions and dates.
 _METADATA = {

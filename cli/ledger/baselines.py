@@ -36,7 +36,7 @@ from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, MONITORED, STATISTICAL, Evidence, claim
-from olivine.cli.ledger.support.baselines import amplified, unrepresented
+from olivine.cli.ledger.support.instances import amplified, unrepresented
 
 BARRIERS = "paper, appendix Additional Barriers"
 OWN = "this project, docs/baselines.md"

@@ -17,11 +17,7 @@ from olivine.algorithms.global_policy.parameters import (
 )
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.support.global_policy import overpruned
-from olivine.cli.ledger.support.global_policy_adversary import (
-    adversary,
-    worst_permitted,
-)
+from olivine.cli.ledger.support.global_policy import overpruned, search
 from olivine.cli.ledger.support.global_policy_runs import (
     DELTA,
     EPSILON,
@@ -30,8 +26,11 @@ from olivine.cli.ledger.support.global_policy_runs import (
     monitored,
     results,
 )
-from olivine.cli.ledger.support.global_policy_search import search
-from olivine.cli.ledger.support.global_policy_worst_case import worst_loss
+from olivine.cli.ledger.support.global_policy_worst import (
+    adversary,
+    worst_loss,
+    worst_permitted,
+)
 
 
 @claim(

@@ -19,8 +19,9 @@ from olivine.cli.ledger.support.families import (
     eight_clauses,
     families,
     least_unsatisfied,
+    program_optimum,
+    vertex_bound,
 )
-from olivine.cli.ledger.support.program_optimum import program_optimum, vertex_bound
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.variants import Parameters
 from olivine.reduction.formula.formula import Formula

@@ -28,11 +28,11 @@ from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
 from olivine.cli.ledger.support.lsvee import (
+    decoupled,
     misled_at,
     noisy_successor,
     one_sample_risks,
 )
-from olivine.cli.ledger.support.lsvee_comparison import decoupled
 
 SECTION = "paper, section VALOR, What is new compared to LSVEE"
 ANALYSIS = "Krishnamurthy, Agarwal, Langford 2016, recalled; docs/lsvee.md"

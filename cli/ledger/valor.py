@@ -45,7 +45,7 @@ from olivine.algorithms.valor.parameters import (
 from olivine.algorithms.valor.review import ValorMonitors
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.support.pooling import sacrificed
+from olivine.cli.ledger.support.instances import sacrificed
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 ALTERNATIVES = "appendix Alternative Algorithms"

@@ -30,7 +30,7 @@ from olivine.cli.ledger.claim import (
     Refuted,
     claim,
 )
-from olivine.cli.ledger.support.baselines import amplified
+from olivine.cli.ledger.support.instances import amplified
 
 SECTION = "paper, section VALOR"
 _DRAWS = 10**9

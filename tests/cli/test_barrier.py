@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from olivine.cli.barrier import OPTIONS
-from olivine.cli.barrier_record_backup import default_samples
+from olivine.cli.barrier_records import default_samples
 
 from tests.support.commands import olivine
 from tests.support.depth import spread
@@ -215,12 +215,12 @@ def test_text_that_is_no_number(text, words):
 def test_a_contradiction_is_told(monkeypatch):
     """Failures that the exact probability all but excludes."""
     from olivine.algorithms.barriers.backup_probability import Probability
-    from olivine.cli import barrier_record_backup
+    from olivine.cli import barrier_records
 
     def never(*_):
         return Probability(0.0, 0.0, Fraction(0))
 
-    monkeypatch.setattr(barrier_record_backup, "failure_probability", never)
+    monkeypatch.setattr(barrier_records, "failure_probability", never)
     done = olivine("barrier", "backup", "--horizon", 3, "--samples", 5, "--json")
     assert done.status == 1
     assert len(done.record["contradictions"]) == 2  # below 1/4, and failures

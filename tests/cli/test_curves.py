@@ -13,8 +13,8 @@ from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.events import Iteration, notify
 from olivine.algorithms.learning.interim import Recorder, UniformPolicy
 from olivine.cli.comparison import Plan
-from olivine.cli.curves import curves_of
 from olivine.cli.learn_run import prepare
+from olivine.cli.summaries import curves_of
 from olivine.cli.units import LearningUnit, learning_units
 
 from tests.support.commands import olivine

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 from olivine.cli import workers
-from olivine.cli.phase import phases_of
+from olivine.cli.summaries import phases_of
 from olivine.cli.sweep_plan import read_sweep
 from olivine.cli.workers import LostWorkersError, rows_of
 from olivine.solvers.process import Forked

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from olivine.cli.ledger import load
-from olivine.cli.ledger.coq import PROOFS, digest
+from olivine.cli.ledger.statements import PROOFS, digest
 
 from tests.support.commands import ROOT
 

@@ -1,4 +1,4 @@
-"""Small instances that show what parts of LSVEE are for."""
+"""Small instances that show what parts of LSVEE are for, and its classes for VALOR."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from olivine.algorithms.classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    PolicyClassByLevel,
+    ValueClassByLevel,
+)
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import HALF
 from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.learning.draw_classes import (
+    DecodedPolicyClass,
+    DecodedValueClass,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,4 +127,23 @@ def one_sample_risks(
     return [data.expectation_exact(row) for row in errors * errors]
 
 
-__all__ = ["Instance", "misled_at", "noisy_successor", "one_sample_risks"]
+def decoupled(functions: FiniteQClass) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+    """G and Π, by level, of a class of Q-functions; equal members are merged.
+
+    If Q* is in F, then g* is in G and π* in Π.
+    """
+    values: list[FiniteValueClass] = []
+    policies: list[FinitePolicyClass] = []
+    for h in range(1, functions.horizon + 1):
+        table = functions.table(h)
+        best = np.array(list(dict.fromkeys(map(tuple, table.max(axis=2).tolist()))))
+        greedy = np.unique(table.argmax(axis=2).astype(np.int64), axis=0)
+        decode = functions.decoder(h)
+        if decode is None:
+            values.append(FiniteValueClass(best))
+            policies.append(FinitePolicyClass(greedy, functions.n_actions))
+        else:
+            real = best.astype(np.float64)
+            values.append(DecodedValueClass(real, decode))
+            policies.append(DecodedPolicyClass(greedy, decode, functions.n_actions))
+    return ValueClassByLevel(values), PolicyClassByLevel(policies)

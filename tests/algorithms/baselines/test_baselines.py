@@ -36,7 +36,7 @@ from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Task, get
 from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.cli.ledger.baselines import run_monitored
-from olivine.cli.ledger.support.baselines import amplified
+from olivine.cli.ledger.support.instances import amplified
 from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run

@@ -48,13 +48,9 @@ from olivine.cli.ledger.support.global_policy import (
     known_values,
     overpruned,
     pruned_then_learned,
+    search,
     stale,
     two_states,
-)
-from olivine.cli.ledger.support.global_policy_adversary import (
-    ScriptedEnvironment,
-    adversary,
-    worst_permitted,
 )
 from olivine.cli.ledger.support.global_policy_runs import (
     chosen_sizes,
@@ -62,8 +58,12 @@ from olivine.cli.ledger.support.global_policy_runs import (
     drawn,
     monitored,
 )
-from olivine.cli.ledger.support.global_policy_search import search
-from olivine.cli.ledger.support.global_policy_worst_case import worst_loss
+from olivine.cli.ledger.support.global_policy_worst import (
+    ScriptedEnvironment,
+    adversary,
+    worst_loss,
+    worst_permitted,
+)
 from scipy.stats import beta
 
 

@@ -28,11 +28,11 @@ from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
 from olivine.algorithms.lsvee.events import Consensus, Elimination
 from olivine.algorithms.lsvee.parameters import root_down
 from olivine.cli.ledger.support.lsvee import (
+    decoupled,
     misled_at,
     noisy_successor,
     one_sample_risks,
 )
-from olivine.cli.ledger.support.lsvee_comparison import decoupled
 from scipy.stats import beta
 
 from tests.support.depth import spread

@@ -49,7 +49,7 @@ from olivine.algorithms.valor.parameters import (
     ValorParameters,
 )
 from olivine.algorithms.valor.review import ValorMonitors
-from olivine.cli.ledger.support.pooling import sacrificed
+from olivine.cli.ledger.support.instances import sacrificed
 from scipy.stats import beta
 
 ALGORITHMS = {VALOR: valor, CONSTRAINED: valor_constrained}

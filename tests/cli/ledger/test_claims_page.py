@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from olivine.cli.ledger.notation import NOTATION
-from olivine.cli.ledger.page import claims_page
+from olivine.cli.ledger.page import NOTATION, claims_page
 
 from tests.support.commands import ROOT, olivine
 

@@ -13,10 +13,10 @@ from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParamet
 from olivine.cli.ledger import (
     global_policy_constants,
     load,
-    noise,
     olive,
     tolerance,
     two_sample_constants,
+    variations,
 )
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import DECLARATIONS, Ranges, Rewards, Variant
@@ -207,16 +207,18 @@ def test_with_another_rule_for_benign_ties_on_the_family(step, without, monkeypa
 
 def test_with_other_thresholds_of_the_noise(monkeypatch):
     """1/20, the least error of the run, to 1/21."""
-    monkeypatch.setattr(noise, "_TWENTIETH", Fraction(1, 21))
+    monkeypatch.setattr(variations, "_TWENTIETH", Fraction(1, 21))
     assert refuted("strict-noise")
 
 
 @pytest.mark.parametrize("name", ["strict-noise", "stated-run-noise"])
 def test_with_less_noise_than_said(name, monkeypatch):
     """Then nothing goes wrong at the threshold."""
-    search, run = noise.Noise, noise._Adverse
+    search, run = variations.Noise, variations._Adverse
     monkeypatch.setattr(
-        noise, "Noise", lambda eta, phi, stop: search(eta / 2, phi, stop)
+        variations, "Noise", lambda eta, phi, stop: search(eta / 2, phi, stop)
     )
-    monkeypatch.setattr(noise, "_Adverse", lambda program, eta: run(program, eta / 2))
+    monkeypatch.setattr(
+        variations, "_Adverse", lambda program, eta: run(program, eta / 2)
+    )
     assert refuted(name)
