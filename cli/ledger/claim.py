@@ -52,6 +52,10 @@ class Evidence:
     holds: bool
     text: str
 
+    def __and__(self, other: Evidence) -> Evidence:
+        """Return the evidence that both hold."""
+        return Evidence(self.holds and other.holds, f"{self.text}; {other.text}")
+
 
 @dataclass(frozen=True)
 class Claim:

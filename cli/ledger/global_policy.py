@@ -44,13 +44,9 @@ def _event() -> Evidence:
     (values, mean return of π̂_{h:H}) and τ_pol (policies) of their means with
     probability at least 1 - δ. (The probability rests on claim
     `global-policy-constants`; what the runs alone show is in the evidence.)"""
-    every = results()
-    inside = runs.count(every, "event")
-    margin = min(result.monitors["event"].margin or Fraction(0) for result in every)
-    return Evidence(
-        inside >= (1 - DELTA) * len(every),
-        f"{runs.share(inside, len(every), 'inside')}; least margin {float(margin):.3g}",
-    )
+    margins = (result.monitors["event"].margin or Fraction(0) for result in results())
+    inside = runs.mostly(results(), "event", "inside", 1 - DELTA)
+    return inside & Evidence(True, f"least margin {float(min(margins)):.3g}")
 
 
 @claim(
@@ -175,22 +171,13 @@ def _completeness() -> Evidence:
     infeasible, because no policy is best for the policies of later levels, the
     algorithm fails inside the event, where VALOR succeeds."""
     made = incomplete()
-    env = made.environment
     run = monitored(made, constants(made), 0)
-    sizes = made.values.log_size(), made.policies.log_size()
-    shape = env.max_states, env.n_actions, env.horizon
-    other = valor(
-        env,
-        made.values,
-        made.policies,
-        TheoremParameters(EPSILON, DELTA, *shape, *sizes),
-        np.random.default_rng(0),
-    )
+    parameters = TheoremParameters(EPSILON, DELTA, *runs.problem(made))
+    other = valor(*runs.parts(made), parameters, np.random.default_rng(0))
     names = "value-realizability", "policy-realizability", "policy-completeness"
-    found = check_assumptions(env, made.values, made.policies, names)
+    found = check_assumptions(*runs.parts(made), names)
     checked = [found[name].holds for name in names]
-    monitors, truth = run.result.monitors, env.truth
-    lost = truth.optimal_value - truth.policy_value(list(other.policies or ()))
+    monitors, lost = run.result.monitors, runs.loss(made, other)
     holds = (
         checked == [True, True, False]
         and monitors["event"].holds is True

@@ -244,9 +244,9 @@ def _theorem() -> Evidence:
     δ, within M(H-1) + 1 descents and M H · (H-1) n_2 calls on demand of K n_test +
     n_train trajectories each, and M H + 1 evaluations. (The probability rests on claim
     `lsvee-constants`; what the runs alone show is in the evidence.)"""
-    good, count = runs.count(_runs(), "epsilon-optimal"), len(_runs())
-    within = runs.count(_runs(), "trajectories") == count
+    good = runs.mostly(_runs(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
+    within = runs.count(_runs(), "trajectories") == len(_runs())
     return Evidence(
-        within and good >= (1 - _DELTA) * count,
-        f"{runs.share(good, count, 'ε-optimal')} (ε = {_EPSILON}, δ = {_DELTA})",
+        within and good.holds,
+        f"{good.text} (ε = {_EPSILON}, δ = {_DELTA})",
     )

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
+from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.result import LearningResult
 from olivine.cli.ledger.claim import Evidence
@@ -27,6 +31,7 @@ LARGEST = 1_000
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Parameters = TypeVar("_Parameters")
 
 
 def seeds(count: int) -> range:
@@ -81,6 +86,63 @@ def monitored_run(
     return with_monitors(result, monitors.reports(result))
 
 
+def parts(made: Instance) -> tuple[Environment, ValueClassByLevel, PolicyClassByLevel]:
+    """Environment, G and Π of an instance, as algorithms take them."""
+    return made.environment, made.values, made.policies
+
+
+def problem(
+    made: Instance, *, squared: bool = False
+) -> tuple[int, int, int, float, float]:
+    """M, K and H of an instance, ln |G| (of squares, if wanted) and ln |Π|."""
+    env = made.environment
+    sizes = made.values.log_size(squared=squared), made.policies.log_size()
+    return env.max_states, env.n_actions, env.horizon, *sizes
+
+
+def loss(made: Instance, result: LearningResult) -> Fraction:
+    """V* - V^π̂; V* where there is no policy."""
+    truth, policies = made.environment.truth, result.policies
+    value = Fraction(0) if policies is None else truth.policy_value(list(policies))
+    return truth.optimal_value - value
+
+
+@dataclass(frozen=True)
+class Run(Generic[_Parameters]):
+    """A monitored run: what ran, what came out, and the events that were kept."""
+
+    made: Instance
+    parameters: _Parameters
+    result: LearningResult
+    events: tuple[Any, ...]
+
+    @property
+    def loss(self) -> Fraction:
+        """V* - V^π̂; V* where there is no policy."""
+        return loss(self.made, self.result)
+
+
+def monitored(
+    learn: Callable[..., LearningResult],
+    made: Instance,
+    parameters: _Parameters,
+    monitors: Callable[..., Any],
+    seed: int,
+    *,
+    observers: Sequence[Any] = (),
+    kept: type[Any] | tuple[()] = (),
+    **options: Any,
+) -> Run[_Parameters]:
+    """Run an algorithm on an instance, as `monitored_run`; keep events of a type."""
+    arguments = *parts(made), parameters
+    events: list[Any] = []
+    watch = [*observers, lambda e: events.append(e) if isinstance(e, kept) else None]
+    found = monitored_run(
+        learn, arguments, monitors(*arguments), seed, watch, **options
+    )
+    return Run(made, parameters, found, tuple(events))
+
+
 def premises_hold(result: LearningResult) -> bool:
     """Whether every monitor holds on which the analysis rests."""
     monitors = result.monitors.values()
@@ -125,6 +187,15 @@ def held(
 def count(results: Iterable[LearningResult], name: str) -> int:
     """Count the runs in which a monitor holds."""
     return sum(result.monitors[name].holds is True for result in results)
+
+
+def mostly(
+    results: Iterable[LearningResult], name: str, what: str, least: float
+) -> Evidence:
+    """Whether a monitor holds in a share of the runs, and what it shows of all."""
+    every = list(results)
+    good = count(every, name)
+    return Evidence(good >= least * len(every), share(good, len(every), what))
 
 
 def share(good: int, runs: int, what: str) -> str:

@@ -7,7 +7,7 @@ editions number them differently: "Lemma 4" here is the fourth lemma.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 
 
@@ -30,156 +30,81 @@ class Statement:
     claims: tuple[str, ...]
 
 
-def _numbered(rows: Iterable[tuple[str, str, str]]) -> tuple[Statement, ...]:
-    counts: dict[str, int] = {}
+_STATEMENTS = """
+Definition | oracle-efficient | valor-calls global-policy-oracles
+Theorem | oracle efficiency of VALOR | valor-theorem valor-calls
+    policy-optimisation-is-csc
+Theorem | PAC bound of VALOR | valor-theorem valor-constants valor-infinite-classes
+    valor-approximate-realizability
+Theorem | OLIVE is not oracle-efficient | olive-is-not-oracle-efficient
+    olive-benign-ties
+Theorem | OLIVE's program is NP-hard, (g, π) | olive-nphard-g
+Proposition | oracles of tabular classes are polynomial | tabular-csc-is-polynomial
+    tabular-ls-is-polynomial tabular-lp-is-polynomial
+Assumption | policy realizability | assumptions-separate
+Assumption | value realizability | assumptions-separate
+Assumption | policy-value completeness | assumptions-separate
+    all-functions-are-not-complete
+Assumption | policy completeness | assumptions-separate
+Fact | how the assumptions are related | completeness-fact completeness-fact-corrected
+    completeness-implies-realizability policy-completeness-implies-realizability
+Definition | learned state (VALOR) | valor-iterations valor-on-demand
+Definition | deviation bounds (VALOR) | valor-event-e
+Lemma | probability of event E | valor-event-e valor-constants valor-hoeffding
+Lemma | error when learning a state | valor-accuracy
+Lemma | error when not recursing | valor-accuracy
+Proposition | accuracy of learned values | valor-accuracy valor-bias-is-linear
+Lemma | suboptimality as a sum | valor-suboptimality-sum
+Proposition | the pooled policy | valor-policy valor-unlearned-share
+Lemma | MetaAlg with VALOR | valor-iterations valor-theorem valor-constants
+Lemma | π* is feasible | valor-policy-constrained
+Proposition | the constrained policy | valor-policy-constrained valor-unlearned-share
+Lemma | MetaAlg, constrained | valor-iterations valor-theorem valor-constants
+Theorem | PAC bound, constrained | valor-theorem valor-constants
+Theorem | alternative algorithms (informal) | two-sample-informal
+Theorem | PAC bound, two-sample | two-sample-theorem two-sample-trajectories
+    two-sample-end two-sample-needs-completeness
+Definition | learned states (two-sample) | two-sample-nested
+Fact | val ⊆ learned ⊆ check | two-sample-nested
+Definition | deviation bounds (two-sample) | two-sample-event-e
+Lemma | probability of event E (two-sample) | two-sample-event-e two-sample-variance
+Proposition | learned values (two-sample) | two-sample-accuracy two-sample-outvoted
+    two-sample-clipped
+Proposition | policy (two-sample) | two-sample-policy valor-unlearned-share
+Lemma | MetaAlg, two-sample | two-sample-metaalg two-sample-constants valor-iterations
+Theorem | PAC bound, global policy | global-policy-theorem
+Definition | deviation bounds (global policy) | global-policy-event
+Lemma | policy on tested states | global-policy-tested
+Lemma | global policy fitting | global-policy-fit
+Lemma | policy quality | global-policy-quality
+Lemma | termination | global-policy-termination
+Lemma | probability of the deviation bounds | global-policy-event
+    global-policy-constants
+Theorem | the program is NP-hard, simple form, (g, π) | olive-nphard-g-simple
+Theorem | the program is NP-hard, simple form, Q-functions | olive-nphard-f-simple
+    erratum-28
+Theorem | OLIVE's program is NP-hard, Q-functions | olive-nphard-f
+Definition | Bellman backup algorithm | bellman-backup backup-algorithm
+Theorem | the backup barrier | backup-barrier backup-barrier-slud backup-barrier-ties
+Proposition | average constraints stop exploring | average-barrier
+    average-barrier-balanced
+Proposition | square loss of g* | square-loss-barrier
+"""
+"""Kind, subject, and the entries that check it; a line that is indented goes on."""
+
+
+def _numbered(rows: str) -> tuple[Statement, ...]:
+    counts = Counter[str]()
     found = []
-    for kind, subject, claims in rows:
-        counts[kind] = counts.get(kind, 0) + 1
+    for row in rows.strip().replace("\n    ", " ").splitlines():
+        kind, subject, claims = row.split(" | ")
+        counts[kind] += 1
         number = f"{kind} {counts[kind]}"
         found.append(Statement(number, subject, tuple(claims.split())))
     return tuple(found)
 
 
-STATEMENTS = _numbered(
-    [
-        ("Definition", "oracle-efficient", "valor-calls global-policy-oracles"),
-        (
-            "Theorem",
-            "oracle efficiency of VALOR",
-            "valor-theorem valor-calls policy-optimisation-is-csc",
-        ),
-        (
-            "Theorem",
-            "PAC bound of VALOR",
-            "valor-theorem valor-constants valor-infinite-classes "
-            "valor-approximate-realizability",
-        ),
-        (
-            "Theorem",
-            "OLIVE is not oracle-efficient",
-            "olive-is-not-oracle-efficient olive-benign-ties",
-        ),
-        ("Theorem", "OLIVE's program is NP-hard, (g, π)", "olive-nphard-g"),
-        (
-            "Proposition",
-            "oracles of tabular classes are polynomial",
-            "tabular-csc-is-polynomial tabular-ls-is-polynomial "
-            "tabular-lp-is-polynomial",
-        ),
-        ("Assumption", "policy realizability", "assumptions-separate"),
-        ("Assumption", "value realizability", "assumptions-separate"),
-        (
-            "Assumption",
-            "policy-value completeness",
-            "assumptions-separate all-functions-are-not-complete",
-        ),
-        ("Assumption", "policy completeness", "assumptions-separate"),
-        (
-            "Fact",
-            "how the assumptions are related",
-            "completeness-fact completeness-fact-corrected "
-            "completeness-implies-realizability "
-            "policy-completeness-implies-realizability",
-        ),
-        ("Definition", "learned state (VALOR)", "valor-iterations valor-on-demand"),
-        ("Definition", "deviation bounds (VALOR)", "valor-event-e"),
-        (
-            "Lemma",
-            "probability of event E",
-            "valor-event-e valor-constants valor-hoeffding",
-        ),
-        ("Lemma", "error when learning a state", "valor-accuracy"),
-        ("Lemma", "error when not recursing", "valor-accuracy"),
-        (
-            "Proposition",
-            "accuracy of learned values",
-            "valor-accuracy valor-bias-is-linear",
-        ),
-        ("Lemma", "suboptimality as a sum", "valor-suboptimality-sum"),
-        ("Proposition", "the pooled policy", "valor-policy valor-unlearned-share"),
-        (
-            "Lemma",
-            "MetaAlg with VALOR",
-            "valor-iterations valor-theorem valor-constants",
-        ),
-        ("Lemma", "π* is feasible", "valor-policy-constrained"),
-        (
-            "Proposition",
-            "the constrained policy",
-            "valor-policy-constrained valor-unlearned-share",
-        ),
-        (
-            "Lemma",
-            "MetaAlg, constrained",
-            "valor-iterations valor-theorem valor-constants",
-        ),
-        ("Theorem", "PAC bound, constrained", "valor-theorem valor-constants"),
-        ("Theorem", "alternative algorithms (informal)", "two-sample-informal"),
-        (
-            "Theorem",
-            "PAC bound, two-sample",
-            "two-sample-theorem two-sample-trajectories two-sample-end "
-            "two-sample-needs-completeness",
-        ),
-        ("Definition", "learned states (two-sample)", "two-sample-nested"),
-        ("Fact", "val ⊆ learned ⊆ check", "two-sample-nested"),
-        ("Definition", "deviation bounds (two-sample)", "two-sample-event-e"),
-        (
-            "Lemma",
-            "probability of event E (two-sample)",
-            "two-sample-event-e two-sample-variance",
-        ),
-        (
-            "Proposition",
-            "learned values (two-sample)",
-            "two-sample-accuracy two-sample-outvoted two-sample-clipped",
-        ),
-        (
-            "Proposition",
-            "policy (two-sample)",
-            "two-sample-policy valor-unlearned-share",
-        ),
-        (
-            "Lemma",
-            "MetaAlg, two-sample",
-            "two-sample-metaalg two-sample-constants valor-iterations",
-        ),
-        ("Theorem", "PAC bound, global policy", "global-policy-theorem"),
-        ("Definition", "deviation bounds (global policy)", "global-policy-event"),
-        ("Lemma", "policy on tested states", "global-policy-tested"),
-        ("Lemma", "global policy fitting", "global-policy-fit"),
-        ("Lemma", "policy quality", "global-policy-quality"),
-        ("Lemma", "termination", "global-policy-termination"),
-        (
-            "Lemma",
-            "probability of the deviation bounds",
-            "global-policy-event global-policy-constants",
-        ),
-        (
-            "Theorem",
-            "the program is NP-hard, simple form, (g, π)",
-            "olive-nphard-g-simple",
-        ),
-        (
-            "Theorem",
-            "the program is NP-hard, simple form, Q-functions",
-            "olive-nphard-f-simple erratum-28",
-        ),
-        ("Theorem", "OLIVE's program is NP-hard, Q-functions", "olive-nphard-f"),
-        ("Definition", "Bellman backup algorithm", "bellman-backup backup-algorithm"),
-        (
-            "Theorem",
-            "the backup barrier",
-            "backup-barrier backup-barrier-slud backup-barrier-ties",
-        ),
-        (
-            "Proposition",
-            "average constraints stop exploring",
-            "average-barrier average-barrier-balanced",
-        ),
-        ("Proposition", "square loss of g*", "square-loss-barrier"),
-    ]
-)
+STATEMENTS = _numbered(_STATEMENTS)
 """All of them, in the paper's order."""
 
 

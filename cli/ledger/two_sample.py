@@ -8,7 +8,6 @@ on an instance that needs exploration on demand; monitors compare each with the 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -43,28 +42,10 @@ _RUNS = 6
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-@dataclass(frozen=True)
-class _Run:
-    parameters: TwoSampleParameters
-    result: LearningResult
-    made: Instance
-
-
-def _run(made: Instance, seed: int) -> _Run:
-    env = made.environment
-    parameters = TwoSampleTheoremParameters(
-        _EPSILON,
-        _DELTA,
-        env.max_states,
-        env.n_actions,
-        env.horizon,
-        made.values.log_size(squared=True),
-        made.policies.log_size(),
-    )
-    arguments = env, made.values, made.policies, parameters
-    monitors = TwoSampleMonitors(*arguments)
-    result = runs.monitored_run(two_sample, arguments, monitors, seed)
-    return _Run(parameters, result, made)
+def _run(made: Instance, seed: int) -> runs.Run[TwoSampleParameters]:
+    sizes = runs.problem(made, squared=True)
+    parameters = TwoSampleTheoremParameters(_EPSILON, _DELTA, *sizes)
+    return runs.monitored(two_sample, made, parameters, TwoSampleMonitors, seed)
 
 
 def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Instance:
@@ -76,7 +57,7 @@ def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Instance:
 
 
 @runs.made_once
-def _runs() -> tuple[_Run, ...]:
+def _runs() -> tuple[runs.Run[TwoSampleParameters], ...]:
     found = []
     for seed in runs.seeds(_RUNS):
         found.append(_run(_instance(seed, "tabular"), seed))
@@ -85,17 +66,18 @@ def _runs() -> tuple[_Run, ...]:
     return tuple(found)
 
 
+def _results() -> list[LearningResult]:
+    return [run.result for run in _runs()]
+
+
 def _held(*names: str) -> Evidence:
     """Whether the named monitors hold in every run inside event E."""
-    return runs.held([run.result for run in _runs()], *names)
+    return runs.held(_results(), *names)
 
 
-def _optimal() -> tuple[bool, str]:
+def _optimal() -> Evidence:
     """Whether enough runs are ε-optimal, and what they show."""
-    results = [run.result for run in _runs()]
-    good = runs.count(results, "epsilon-optimal")
-    enough = good >= (1 - _DELTA) * len(results)
-    return enough, runs.share(good, len(results), "ε-optimal")
+    return runs.mostly(_results(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
 
 
 @claim(
@@ -109,9 +91,7 @@ def _informal() -> Evidence:
     calls CSC and LS H times an iteration and the LP oracle twice for each data set a
     test compares with, touches its classes in no other way, and returns an ε-optimal
     policy."""
-    counts = _held("csc-calls", "ls-calls", "lp-calls", "trajectories")
-    enough, shown = _optimal()
-    return Evidence(counts.holds and enough, f"{shown}; {counts.text}")
+    return _optimal() & _held("csc-calls", "ls-calls", "lp-calls", "trajectories")
 
 
 @claim("two-sample-or-consensus", f"{SOURCE} (comparison with local values)", EXACT)
@@ -124,7 +104,8 @@ def _comparison() -> Evidence:
         env, policies = make("random-finite", seed), _instance(seed, "tabular").policies
         levels = range(1, env.horizon + 1)
         only = ValueClassByLevel([FiniteValueClass(_table(env, h)) for h in levels])
-        run = _run(Instance(env, only, policies), seed)
+        made = Instance(env, only, policies)
+        run = _run(made, seed)
         means = [
             [env.truth.state_value(h, s) for s in env.truth.reachable(h)]
             for h in levels
@@ -133,10 +114,9 @@ def _comparison() -> Evidence:
         if min(abs(a - b) for a, b in pairs) <= 4 * run.parameters.tau:
             continue
         compared += 1
-        sizes = only.log_size(), policies.log_size()
-        parameters = TheoremParameters(_EPSILON, _DELTA, 2, 2, 3, *sizes)
+        parameters = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made))
         events, rng = list[Any](), np.random.default_rng([seed, 3])
-        valor(env, only, policies, parameters, rng, observers=[events.append])
+        valor(*runs.parts(made), parameters, rng, observers=[events.append])
         descended = any(isinstance(event, Descending) for event in events)
         if descended or run.result.learned != tuple(map(len, means)):
             wrong.append(seed)
@@ -173,14 +153,9 @@ def _event() -> Evidence:
     n_exp) calls and learned states a level, at most M val sets, no two of one state,
     and no recursion in a state that has one. (The probability rests on claim
     `two-sample-variance`; what the runs alone show is in the evidence.)"""
-    results = [run.result for run in _runs()]
-    inside = runs.count(results, "event")
     names = "dfslearn-calls", "no-relearning", "same-state", "val-sets", "learned-sets"
-    counts = runs.held(results, *names)
-    return Evidence(
-        inside >= (1 - _DELTA / 2) * len(results) and counts.holds,
-        f"{runs.share(inside, len(results), 'inside E')}; {counts.text}",
-    )
+    inside = runs.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
+    return inside & _held(*names)
 
 
 @claim(
@@ -214,12 +189,12 @@ def _metaalg() -> Evidence:
     """With probability 1 - δ MetaAlg returns an ε-optimal policy after at most M H
     iterations (printed: M K), for each rejected one learns a state."""
     progress = _held("progress", "evaluation")
-    enough, shown = _optimal()
+    enough = _optimal()
     most = max(r.result.iterations - r.parameters.iterations for r in _runs())
     twice = sum(r.result.iterations == 2 for r in _runs())
     return Evidence(
-        progress.holds and enough and most <= 0,
-        f"{shown}; {twice} runs with a rejected iteration; {progress.text}",
+        progress.holds and enough.holds and most <= 0,
+        f"{enough.text}; {twice} runs with a rejected iteration; {progress.text}",
     )
 
 
@@ -236,11 +211,11 @@ def _theorem() -> Evidence:
     `two-sample-constants` and `two-sample-variance`; what the runs alone show is in the
     evidence.)"""
     within = _held("trajectories", "complete", "markov")
-    enough, shown = _optimal()
+    enough = _optimal()
     counts = [r.result.trajectories for r in _runs()]
     return Evidence(
-        within.holds and enough,
-        f"{shown} (ε = {_EPSILON}, δ = {_DELTA}); {min(counts):.2g} to "
+        within.holds and enough.holds,
+        f"{enough.text} (ε = {_EPSILON}, δ = {_DELTA}); {min(counts):.2g} to "
         f"{max(counts):.2g} trajectories",
     )
 
@@ -262,8 +237,7 @@ def _clipped() -> Evidence:
             made.values.at_level(1), TabularValueClass
         ):
             continue
-        given = made.environment, made.values, made.policies
-        tabular += 1
+        tabular, given = tabular + 1, runs.parts(made)
         letter += policy_value_completeness(*given).holds is True
         clipped += policy_value_completeness(*given, clipped=True).holds is True
         fine += run.result.monitors["value-accuracy"].holds is True
@@ -285,18 +259,13 @@ def _incomplete() -> Evidence:
     the policy returned is more than ε short of V*. VALOR finds an optimal one with the
     same classes."""
     made = amplified(Fraction(str(_EPSILON)))
-    run, env = _run(made, 0), made.environment
-    monitors, policies = run.result.monitors, run.result.policies
-    given = env.max_states, env.n_actions, env.horizon
-    sizes = made.values.log_size(), made.policies.log_size()
-    parameters = TheoremParameters(_EPSILON, _DELTA, *given, *sizes)
-    rng = np.random.default_rng(0)
-    local = valor(env, made.values, made.policies, parameters, rng)
-    if policies is None or local.policies is None:
+    run = _run(made, 0)
+    monitors = run.result.monitors
+    parameters = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made))
+    local = valor(*runs.parts(made), parameters, np.random.default_rng(0))
+    if run.result.policies is None or local.policies is None:
         raise Refuted("a run without a policy")
-    truth = env.truth
-    lost = truth.optimal_value - truth.policy_value(list(policies))
-    other = truth.optimal_value - truth.policy_value(list(local.policies))
+    lost, other = run.loss, runs.loss(made, local)
     premises = {k: monitors[k].holds for k in ("event", "oracles", "markov")}
     return Evidence(
         all(premises.values())

@@ -6,7 +6,6 @@ has to be learned, with seeds 0, 1, 2, ...; monitors compare each with the truth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -40,7 +39,6 @@ from olivine.algorithms.valor.parameters import (
     VALOR,
     PracticalParameters,
     TheoremParameters,
-    ValorParameters,
 )
 from olivine.algorithms.valor.review import ValorMonitors
 from olivine.cli.ledger import runs
@@ -52,37 +50,14 @@ ALTERNATIVES = "appendix Alternative Algorithms"
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-@dataclass(frozen=True)
-class _Run:
-    made: Instance
-    parameters: ValorParameters
-    result: LearningResult
-    triples: tuple[Triple, ...]
-
-
-def _run(name: str, made: Instance, seed: int) -> _Run:
-    env = made.environment
-    parameters = TheoremParameters(
-        _EPSILON,
-        _DELTA,
-        env.max_states,
-        env.n_actions,
-        env.horizon,
-        made.values.log_size(),
-        made.policies.log_size(),
-        name,
-    )
-    arguments = env, made.values, made.policies, parameters
-    events: list[Any] = []
+def _run(name: str, made: Instance, seed: int) -> runs.Run[TheoremParameters]:
+    parameters = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made), name)
     learn = valor if name == VALOR else valor_constrained
-    monitors = ValorMonitors(*arguments)
-    result = runs.monitored_run(learn, arguments, monitors, seed, [events.append])
-    triples = tuple(e for e in events if isinstance(e, Triple))
-    return _Run(made, parameters, result, triples)
+    return runs.monitored(learn, made, parameters, ValorMonitors, seed, kept=Triple)
 
 
 @runs.made_once
-def _runs(name: str) -> tuple[_Run, ...]:
+def _runs(name: str) -> tuple[runs.Run[TheoremParameters], ...]:
     """Run on random environments, tabular and finite classes, and a pruned one."""
     found = []
     kinds: tuple[ClassKind, ...] = ("tabular", "finite")
@@ -110,13 +85,8 @@ def _event() -> Evidence:
     tabular classes are exact (they are at 0/1 functions). The runs show a smaller
     probability, which their evidence states; that it is 1 - δ/2 rests on the union
     bound (claim `valor-constants`)."""
-    results = _results()
-    inside = runs.count(results, "event")
-    calls = runs.held(results, "dfslearn-calls", "no-relearning")
-    return Evidence(
-        inside >= (1 - _DELTA / 2) * len(results) and calls.holds,
-        f"{runs.share(inside, len(results), 'inside E')}; {calls.text}",
-    )
+    inside = runs.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
+    return inside & runs.held(_results(), "dfslearn-calls", "no-relearning")
 
 
 @claim(
@@ -228,7 +198,7 @@ def _constrained() -> Evidence:
     within ε_feas has V^π ≥ V* - p_ul - 32H²(ε_stat + ε_feas + ε_sub); the policy may be
     a mixture, as the oracle gives it."""
     inside = [r for r in _runs(CONSTRAINED) if runs.premises_hold(r.result)]
-    margins = [_optimal_margin(run, t) for run in inside for t in run.triples]
+    margins = [_optimal_margin(run, t) for run in inside for t in run.events]
     if min(margins, default=Fraction(-1)) < 0:
         raise Refuted("π* breaks a constraint in event E")
     found = runs.held(_results(CONSTRAINED), "policy-bound", "feasible")
@@ -236,7 +206,7 @@ def _constrained() -> Evidence:
     return Evidence(found.holds, text if found.holds else found.text)
 
 
-def _optimal_margin(run: _Run, triple: Triple) -> Fraction:
+def _optimal_margin(run: runs.Run[TheoremParameters], triple: Triple) -> Fraction:
     """By how much π* exceeds what Algorithm 4 asks on a data set; rational.
 
     E_D[K 1{π*(x) = a}(r + V_a)] - (V - 2φ_h + 4ε_stat + ε_sub), without ε_feas.
@@ -267,12 +237,12 @@ def _theorem() -> Evidence:
     for result in results:
         if result.monitors["trajectories"].holds is not True:
             raise Refuted(result.monitors["trajectories"].first)
-    good = runs.count(results, "epsilon-optimal")
+    good = runs.mostly(results, "epsilon-optimal", "ε-optimal", 1 - _DELTA)
     nominal = [result.trajectories for result in results]
     return Evidence(
-        good >= (1 - _DELTA) * len(results),
-        f"{runs.share(good, len(results), 'ε-optimal')} (ε = {_EPSILON}, δ = "
-        f"{_DELTA}); {min(nominal):.2g} to {max(nominal):.2g} trajectories",
+        good.holds,
+        f"{good.text} (ε = {_EPSILON}, δ = {_DELTA}); {min(nominal):.2g} to "
+        f"{max(nominal):.2g} trajectories",
     )
 
 
@@ -314,9 +284,7 @@ def _iterations() -> Evidence:
     learns a state; more than M K can be needed."""
     made, horizon = late_discovery(7), 7
     parameters = _practical(made, n_exp=2)
-    result = valor(
-        made.environment, made.values, made.policies, parameters, _generator()
-    )
+    result = valor(*runs.parts(made), parameters, _generator())
     printed = parameters.M * parameters.K
     return Evidence(
         result.succeeded and printed < result.iterations <= parameters.M * horizon,
@@ -339,19 +307,12 @@ def _calls() -> Evidence:
     found = runs.held(_results(), *names)
     # As few dfslearn calls a level as T_max allows, so that the count is tight.
     env = make("tabular", 0, states=2, actions=2, horizon=3)
-    values, policies = make_classes(env, "tabular", _generator())
-    made = Instance(env, values, policies)
-    result = valor(env, values, policies, _practical(made), _generator())
+    made = Instance(env, *make_classes(env, "tabular", _generator()))
+    result = valor(*runs.parts(made), _practical(made), _generator())
     tests = result.calls["lp"] // 2
     visits = sum(2 * n for n in result.learned[:-1])
     late = late_discovery(7)
-    longer = valor(
-        late.environment,
-        late.values,
-        late.policies,
-        _practical(late, n_exp=2),
-        _generator(),
-    )
+    longer = valor(*runs.parts(late), _practical(late, n_exp=2), _generator())
     steps = longer.calls["csc"] - sum(longer.learned)
     printed = 2 * 7
     return Evidence(
@@ -389,17 +350,10 @@ def _generator() -> np.random.Generator:
 
 def _practical(made: Instance, **chosen: Any) -> PracticalParameters:
     """Accurate data, φ as in the analysis, each path once."""
-    env = made.environment
+    sizes = dict.fromkeys(("n_test", "n_train"), 10**13)
     fine = dict.fromkeys(("eps_stat", "eps_sub", "eps_feas"), Fraction(1, 10**5))
+    options: dict[str, Any] = {"slack": None, "fall_back": False}
+    m_k_h = runs.problem(made)[:3]
     return PracticalParameters(
-        _EPSILON,
-        _DELTA,
-        env.max_states,
-        env.n_actions,
-        env.horizon,
-        n_test=10**13,
-        n_train=10**13,
-        slack=None,
-        fall_back=False,
-        **fine | chosen,
+        _EPSILON, _DELTA, *m_k_h, **sizes | fine | options | chosen
     )

@@ -7,26 +7,23 @@ tabular classes and with finite policy complete ones, and on two of the instance
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from olivine.algorithms.assumptions import complete_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.named import Instance
-from olivine.algorithms.global_policy.algorithm import MultiOracle, global_policy
+from olivine.algorithms.global_policy.algorithm import global_policy
 from olivine.algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
     GlobalPolicyTheoremParameters,
 )
 from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.parameters import Version
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.oracles.multi import multi
-from olivine.cli.ledger.runs import made_once, monitored_run, seeds
+from olivine.cli.ledger.runs import Run, made_once, problem, seeds
+from olivine.cli.ledger.runs import monitored as monitored_on
 from olivine.cli.ledger.support.global_policy import pruned_then_learned, stale
 
 SOURCE = "paper, appendix Alternative Algorithms, Global Policy Algorithm"
@@ -37,11 +34,8 @@ def constants(
     made: Instance, version: Version = "theorem"
 ) -> GlobalPolicyTheoremParameters:
     """Constants of the theorem for an instance, ε = 0.3, δ = 0.1."""
-    env = made.environment
-    sizes = made.values.log_size(), made.policies.log_size()
-    problem = env.max_states, env.n_actions, env.horizon
     return GlobalPolicyTheoremParameters(
-        EPSILON, DELTA, *problem, *sizes, version=version
+        EPSILON, DELTA, *problem(made), version=version
     )
 
 
@@ -55,47 +49,12 @@ def chosen_sizes(
     )
 
 
-@dataclass(frozen=True)
-class Run:
-    """A monitored run.
-
-    Attributes
-    ----------
-    instance, parameters, result
-        What ran, and what came out.
-    """
-
-    instance: Instance
-    parameters: GlobalPolicyParameters
-    result: LearningResult
-
-    @property
-    def loss(self) -> Fraction:
-        """V* - V^π̂; V* where there is no policy."""
-        truth, policies = self.instance.environment.truth, self.result.policies
-        value = Fraction(0) if policies is None else truth.policy_value(list(policies))
-        return truth.optimal_value - value
-
-
 def monitored(
-    made: Instance,
-    parameters: GlobalPolicyParameters,
-    seed: int,
-    *,
-    observers: Sequence[Observer] = (),
-    multi_oracle: MultiOracle = multi,
-) -> Run:
-    """Run with monitors."""
-    arguments = made.environment, made.values, made.policies, parameters
-    result = monitored_run(
-        global_policy,
-        arguments,
-        GlobalPolicyMonitors(*arguments),
-        seed,
-        observers,
-        multi_oracle=multi_oracle,
-    )
-    return Run(made, parameters, result)
+    made: Instance, parameters: GlobalPolicyParameters, seed: int, **options: Any
+) -> Run[GlobalPolicyParameters]:
+    """Run with monitors; further observers and the oracle are options."""
+    learn, monitors = global_policy, GlobalPolicyMonitors
+    return monitored_on(learn, made, parameters, monitors, seed, **options)
 
 
 def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instance:
@@ -118,7 +77,7 @@ def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instanc
 
 
 @made_once
-def runs() -> tuple[Run, ...]:
+def runs() -> tuple[Run[GlobalPolicyParameters], ...]:
     """Give the runs that the claims look at."""
     found = []
     for seed in seeds(6):
