@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
 import sys
 import time
@@ -21,13 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from olivine.algorithms.olive.optimisers import Milp
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
 from olivine.cli.figures.files import style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.honest import HonestRun, adversarial_tiebreak, honest_run
 from olivine.reduction.run.schedule import n_rounds
+
+from benchmarks.limited import Limited
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 VARIANTS = ("paper", "normalized")
@@ -40,14 +42,7 @@ class Measured:
     tiebreak: str
     n: int
     run: HonestRun
-
-    @property
-    def slowest(self) -> float:
-        """Seconds of the slowest call of the engine, the last one included."""
-        rounds = self.run.result.rounds
-        spent = sum(r.seconds for r in rounds)
-        unfinished = self.run.result.seconds - spent
-        return max([r.engine_seconds for r in rounds] + [unfinished])
+    slowest: float  # CPU seconds of the slowest call of the engine
 
 
 def tiebreak_of(name: str, family: Family, rng: np.random.Generator) -> Tiebreak:
@@ -70,14 +65,15 @@ def measure(options: argparse.Namespace) -> list[Measured]:
                     family = Family(three_sat, variant)
                     rounds = n_rounds(family) + 1 if name == "adversary" else None
                     began = time.perf_counter()
+                    engine = Limited(options.time_limit)
                     run = honest_run(
                         family,
                         y,
-                        optimiser=Milp(time_limit=options.time_limit),
+                        optimiser=engine,
                         tiebreak=tiebreak_of(name, family, rng),
                         max_rounds=rounds,
                     )
-                    found.append(Measured(variant, name, n, run))
+                    found.append(Measured(variant, name, n, run, engine.slowest))
                     seconds = time.perf_counter() - began
                     print(
                         f"n={n} {variant} {name}: {run.result.status}, "
@@ -139,14 +135,14 @@ def groups(found: Sequence[Measured]) -> dict[tuple[str, int, str], list[Measure
 HEADER = """\
 | variant | n | ties broken by | rounds | stated constraints added | of these before \
 the first telling one | mixtures of clauses | telling constraints | met the hard \
-program | finished | slowest call, median (s) |
+program | finished | slowest call, median (CPU s) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 REASONS = """\
 What is behind the table. In `normalized` [try C_j] costs nothing, so each clause
-state that no constraint is about can be worth 1 and keeps the optimum at 1: whoever
-breaks the ties, every clause must be bound before the optimum can fall. So an honest
+state that no constraint is about can be worth 1 and keeps the optimum at 1: however
+ties are broken, every clause must be bound before the optimum can fall. So an honest
 run ends up with nearly all constraints of the hard program, and what it has besides
 decides how hard its programs are. In `paper` [try C_j] costs p; once s0 is bound no
 maximiser of value 1 takes it. OLIVE without an adversary then goes by the pairs and
@@ -179,9 +175,10 @@ one round after the hard program is complete.
 *Stated* constraints are those of the hard program. A *telling* constraint is over
 literal states behind a clause; its rewards tell the members of the family apart,
 and no hard program has one. A call of the engine (HiGHS) has
-{options.time_limit:g} s; a run that needs longer is not finished. (The adversary's run
-counts as finished when the hard program is solved.) Times are wall times of one busy
-machine, the start of a process (some 0.05 s) included.
+{options.time_limit:g} s of CPU time; a run that needs longer is not finished. (The
+adversary's run counts as finished when the hard program is solved.) Times are CPU
+seconds, {os.cpu_count()} cores, one thread; the start of a process (some 0.05 s) is in
+them.
 
 {table}
 
@@ -252,7 +249,7 @@ def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> 
         axis.set_xticks(sizes)
         axis.set_xlabel("variables n (4.26 n clauses)")
         axis.set_title(variant)
-    axes[0].set_ylabel("slowest call of a run (s)")
+    axes[0].set_ylabel("slowest call of a run (CPU s)")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(
         handles,

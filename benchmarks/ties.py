@@ -13,16 +13,13 @@ Writes docs/ties.svg and prints a table.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.olive.optimisers import Milp
 from olivine.algorithms.olive.tiebreak import (
     LevelRule,
     RandomTiebreak,
@@ -34,10 +31,8 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.honest import adversarial_tiebreak, honest_run
-from olivine.solvers import milp
-from olivine.solvers.child import run_in_child
-from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import LinearOutcome
+
+from benchmarks.limited import Limited
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "ties.svg"
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 30, 50, 100, 200)
@@ -54,28 +49,6 @@ SERIES = (
 )
 MARKER = {"each rule": "o", "lowest": "v", "largest": "^", "any": "D"}
 COLOUR = dict(zip(("adversary", "solver", "random", "benign"), COLOURS, strict=False))
-
-
-class Limited(Milp):
-    """A MILP engine, each of whose calls has a limit of CPU time."""
-
-    def __init__(self, limit: float) -> None:
-        super().__init__()
-        self.limit, self.slowest = limit, 0.0
-        milp.run_in_child = partial(run_in_child, cpu_limit=limit)
-
-    def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
-        before = children_seconds()
-        outcome, _ = super()._outcome(model)
-        seconds = children_seconds() - before
-        self.slowest = max(self.slowest, min(seconds, self.limit))
-        return outcome, seconds
-
-
-def children_seconds() -> float:
-    """CPU time of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 @dataclass

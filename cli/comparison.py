@@ -7,7 +7,6 @@ are done or the cell's time is up; what is not done is counted, never guessed.
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -148,13 +147,13 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
     status
         A contradiction, undecided where runs are missing, or done.
     """
-    from olivine.solvers.child import run_in_child
+    from olivine.solvers.child import children_seconds, run_in_child
 
-    wall, cpu = time.monotonic(), _children_seconds()
+    wall, cpu = time.monotonic(), children_seconds()
     records: list[dict[str, Any]] = []
     timeouts, refused, left = 0, None, None
     for seed in range(plan.first, plan.first + plan.seeds):
-        spent = _children_seconds() - cpu
+        spent = children_seconds() - cpu
         waited = (time.monotonic() - wall) / PATIENCE
         if max(spent, waited) >= plan.cell_limit:
             left = f"the {plan.cell_limit:g} s of CPU time of a pair are over"
@@ -190,12 +189,6 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
         return record, ExitStatus.CONTRADICTION
     undecided = refused is None and len(records) < plan.seeds
     return record, ExitStatus.UNDECIDED if undecided else ExitStatus.DONE
-
-
-def _children_seconds() -> float:
-    """CPU time of all children of this process that have ended."""
-    times = os.times()
-    return times.children_user + times.children_system
 
 
 def _record_or_refusal(cell: LearningRun, seed: int) -> dict[str, Any] | str:

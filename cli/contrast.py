@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import time
@@ -135,6 +136,8 @@ def _record(
         "python": platform.python_version(),
         "highspy": version("highspy"),
         "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": _threads(),
         "plan": vars(plan) | {"sizes": plan.sizes},
         "work_units": WORK_UNIT,
         "fits": {
@@ -144,6 +147,11 @@ def _record(
         "measurements": [vars(m) for m in measurements],
         "seconds": round(seconds, 3),
     }
+
+
+def _threads() -> str:
+    """BLAS threads, as the environment sets them."""
+    return os.environ.get("OMP_NUM_THREADS", "not set")
 
 
 @contextmanager
@@ -249,8 +257,9 @@ def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> 
         f"--variant {plan.variant} --time-limit {plan.time_limit:g} "
         f"--seed {plan.seed}`",
         "",
-        "Medians; wall time of MILPs, CPU time of oracles. `>`: cut off by the time "
-        "limit; `–`: given up after two sizes at which nothing was solved.",
+        f"Medians: CPU seconds ({os.cpu_count()} cores, OMP_NUM_THREADS {_threads()}), "
+        "work. `>`: cut off by the time limit; `–`: given up after two sizes at "
+        "which nothing was solved.",
         "",
         f"| n | {' | '.join(heads)} |",
         f"| --: |{' --: |' * len(heads)}",

@@ -92,6 +92,13 @@ def learn(
                 f"{suggestion(name, entry.settings)}; there are "
                 f"{', '.join(entry.settings)}"
             )
+    if isinstance(environment, str):
+        raise ValueError(
+            f"environment: {environment!r} is a name; olivine.make({environment!r}, "
+            "seed) makes the environment"
+        )
+    if isinstance(seed, int) and seed < 0:
+        raise ValueError(f"seed: {seed} is negative")
     # Not by isinstance, which would ask for the truth, and a simulator has none.
     missing = missing_members(environment)
     if missing:

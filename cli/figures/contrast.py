@@ -85,7 +85,7 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
         panel.set_yscale("log")
         panel.set_xlabel("n, variables (logarithmic)")
         _plain_ticks(panel, plan)
-    time_hard.set_ylabel("wall time [s]")
+    time_hard.set_ylabel("CPU time [s]")
     time_easy.set_ylabel("CPU time [s]")
     work_hard.set_ylabel("branch-and-bound nodes (0 shown as 1)")
     work_easy.set_ylabel("basic operations; LP: simplex iterations")

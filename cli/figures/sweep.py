@@ -147,8 +147,8 @@ def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
 def save_curves(path: Path, curves: Sequence[Curve]) -> None:
     """Draw a panel for each environment and write the figure atomically.
 
-    A line is the median over seeds, the band their range, a marker the end of the
-    run of a seed, a cross one that its limit stopped.
+    A line is the median over seeds (of two, their mean), the band their range, a
+    marker the end of the run of a seed, a cross one that its limit stopped.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
             _panel(panel, [c for c in curves if c.env == env], names)
         for panel in panels[len(environments) :]:
             panel.set_axis_off()
-        _legend(figure, names, columns, any(curve.stopped for curve in drawn))
+        _legend(figure, names, columns, drawn)
         write_figure(path, figure)
 
 
@@ -250,7 +250,9 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def _legend(figure: Figure, names: Sequence[str], columns: int, stopped: bool) -> None:
+def _legend(
+    figure: Figure, names: Sequence[str], columns: int, drawn: Sequence[Curve]
+) -> None:
     """Name algorithms, and what line, band, marker and cross mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -263,11 +265,14 @@ def _legend(figure: Figure, names: Sequence[str], columns: int, stopped: bool) -
                 [], [], color=colour, marker=marker, ms=5, linestyle=dashes, label=name
             )
         )
-    handles.append(Line2D([], [], color=GREY, label="line: median"))
-    handles.append(Patch(color=GREY, alpha=0.2, lw=0, label="band: range"))
+    runs = max(len(curve.ends) for curve in drawn)
+    line = {1: "line: the run", 2: "line: mean of two runs"}.get(runs, "line: median")
+    handles.append(Line2D([], [], color=GREY, label=line))
+    if runs > 1:
+        handles.append(Patch(color=GREY, alpha=0.2, lw=0, label="band: range"))
     style: dict[str, Any] = {"color": GREY, "linestyle": ""}
     handles.append(Line2D([], [], marker="o", ms=5, label="end of a run", **style))
-    if stopped:
+    if any(curve.stopped for curve in drawn):
         label = "stopped by its limit"
         handles.append(Line2D([], [], marker="x", ms=7, mew=1.8, label=label, **style))
     figure.legend(

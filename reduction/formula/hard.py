@@ -47,12 +47,12 @@ class Hardened:
 
     def __str__(self) -> str:
         clauses = (
-            "1 hard clause gets"
+            f"1 hard clause gets weight {self.weight}"
             if self.count == 1
-            else (f"{self.count} hard clauses get")
+            else f"{self.count} hard clauses get weight {self.weight} each"
         )
         return (
-            f"{clauses} weight {self.weight} each, one more than the soft clauses "
+            f"{clauses}, one more than the soft clauses "
             "together: unsatisfied weight from there on means that some hard clause "
             "is unsatisfied"
         )

@@ -39,13 +39,13 @@ def test_it_writes_a_folder(tmp_path):
     assert series == set(SERIES) == set(data["fits"])
     for m in data["measurements"]:
         assert m["m"] == round(4.26 * m["n"])
-        assert not m["censored"] or m["seconds"] >= 0.9
+        assert not m["censored"] or m["seconds"] > 0.1  # CPU time, of 1 s by the clock
     slope = data["fits"]["csc"]["work"]["slope"]
     assert 1 < slope < 3
     assert (folder / "contrast.png").read_bytes().startswith(b"\x89PNG")
     svg = ElementTree.parse(folder / "contrast.svg")
     text = " ".join(svg.getroot().itertext())
-    for label in ("branch-and-bound nodes", "wall time [s]", "CSC", "time limit 1 s"):
+    for label in ("branch-and-bound nodes", "CPU time [s]", "CSC", "time limit 1 s"):
         assert label in text
     table = (folder / "contrast.md").read_text()
     assert f"| {n} | " in table

@@ -203,6 +203,7 @@ def test_learn_writes_rows_a_table_and_a_figure(tmp_path):
     text = figure.read_text()
     for words in ("tabular: 2 seeds, values exact", "two-sample: refused", "V*"):
         assert words in text
+    assert "line: mean of two runs" in text
 
 
 def test_json_lines_have_the_rows_that_are_printed(tmp_path):

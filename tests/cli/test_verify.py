@@ -200,7 +200,7 @@ def test_hard_clauses_become_heavy_ones(tmp_path) -> None:
     assert done.record["hard"] == {"clauses": 1, "weight": 4, "satisfiable": True}
     assert done.record["unsatisfied"] == 3
     (told,) = done.record["warnings"]
-    assert told.startswith(f"{file}:1: 1 hard clause gets weight 4 each")
+    assert told.startswith(f"{file}:1: 1 hard clause gets weight 4,")
     done = olivine("verify", file, "--certificate", tmp_path / "c.json")
     assert done.status == 2
     assert "no certificate of a formula with hard clauses" in done.err

@@ -377,6 +377,8 @@ def test_algorithms_learn_a_simulator(algorithm):
         (lambda e: olivine.learn("valor", e, (1, 2)), "int is not G, a value class"),
         (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
         (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
+        (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
+        (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is negative"),
     ],
 )
 def test_learn_names_what_is_wrong(call, message):

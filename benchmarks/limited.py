@@ -1,0 +1,29 @@
+"""OLIVE's program by a MILP, with CPU time measured and limited."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from olivine.algorithms.olive.optimisers import Milp
+from olivine.solvers import milp
+from olivine.solvers.child import children_seconds, run_in_child
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import LinearOutcome
+
+
+class Limited(Milp):
+    """A MILP engine, each of whose calls has a limit of CPU time."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit, self.slowest = limit, 0.0
+        milp.run_in_child = partial(run_in_child, cpu_limit=limit)
+
+    def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
+        before = children_seconds()
+        outcome, _ = super()._outcome(model)
+        seconds = children_seconds() - before
+        if "CPU time" in outcome.reason:  # killed at the limit, or just before
+            seconds = self.limit
+        self.slowest = max(self.slowest, min(seconds, self.limit))
+        return outcome, seconds
