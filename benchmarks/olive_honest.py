@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
-from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.honest import HonestRun, adversarial_tiebreak, honest_run
@@ -237,14 +237,14 @@ def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> 
             ]
             # A median that the limit cut off is no value: the line ends before.
             shown = [s if s < options.time_limit else math.nan for s in middle]
-            (line,) = axis.plot(sizes, shown, marker, linestyle="-", label=name)
+            colour = COLOURS[TIEBREAKS.index(name)]
+            axis.plot(sizes, shown, marker, linestyle="-", label=name, color=colour)
             for n, seconds in points:
                 cut = seconds >= options.time_limit
-                face = "none" if cut else line.get_color()
-                axis.plot(
-                    n, seconds, marker, color=line.get_color(), mfc=face, alpha=0.5
-                )
-        axis.axhline(options.time_limit, color="grey", linestyle=":")
+                face = "none" if cut else colour
+                axis.plot(n, seconds, marker, color=colour, mfc=face, alpha=0.5)
+        limit = f"limit {options.time_limit:g} s"
+        axis.axhline(options.time_limit, color=GREY, linestyle=":", label=limit)
         axis.set_yscale("log")
         axis.set_xticks(sizes)
         axis.set_xlabel("variables n (4.26 n clauses)")
@@ -254,9 +254,9 @@ def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> 
     figure.legend(
         handles,
         labels,
-        title="ties broken by (open: cut off by the time limit, dotted)",
+        title="ties broken by (line: median; open: cut off by the limit)",
         loc="outside lower center",
-        ncols=3,
+        ncols=4,
     )
     with style():
         write_figure(path, figure)

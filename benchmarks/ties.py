@@ -135,10 +135,12 @@ def draw(lines: Sequence[Line], limit: float, path: Path) -> None:
         panels[0].set_ylim(8, highest)
         panels[1].axhline(limit, color=GREY, linestyle=":")
         cross = {"marker": "x", "color": "black", "linestyle": "none"}
-        panels[0].plot([], [], label=f"timed out: a program over {limit:g} s", **cross)
+        panels[0].plot(
+            [], [], label=f"over {limit:g} s (left: rounds at least)", **cross
+        )
         figure.legend(
             *panels[0].get_legend_handles_labels(),
-            title="ties, level rule",
+            title="ties, level rule (each point one run, shifted sideways)",
             loc="outside lower center",
             ncols=4,
             frameon=False,

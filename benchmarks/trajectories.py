@@ -21,7 +21,7 @@ from olivine.algorithms.lsvee import LsveeTheorem
 from olivine.algorithms.olive.parameters import trajectory_bound as olive_bound
 from olivine.algorithms.two_sample import TwoSampleTheoremParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.files import look, style, write_figure
 
 BITS = 20
 DELTA = 0.1
@@ -50,18 +50,6 @@ def counts(*, H, M, K, eps):
     }
 
 
-# Told apart in grey by the dashes (Okabe and Ito's palette).
-_LINES = {
-    "valor": ("#0072B2", "-"),
-    "valor-constrained": ("#56B4E9", "-"),
-    "two-sample": ("#D55E00", "--"),
-    "global-policy": ("#009E73", "-."),
-    "lsvee": ("#CC79A7", (0, (5, 1, 1, 1, 1, 1))),
-    "olive": ("#E69F00", ":"),
-    "psdp": ("#777777", (0, (1, 2))),
-}
-
-
 def draw(path):
     """Draw a panel for each of H, M, K and ε."""
     from matplotlib.figure import Figure
@@ -71,9 +59,14 @@ def draw(path):
         axes = drawing.subplots(1, 4, sharey=True)
         for axis, (key, values) in zip(axes, AXES.items(), strict=True):
             found = [counts(**BASE | {key: value}) for value in values]
-            for name, (colour, dashes) in _LINES.items():
+            for name in found[0]:
                 line = [float(count[name]) for count in found]
-                axis.plot(values, line, color=colour, linestyle=dashes, label=name)
+                colour, marker, dashes = look(name)
+                every = max(1, len(line) // 6)
+                axis.plot(
+                    values, line, color=colour, linestyle=dashes, label=name,
+                    marker=marker, ms=4, markevery=every,
+                )  # fmt: skip
             axis.set_yscale("log")
             axis.set_xlabel("ε (logarithmic)" if key == "eps" else key)
             axis.grid(visible=True, color="#e5e5e5", linewidth=0.6)
@@ -83,11 +76,11 @@ def draw(path):
                 axis.axvline(BASE[key], color="#bbbbbb", linewidth=0.8, zorder=0)
         # PSDP's K^H would dwarf the others at H = 30.
         axes[0].set_ylim(1e3, 1e45)
-        axes[0].set_ylabel("trajectories (the proof's sum)")
+        axes[0].set_ylabel("trajectories: the proof's upper bound")
         handles, labels = axes[0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         drawing.suptitle(
-            "Otherwise H = 5, M = 3, K = 4, ε = 0.1, δ = 0.1; classes of 2²⁰",
+            "Otherwise (grey) H = 5, M = 3, K = 4, ε = 0.1, δ = 0.1; classes of 2²⁰",
             fontsize=10,
         )
         write_figure(path, drawing)

@@ -1,4 +1,4 @@
-r"""What \`\`olivine barrier\`\` finds out, as JSON values; rationals are strings."""
+"""What ``olivine barrier`` finds out, as JSON values; rationals are strings."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,8 @@ class Phase:
         Median of each route, over the formulas where it has an answer.
     unfinished
         Formulas where a route has none, by route.
+    ways
+        `seconds`, apart for each formulation of a MILP and each MaxSAT engine.
     """
 
     variant: str
@@ -44,6 +46,7 @@ class Phase:
     optima: Sequence[Fraction]
     seconds: Mapping[str, float]
     unfinished: Mapping[str, int]
+    ways: Mapping[str, float]
 
     @property
     def ratio(self) -> float:
@@ -91,13 +94,19 @@ def phases_of(rows: Sequence[Row]) -> list[Phase]:
 
 def _phase(size: tuple[str, int, int], rows: Sequence[Row]) -> Phase:
     times: dict[str, list[float]] = {}
+    ways: dict[str, list[float]] = {}
     unfinished: dict[str, int] = {}
     for row in rows:
         for name, found in row["routes"].items():
             done = found["status"] not in ("unknown", "error")
             unfinished[name] = unfinished.get(name, 0) + (not done)
             if done:
-                times.setdefault(name, []).append(found["seconds"])
+                way = found.get("formulation") or found.get("engine")
+                for kind, key in (
+                    (times, name),
+                    (ways, f"{name}, {way}" if way else name),
+                ):
+                    kind.setdefault(key, []).append(found["seconds"])
     verdicts = [row["satisfiable"] for row in rows]
     return Phase(
         *size,
@@ -107,6 +116,7 @@ def _phase(size: tuple[str, int, int], rows: Sequence[Row]) -> Phase:
         optima=sorted(Fraction(r["optimum"]) for r in rows if r["optimum"] is not None),
         seconds={name: statistics.median(found) for name, found in times.items()},
         unfinished={name: count for name, count in unfinished.items() if count},
+        ways={name: statistics.median(found) for name, found in ways.items()},
     )
 
 
@@ -128,6 +138,8 @@ class Curve:
         Runs wanted; those without a curve were refused, or stopped before the start.
     optimum, optima
         Median of V*, and its least and greatest value where seeds differ in it.
+    gaps
+        Where seeds differ in V*: this curve of V^π − V*, whose own `gaps` is None.
     successes
         Runs that ended with "success" within ε of V*.
     refused
@@ -152,6 +164,7 @@ class Curve:
     refused: str
     exact: bool
     params: str
+    gaps: Curve | None = None
 
     @property
     def stopped(self) -> int:
@@ -194,27 +207,46 @@ def curves_of(rows: Sequence[Row]) -> list[Curve]:
 def _curve(env: str, algorithm: str, rows: Sequence[Row]) -> Curve:
     drawn = [row for row in rows if "curve" in row]
     steps = [(r["curve"]["trajectories"], r["curve"]["values"]) for r in drawn]
-    moments = sorted({moment for moments, _ in steps for moment in moments})
-    values = [
-        [own[bisect_right(at, moment) - 1] for at, own in steps] for moment in moments
-    ]
     optima = [float(Fraction(row["optimal_value"])) for row in drawn]
-    return Curve(
+    stopped = [row["status"] == "unknown" for row in drawn]
+    curve = Curve(
         algorithm,
         env,
-        moments,
-        [statistics.median(v) for v in values],
-        [min(v) for v in values],
-        [max(v) for v in values],
-        [
-            (at[-1], own[-1], row["status"] == "unknown")
-            for row, (at, own) in zip(drawn, steps, strict=True)
-        ],
+        *_over_runs(steps, stopped),
         len(rows),
         statistics.median(optima) if optima else None,
-        (min(optima), max(optima)) if len(set(optima)) > 1 else None,
+        None,
         sum(succeeded(r, r["epsilon"]) for r in drawn if "value" in r),
         next((r["reason"] for r in rows if r["status"] == "refused"), ""),
         all(row["exact"] for row in drawn),
         rows[0]["params"],
+    )
+    if len(set(optima)) < 2:
+        return curve
+    below = [
+        (at, [value - best for value in own])
+        for (at, own), best in zip(steps, optima, strict=True)
+    ]
+    _, median, least, most, ends = _over_runs(below, stopped)
+    gaps = replace(curve, median=median, least=least, most=most, ends=ends, optimum=0.0)
+    return replace(curve, optima=(min(optima), max(optima)), gaps=gaps)
+
+
+_Ends = list[tuple[int, float, bool]]
+
+
+def _over_runs(
+    steps: Sequence[tuple[Sequence[int], Sequence[float]]], stopped: Sequence[bool]
+) -> tuple[list[int], list[float], list[float], list[float], _Ends]:
+    """Moments; median, least and most of all runs from each on; each run's end."""
+    moments = sorted({moment for at, _ in steps for moment in at})
+    values = [
+        [own[bisect_right(at, moment) - 1] for at, own in steps] for moment in moments
+    ]
+    return (
+        moments,
+        [statistics.median(v) for v in values],
+        [min(v) for v in values],
+        [max(v) for v in values],
+        [(at[-1], own[-1], cut) for (at, own), cut in zip(steps, stopped, strict=True)],
     )

@@ -1,4 +1,4 @@
-r"""The figures of \`\`olivine barrier\`\`."""
+"""The figures of ``olivine barrier``."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
     panel.axvspan(0, 0.5, color="#cccccc", alpha=0.35, linewidth=0)
     panel.plot([0.5], [0.5], "o", color="black", markersize=6)
     panel.annotate(
-        "ĝ = (1/2, 1/2): all tie",
+        "(ĝ(s₁), ĝ(s₂)) = (1/2, 1/2): all tie",
         (0.5, 0.5),
         (0.53, 0.36),
         arrowprops={"arrowstyle": "-", "linewidth": 0.7},
         fontsize=8,
     )
     panel.plot([1], [1], "*", color="black", markersize=10)
-    panel.annotate("g* = (1, 0)", (1, 1), (0.77, 0.97), fontsize=8)
+    panel.annotate("g*: (1, 0)", (1, 1), (0.8, 0.97), fontsize=8)
     panel.text(
         0.25,
         0.7,
@@ -111,7 +111,7 @@ def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1])
     panel.set_xlabel("ĝ(s₁), where ĝ(s₂) = 1 − ĝ(s₁): all that the constraint keeps")
     panel.set_ylabel("value that a policy seems to have")
-    panel.set_title("Every function on this line has the right average", fontsize=9)
+    panel.set_title("Each ĝ on this axis has the right average", fontsize=9)
     legend(panel)
 
 
@@ -134,7 +134,7 @@ def _count(panel: Axes, record: Mapping[str, Any]) -> None:
         [math.sqrt(2 / (math.pi * m)) for m in sizes],
         color=COLOURS[0],
         linestyle=DASHES[1],
-        label="√(2/(πm))",
+        label="√(2/(3.14… m))",
     )
     m = record["contexts"]
     panel.plot(
@@ -203,8 +203,8 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
     )
     points = (
         ("g_0", 0.0, 0.0, "o", (72, 9)),
-        ("g*", 0.0, 1.0, "*", (10, 7)),
-        ("g_bad", root, root, "s", (10, 4)),
+        ("g*", 0.0, 1.0, "*", (14, -22)),
+        ("g_bad", root, root, "s", (-70, -24) if root > 0.6 * wide else (10, 4)),
     )
     for name, x, y, marker, offset in points:
         panel.plot(
@@ -244,7 +244,7 @@ def _growth(panel: Axes, epsilon: float) -> None:
         color=COLOURS[0],
         linestyle=DASHES[1],
         linewidth=1.8,
-        label="suboptimality of π̂ = square loss of g* = square loss of g_bad = ε",
+        label="suboptimality of the policy = square loss of g* = that of g_bad = ε",
     )
     panel.plot(
         [epsilon, epsilon],
@@ -259,5 +259,5 @@ def _growth(panel: Axes, epsilon: float) -> None:
     panel.set_xlabel("ε, probability of x₂")
     panel.set_ylabel("value")
     panel.set_ylim(8e-5, 1.2)
-    panel.set_title("An ε in the policy, a √ε in the value function", fontsize=9)
+    panel.set_title("An ε in the policy, √ε − ε in the value function", fontsize=9)
     legend(panel)

@@ -24,7 +24,7 @@ def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
     The title.
     """
     _failures(axes[0], record)
-    _growth(axes[1], record["growth"])
+    _growth(axes[1], record["growth"], bound=_bound_holds(record))
     ties = f", ties {record['ties']} it" if Fraction(record["ratio"]) == 2 else ""
     return (
         f"Bellman backups on the two chains (ε = {record['epsilon']}, ratio "
@@ -34,45 +34,54 @@ def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 def _failures(panel: Axes, record: Mapping[str, Any]) -> None:
     """Exact lines, simulated points, the bound."""
-    longest = 1.0
+    epsilon, ratio = Fraction(record["epsilon"]), Fraction(record["ratio"])
+    longest, top = 1.0, 0.75
+    limits = []
     for i, chain in enumerate(record["chains"]):
-        epsilon, ratio = Fraction(record["epsilon"]), Fraction(record["ratio"])
         barrier = BackupBarrier(chain["H"], epsilon, ratio)
         limit = float(barrier.sample_limit)
-        style = {
-            "color": COLOURS[i % len(COLOURS)],
-            "linestyle": DASHES[i % len(DASHES)],
-        }
+        colour, dashes = COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
         marker = MARKERS[i % len(MARKERS)]
         high = max(32 * limit, *(row["n"] for row in chain["rows"]))
         longest = max(longest, high)
-        grid, exact = _exact(barrier, high, record["ties"])
-        panel.plot(grid, exact, linewidth=1.3, **style)
-        _points(panel, chain["rows"], style["color"], marker)
-        if limit > 1:
-            bound = {"color": style["color"], "alpha": 0.3, "linewidth": 3.5}
-            panel.plot([1, limit], [0.25, 0.25], **bound)
-            panel.plot(
-                [limit], [0.25], "|", color=style["color"], ms=13, markeredgewidth=2
-            )
+        top = max(top, *(row["interval"][1] + 0.03 for row in chain["rows"]))
+        # At odd n no mean of samples is exactly 1/2, which speaks for g*.
+        for odd, width in ((0, 1.3), (1, 0.6)):
+            grid, exact = _exact(barrier, high, record["ties"], odd)
+            panel.plot(grid, exact, linewidth=width, color=colour, linestyle=dashes)
+        _points(panel, chain["rows"], colour, marker)
+        limits.append((limit, colour))
         label = f"H = {chain['H']}, limit {_number(limit)}"
-        panel.plot([], [], marker=marker, markersize=4, label=label, **style)
-    bound = {"color": GREY, "alpha": 0.3, "linewidth": 3.5}
-    panel.plot([], [], label="1/4, proved for n up to the limit", **bound)
+        panel.plot(
+            [], [], marker=marker, ms=4, label=label, color=colour, linestyle=dashes
+        )
+    if _bound_holds(record) and max(limit for limit, _ in limits) > 1:
+        bound: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 1.2}
+        panel.plot([1, max(limit for limit, _ in limits)], [0.25, 0.25], **bound)
+        for limit, colour in limits:
+            panel.plot([limit], [0.25], "|", color=colour, ms=13, mew=2)
+        panel.plot(
+            [], [], label="failure ≥ 1/4, proved up to each limit ( | )", **bound
+        )
     panel.set_xscale("log")
     panel.set_xlim(0.8, 1.5 * longest)
-    panel.set_ylim(-0.02, 0.75)
-    panel.set_xlabel("n, samples of each state and action (lines: even n)")
+    panel.set_ylim(-0.02, top)
+    panel.set_xlabel("n, samples of each state and action (thin lines: odd n)")
     runs = record["runs"]
     panel.set_ylabel(f"probability of losing ε (points: {runs} runs, 95%)")
     panel.set_title("Failure: exact (lines), simulated (points), bound", fontsize=9)
     legend(panel, 2)
 
 
+def _bound_holds(record: Mapping[str, Any]) -> bool:
+    """Whether the proof applies: at ratio 2 it has ties broken against the backups."""
+    return Fraction(record["ratio"]) != 2 or record["ties"] == "against"
+
+
 def _exact(
-    barrier: BackupBarrier, high: float, ties: Any
+    barrier: BackupBarrier, high: float, ties: Any, odd: int
 ) -> tuple[list[int], list[float]]:
-    grid = sorted({2 * max(1, round(n / 2)) for n in np.geomspace(2, high, 90)})
+    grid = sorted({2 * max(1, round(n / 2)) - odd for n in np.geomspace(2, high, 90)})
     return grid, [failure_probability(barrier, n, ties).middle for n in grid]
 
 
@@ -96,21 +105,24 @@ def _points(
 
 
 def _number(value: float) -> str:
+    if value < 100:
+        return f"{value:.3g}"
     return f"{value:,.0f}" if value < 1e6 else f"{value:.2g}".replace("e+", "e")
 
 
-def _growth(panel: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def _growth(panel: Axes, rows: Sequence[Mapping[str, Any]], *, bound: bool) -> None:
     """Trajectories with which Bellman backups still fail, and VALOR's."""
     horizons = [row["H"] for row in rows]
-    panel.plot(
-        horizons,
-        [float(Fraction(row["bellman"])) for row in rows],
-        color=COLOURS[1],
-        linewidth=1.5,
-        marker="^",
-        markersize=4,
-        label="Bellman backups: with so many they still fail with probability ≥ 1/4",
-    )
+    if bound:
+        panel.plot(
+            horizons,
+            [float(Fraction(row["bellman"])) for row in rows],
+            color=COLOURS[1],
+            linewidth=1.5,
+            marker="^",
+            markersize=4,
+            label="Bellman backups: with so many, failure has probability ≥ 1/4",
+        )
     for number, first in enumerate(rows[0]["valor"]):
         kind = first["parameters"]
         runs = [row["valor"][number] for row in rows]

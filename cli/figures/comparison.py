@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -75,6 +76,12 @@ def _legend(figure: Figure, columns: int) -> None:
             Line2D([], [], label=f"{word} of the seeds end ε-optimal", **dot)
             for word, dot in _DOTS.items()
         ],
+        title=textwrap.fill(
+            "Fewer is better, among full dots and the same constants. Refused: the "
+            "algorithm does not take the task.",
+            65 * columns,
+        ),
+        title_fontsize=8,
         loc="outside lower center",
         ncols=3 if columns > 1 else 1,
         fontsize=8,
@@ -91,8 +98,9 @@ def _panel(
     done = [r["trajectories"] for r in records.values() if r["trajectories"]]
     low, high = (min(done), max(done)) if done else (1, 10)
     panel.set_xscale("log")
-    # Room on the right for what is written beside the last dot.
-    panel.set_xlim(low / 10, high * max(1e3, (high / low) ** 0.5))
+    panel.set_xlim(low / 10, high * 10)
+    kinds = {r["params"] for r in records.values() if r["runs"]}
+    one = kinds.pop() if len(kinds) == 1 else None
     for y, name in enumerate(algorithms):
         record = records.get(name)
         if record is None:
@@ -108,14 +116,18 @@ def _panel(
         dot = _DOTS["all" if wins == record["seeds"] else "some" if wins else "none"]
         panel.plot(max(x, 1), y, zorder=3, **dot)
         text = score(record)
-        if record["params"] == "practical":
-            text += " practical"
+        if one is None:
+            text += f", {record['params']}"
+        right = math.log(100 * high / low) < 2 * math.log(10 * max(x, 1) / low)
         panel.annotate(
-            text, (max(x, 1), y), xytext=(7, 0), textcoords="offset points",
-            va="center", fontsize=8, color=_EDGE,
+            text, (max(x, 1), y), xytext=(-7 if right else 7, 0), va="center",
+            textcoords="offset points", ha="right" if right else "left", fontsize=8,
+            color=_EDGE,
         )  # fmt: skip
     panel.set_yticks(range(len(algorithms)), algorithms)
     panel.set_ylim(len(algorithms) - 0.5, -0.5)
+    if one is not None:
+        title += f" ({one} constants)"
     panel.set_title(title, loc="left", fontsize=10)
     panel.set_xlabel("trajectories")
     panel.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)

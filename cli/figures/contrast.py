@@ -68,7 +68,7 @@ def title(plan: Plan) -> str:
     return (
         "OLIVE's program against the oracles, on the same families of MDPs\n"
         f"random 3-SAT, {plan.ratio:g} clauses a variable, {formulas} a size, "
-        f"variant {plan.variant}, seed {plan.seed}"
+        f"variant {plan.variant}, seed {plan.seed}; ± is a standard error"
     )
 
 
@@ -95,7 +95,7 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
         panel.set_ylim(low, high)
         panel.axhline(plan.time_limit, color="#777777", linewidth=0.8, linestyle=":")
         panel.annotate(
-            f"time limit {plan.time_limit:g} s",
+            f"limit {plan.time_limit:g} s by the clock",
             (0.99, plan.time_limit * 1.5),
             xycoords=("axes fraction", "data"),
             ha="right",
@@ -146,6 +146,9 @@ def _panel(
         colour, marker, label = _STYLE[name]
         fitted = fits[name][quantity]
         text = describe(fitted, name, quantity, measurements)
+        last = max(m.n for m in own)
+        if last < max(m.n for m in measurements):
+            text += f"; given up after n = {last}"
         # Side by side, so that series of equal value do not hide each other.
         shift = 1 + 0.012 * (number - (count - 1) / 2)
         for cut in (False, True):
@@ -174,7 +177,7 @@ def _panel(
             marker="^",
             markerfacecolor="none",
             markeredgecolor="#444444",
-            label="cut off by the time limit (at least)",
+            label="cut off by the limit (at least so much)",
         )
 
 

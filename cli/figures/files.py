@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette; markers and dashes tell series apart in grey, too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#444444")
+MORE_COLOURS = ("#8C510A", "#7570B3", "#56B4E9", "#999999")
 MARKERS = "osD^vP"
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (4, 1, 1, 1)), (0, (1.5, 1)))
 GREY = "#777777"
@@ -31,6 +32,20 @@ def legend(panel: Axes, columns: int = 1) -> None:
         ncols=columns,
         loc="upper center",
         bbox_to_anchor=(0.5, -0.13),
+    )
+
+
+def look(algorithm: str) -> tuple[str, str, Any]:
+    """Colour, marker and dashes of a learning algorithm, the same in each figure."""
+    from olivine.algorithms.learning.registry import algorithms
+
+    names = [entry.name for entry in algorithms()]
+    number = names.index(algorithm) if algorithm in names else len(names)
+    colours = (*COLOURS, *MORE_COLOURS)
+    return (
+        colours[number % len(colours)],
+        MARKERS[number % len(MARKERS)],
+        DASHES[number // len(MARKERS) % len(DASHES)],
     )
 
 

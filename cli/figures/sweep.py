@@ -1,4 +1,4 @@
-r"""The figures of \`\`olivine sweep\`\`: the phase transition, and learning curves."""
+"""The figures of ``olivine sweep``: the phase transition, and learning curves."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from olivine.cli.figures.files import (
     GREY,
     MARKERS,
     legend,
+    look,
     style,
     write_figure,
 )
@@ -94,7 +95,10 @@ def _share(panel: Axes, phases: Sequence[Phase]) -> None:
             color=GREY, fontsize=8,
         )  # fmt: skip
     panel.set_ylim(-0.04, 1.04)
-    panel.set_title("Share of formulas that are satisfiable", loc="left", fontsize=10)
+    counts = sorted({phase.formulas for phase in phases})
+    few = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    title = f"Share that is satisfiable, {few} formulas a point"
+    panel.set_title(title, loc="left", fontsize=10)
     legend(panel)
 
 
@@ -119,8 +123,12 @@ def _optimum(panel: Axes, phases: Sequence[Phase]) -> None:
 
 
 def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
-    """One line a route and size: colour for the route, dashes for the size."""
-    routes = list(dict.fromkeys(name for p in phases for name in p.seconds))
+    """One line a route and size: colour for the route, dashes for the size.
+
+    Formulations and engines of a route are apart: a line of both would show their
+    difference as one of the formulas.
+    """
+    routes = list(dict.fromkeys(name for p in phases for name in p.ways))
     variant = phases[0].variant
     sizes = sorted({p.variables for p in phases})
     for number, route in enumerate(routes):
@@ -128,10 +136,12 @@ def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
             own = [
                 p
                 for p in phases
-                if (p.variables, p.variant) == (n, variant) and route in p.seconds
+                if (p.variables, p.variant) == (n, variant) and route in p.ways
             ]
+            if not own:
+                continue
             panel.plot(
-                [p.ratio for p in own], [p.seconds[route] for p in own], ms=4,
+                [p.ratio for p in own], [p.ways[route] for p in own], ms=4,
                 color=COLOURS[number % len(COLOURS)],
                 marker=MARKERS[number % len(MARKERS)],
                 linestyle=DASHES[size % len(DASHES)],
@@ -141,7 +151,7 @@ def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
     named = f" ({variant})" if len({p.variant for p in phases}) > 1 else ""
     title = f"Seconds of each route{named}, median"
     panel.set_title(title, loc="left", fontsize=10)
-    legend(panel, 1 if len(sizes) == 1 else len(sizes))
+    legend(panel, 2 if len(sizes) == 1 else len(sizes))
 
 
 def save_curves(path: Path, curves: Sequence[Curve]) -> None:
@@ -163,7 +173,6 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
     if not drawn:
         raise ValueError(f"{path}: no run has a curve, so nothing is drawn")
     environments = list(dict.fromkeys(curve.env for curve in drawn))
-    names = list(dict.fromkeys(curve.algorithm for curve in drawn))
     columns = min(2, len(environments))
     rows = -(-len(environments) // columns)
     with style():
@@ -171,30 +180,26 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
         figure: Figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).flatten()
         for panel, env in zip(panels, environments, strict=False):
-            _panel(panel, [c for c in curves if c.env == env], names)
+            _panel(panel, [c for c in curves if c.env == env])
         for panel in panels[len(environments) :]:
             panel.set_axis_off()
-        _legend(figure, names, columns, drawn)
+        _legend(figure, columns, drawn)
         write_figure(path, figure)
 
 
-def _look(names: Sequence[str], name: str) -> tuple[str, str, Any]:
-    """Colour, marker and dashes of an algorithm."""
-    number = names.index(name)
-    return (
-        COLOURS[number % len(COLOURS)],
-        MARKERS[number % len(MARKERS)],
-        DASHES[number // len(COLOURS) % len(DASHES)],
-    )
-
-
-def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
+def _panel(panel: Axes, curves: Sequence[Curve]) -> None:
     drawn = [curve for curve in curves if curve.ends]
+    # Where each seed has an environment of its own, values are told below its V*.
+    gaps = any(curve.gaps for curve in drawn)
+    if gaps:
+        drawn = [curve.gaps or curve for curve in drawn]
+    # The widest bands below the others.
+    drawn = sorted(drawn, key=_width, reverse=True)
     # Floats: trajectories may be beyond the integers of numpy.
     moments = [float(m) for curve in drawn for m in curve.trajectories if m]
     left, right = (min(moments) / 2, max(moments) * 1.6) if moments else (1, 10)
     for curve in drawn:
-        colour, marker, dashes = _look(names, curve.algorithm)
+        colour, marker, dashes = look(curve.algorithm)
         x = [max(float(moment), left) for moment in curve.trajectories]
         panel.step(
             x, curve.median, where="post", color=colour, linewidth=1.6, zorder=3,
@@ -214,13 +219,8 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
     best = [curve.optimum for curve in drawn if curve.optimum is not None]
     if best:
         panel.axhline(statistics.median(best), color=GREY, linewidth=1, linestyle="--")
-        spans = [curve.optima for curve in drawn if curve.optima is not None]
-        if spans:  # each seed has an environment of its own
-            least, most = min(a for a, _ in spans), max(b for _, b in spans)
-            panel.axhspan(least, most, color=GREY, alpha=0.08, lw=0, zorder=0)
         panel.annotate(
-            "V*\nmedian,\nrange" if spans else "V*", (1, statistics.median(best)),
-            xycoords=("axes fraction", "data"),
+            "V*", (1, statistics.median(best)), xycoords=("axes fraction", "data"),
             xytext=(3, 0), textcoords="offset points", va="center", color=GREY,
         )  # fmt: skip
     panel.set_xscale("log")
@@ -229,10 +229,12 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
     runs = max(curve.wanted for curve in drawn)
     exact = "exact" if all(c.exact for c in drawn) else "estimated"
     seeds = "one seed" if runs == 1 else f"{runs} seeds"
-    title = f"{drawn[0].env}: {seeds}, values {exact}"
+    own = ", an environment each" if gaps else ""
+    title = f"{drawn[0].env}: {seeds}{own}, values {exact}"
     panel.set_title(title, loc="left", fontsize=10)
     panel.set_xlabel("trajectories collected")
-    panel.set_ylabel("value of the policy, if stopped there")
+    named = "V^π − V* of the seed" if gaps else "value of the policy"
+    panel.set_ylabel(f"{named}, if stopped there")
     panel.grid(visible=True, color="#e5e5e5", linewidth=0.6)
     panel.set_axisbelow(True)
     for side in ("top", "right"):
@@ -250,16 +252,18 @@ def _panel(panel: Axes, curves: Sequence[Curve], names: Sequence[str]) -> None:
         )  # fmt: skip
 
 
-def _legend(
-    figure: Figure, names: Sequence[str], columns: int, drawn: Sequence[Curve]
-) -> None:
+def _width(curve: Curve) -> float:
+    return sum(b - a for a, b in zip(curve.least, curve.most, strict=True))
+
+
+def _legend(figure: Figure, columns: int, drawn: Sequence[Curve]) -> None:
     """Name algorithms, and what line, band, marker and cross mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Line2D | Patch] = []
-    for name in names:
-        colour, marker, dashes = _look(names, name)
+    for name in dict.fromkeys(curve.algorithm for curve in drawn):
+        colour, marker, dashes = look(name)
         handles.append(
             Line2D(
                 [], [], color=colour, marker=marker, ms=5, linestyle=dashes, label=name

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from olivine.cli.barrier import OPTIONS
 from olivine.cli.barrier_records import default_samples
+from olivine.cli.figures.barrier_backup import draw_backup
 
 from tests.support.commands import olivine
 from tests.support.depth import spread
@@ -117,6 +118,22 @@ def test_figures_and_tables(tmp_path, arguments, words):
     text = " ".join(ElementTree.parse(figure).getroot().itertext())
     assert [word for word in words if word not in text] == []
     assert [file.name for file in tmp_path.iterdir()] == ["figure.svg"]
+
+
+def test_the_bound_is_drawn_only_where_it_holds():
+    from matplotlib.figure import Figure
+
+    for ties, ratio, bound in (("against", "2", 2), ("for", "2", 0), ("for", "3/2", 2)):
+        record = {"epsilon": "1/4", "ratio": ratio, "ties": ties, "runs": 10}
+        run = {"parameters": "practical", "optimal": True, "trajectories": 5}
+        record["growth"] = [{"H": 3, "bellman": "9", "valor": [run]}]
+        interval = [0, 0.3]
+        row = {"n": 2, "failures": 0, "runs": 10, "interval": interval}
+        record["chains"] = [{"H": 3, "rows": [row]}]
+        panels = Figure().subplots(1, 2)
+        draw_backup(panels, record)
+        labels = [p.get_legend_handles_labels()[1] for p in panels]
+        assert sum("1/4" in word for word in [*labels[0], *labels[1]]) == bound
 
 
 def test_what_was_found_survives_a_full_disk(tmp_path, monkeypatch):

@@ -45,7 +45,12 @@ def test_it_writes_a_folder(tmp_path):
     assert (folder / "contrast.png").read_bytes().startswith(b"\x89PNG")
     svg = ElementTree.parse(folder / "contrast.svg")
     text = " ".join(svg.getroot().itertext())
-    for label in ("branch-and-bound nodes", "CPU time [s]", "CSC", "time limit 1 s"):
+    for label in (
+        "branch-and-bound nodes",
+        "CPU time [s]",
+        "CSC",
+        "limit 1 s by the clock",
+    ):
         assert label in text
     table = (folder / "contrast.md").read_text()
     assert f"| {n} | " in table

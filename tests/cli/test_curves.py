@@ -179,6 +179,21 @@ def test_median_and_range_are_over_all_runs_at_each_moment(found):
     assert curve.successes == sum(status == "success" for *_, status in found)
 
 
+@given(st.lists(runs(), min_size=2, max_size=4))
+def test_where_seeds_differ_in_v_star_gaps_are_told(found):
+    rows = rows_of(found)
+    for number, row in enumerate(rows):
+        row["optimal_value"] = str(Fraction(1, 2**number))
+    (curve,) = curves_of(rows)
+    for k, moment in enumerate(curve.trajectories):
+        values = [step(r, moment) - float(Fraction(r["optimal_value"])) for r in rows]
+        assert curve.gaps.median[k] == statistics.median(values)
+        assert (curve.gaps.least[k], curve.gaps.most[k]) == (min(values), max(values))
+    assert [end[::2] for end in curve.gaps.ends] == [end[::2] for end in curve.ends]
+    (same,) = curves_of(rows_of(found))
+    assert same.gaps is None
+
+
 def test_learn_writes_rows_a_table_and_a_figure(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     out, figure = tmp_path / "runs.parquet", tmp_path / "curve.svg"
@@ -201,7 +216,11 @@ def test_learn_writes_rows_a_table_and_a_figure(tmp_path):
     assert two["curve.values"][-1] == two["value.float"]
     assert by_name["two-sample on threesat, seed 3"]["status"] == "refused"
     text = figure.read_text()
-    for words in ("tabular: 2 seeds, values exact", "two-sample: refused", "V*"):
+    for words in (
+        "tabular: 2 seeds, an environment each, values exact",
+        "two-sample: refused",
+        "V*",
+    ):
         assert words in text
     assert "line: mean of two runs" in text
 

@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 from olivine.cli import workers
+from olivine.cli.figures.sweep import save_phases
 from olivine.cli.summaries import phases_of
 from olivine.cli.sweep_plan import read_sweep
 from olivine.cli.workers import LostWorkersError, rows_of
@@ -343,6 +344,17 @@ def test_what_rows_say_together():
     }  # fmt: skip
     assert paper.seconds == {"sat": 2.0, "milp": 5.0}
     assert paper.unfinished == {"sat": 1, "milp": 1}
+
+
+def test_formulations_and_engines_of_a_route_are_lines_of_their_own(tmp_path):
+    rows = [row(False, "23/24", {"milp": seconds, "sat": 1.0}) for seconds in (1.0, 9)]
+    for told, formulation in zip(rows, ("strengthened", "projected"), strict=True):
+        told["routes"]["milp"]["formulation"] = formulation
+    (phase,) = phases_of(rows)
+    assert phase.ways == {"milp, strengthened": 1, "sat": 1, "milp, projected": 9}
+    assert phase.seconds == {"milp": 5, "sat": 1}
+    save_phases(tmp_path / "f.svg", [phase])
+    assert "milp, projected" in (tmp_path / "f.svg").read_text()
 
 
 # --------------------------------------------------------------------- its page
