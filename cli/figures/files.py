@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette; markers and dashes tell series apart in grey, too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#444444")
-MORE_COLOURS = ("#8C510A", "#7570B3", "#56B4E9", "#999999")
+MORE_COLOURS = ("#8C510A", "#7570B3", "#999999", "#56B4E9")
 MARKERS = "osD^vP"
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (4, 1, 1, 1)), (0, (1.5, 1)))
 GREY = "#777777"
