@@ -19,9 +19,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.model import Row, Sense, Variable
+from olivine.solvers.model import LinearModel, Row, Sense, Variable
 
-Names = Callable[[], Sequence[str]]
+Names = Callable[[], "list[str]"]
 """Makes the names of a block; picklable."""
 Thing = TypeVar("Thing")
 
@@ -73,9 +73,32 @@ def row_kind(
     return Kind(width, (Shape(range(width), coefficients, sense, rhs, **named),))
 
 
-def given(names: Sequence[str]) -> Names:
+def given(names: list[str]) -> Names:
     """Names that are there already."""
     return partial(itemgetter(slice(None)), names)
+
+
+def kind_of(model: LinearModel) -> Kind:
+    """Kind of an item that has the variables and the rows of a small model."""
+    return Kind(
+        len(model.variables),
+        tuple(
+            Shape(row.indices, row.coefficients, row.sense, row.rhs)
+            for row in model.rows
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Names with a number: all of `texts` for each k in first..last-1."""
+
+    texts: tuple[str, ...]
+    first: int
+    last: int
+
+    def __call__(self) -> list[str]:
+        return [text % k for k in range(self.first, self.last) for text in self.texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +227,25 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         self.blocks.append(_Block(kinds, variables, names, first))
         self._ends.append(first + int(self.sizes[kinds].sum()))
 
+    def add_copies(
+        self, kinds: NDArray[np.int32], variables: NDArray[np.int32], *texts: str
+    ) -> None:
+        """Add items of equal width, with a number from 1 on in the name of each row.
+
+        Parameters
+        ----------
+        kinds
+            Shape (k,).
+        variables
+            Shape (k, width).
+        texts
+            Names of an item's rows.
+        """
+        for k in range(0, len(kinds), BLOCK):
+            end = min(k + BLOCK, len(kinds))
+            names = Numbered(texts, k + 1, end + 1)
+            self.add(kinds[k:end], variables[k:end].ravel(), names)
+
     def append(self, row: Row) -> None:
         """Add a row."""
         indices = np.array(row.indices, dtype=np.int32)
@@ -307,6 +349,15 @@ class FlatVariables(_Blocks[Variable]):
         self._ends.append(first + len(kinds))
         return first
 
+    def add_copies(self, kinds: Sequence[int], texts: tuple[str, ...], n: int) -> int:
+        """Add n copies of some kinds, with a number from 1 on in each name."""
+        first = len(self)
+        for k in range(0, n, BLOCK):
+            end = min(k + BLOCK, n)
+            codes = np.tile(np.array(kinds, dtype=np.int32), end - k)
+            self.add(codes, Numbered(texts, k + 1, end + 1))
+        return first
+
     def append(self, variable: Variable) -> None:
         """Add a variable."""
         kind = self.kind_of(variable.lower, variable.upper, variable.integer)
@@ -323,3 +374,8 @@ class FlatVariables(_Blocks[Variable]):
             Variable(name, *self.kinds[kind])
             for name, kind in zip(names(), kinds.tolist(), strict=True)
         ]
+
+
+def flat_model(name: str) -> LinearModel:
+    """Make an empty model that is kept flat."""
+    return LinearModel(name, variables=FlatVariables(), rows=FlatRows())
