@@ -379,3 +379,10 @@ class FlatVariables(_Blocks[Variable]):
 def flat_model(name: str) -> LinearModel:
     """Make an empty model that is kept flat."""
     return LinearModel(name, variables=FlatVariables(), rows=FlatRows())
+
+
+def integer_variables(model: LinearModel) -> int:
+    """Count the integral variables of a model."""
+    table = FlatVariables.of(model.variables)
+    integral = np.array([kind[2] for kind in table.kinds], dtype=np.bool_)
+    return int(integral[table.codes()].sum())

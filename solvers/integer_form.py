@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -112,9 +112,22 @@ class NameMap(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._form.variables) + len(self._form.rows)
 
+    def items(self) -> ItemsView[str, str]:
+        """Names with their meanings, read without making a dictionary."""
+        return _Items(self)
+
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield names with their meanings, without making a dictionary."""
+        """Yield names with their meanings."""
         return self._form.meanings()
+
+
+class _Items(ItemsView[str, str]):
+    """The pairs of a `NameMap`."""
+
+    _mapping: NameMap
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return self._mapping.pairs()
 
 
 class FlatForm:

@@ -51,7 +51,7 @@ from olivine.solvers.model import LinearModel
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
-_ENTRIES = 1 << 21
+_ENTRIES = 1 << 19
 """Entries of the matrix that are brought into the order of columns at a time."""
 
 _LP_SENSES = {"<=": "<=", ">=": ">=", "==": "="}
@@ -443,9 +443,11 @@ class _Columns:
         """Entries of a group in a range of columns, with the order of their rows."""
         place, row, code, label, numbered = self._shapes[group.kind]
         variables = group.variables
+        near = ((variables >= low) & (variables < high)).any(axis=1)
+        variables = variables[near]
         columns = variables[:, place]
         items, entries = np.nonzero((columns >= low) & (columns < high))
-        order = group.first_rows[items] + row[entries]
+        order = group.first_rows[near][items] + row[entries]
         named = numbered[entries]
         numbers = np.where(named < 0, order, variables[items, np.maximum(named, 0)])
         return (

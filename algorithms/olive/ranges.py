@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.exact.ragged import IntArray, integer_array
 
@@ -56,6 +57,15 @@ class Ranged:
             self.upper = least = as_rational("upper", upper)
         if self.lower > least:
             raise ValueError(f"empty range [{self.lower}, {least}]")
+
+    def upper_kinds(self) -> tuple[list[Fraction], NDArray[np.int64] | None]:
+        """The few upper ends, and which of them each observation has.
+
+        None where there is one for all.
+        """
+        if not self.upper_ends:
+            return [self.upper], None
+        return self._kinds, self._kind
 
     @property
     def upper_given(self) -> Upper:
