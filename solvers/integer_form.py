@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, islice
 from typing import NoReturn
 
 import numpy as np
@@ -169,42 +170,56 @@ class FlatForm:
         own = self.own_variables
         return f"x{index}" if index < own else self.added[index - own]
 
-    def row_names(self) -> Iterator[tuple[str, str]]:
-        """Yield short names and meanings of all rows."""
+    def row_names(self) -> Iterator[Iterable[tuple[str, str]]]:
+        """Yield short names and meanings of the rows, those of a block at a time."""
         for block in self.rows.blocks:
-            meanings = iter(block.names())
-            row, start = block.first_row, 0
-            plain = len(block.kinds) and row < self.own_rows
-            for number in () if plain else block.kinds.tolist():
-                kind = self.rows.kinds[number]
-                for shape in kind.shapes:
-                    called = shape.label
-                    if "%" in called:
-                        called %= int(block.variables[start + shape.numbered])
-                    yield called, next(meanings)
-                start += kind.width
-            for meaning in meanings:
-                yield f"c{row}", meaning
-                row += 1
+            meanings, row = block.names(), block.first_row
+            if row < self.own_rows:
+                short = [f"c{i}" for i in range(row, row + len(meanings))]
+            else:
+                short = list(self._added_rows(block.kinds, block.variables))
+            yield zip(short, meanings, strict=True)
+
+    def _added_rows(
+        self, kinds: NDArray[np.int32], variables: NDArray[np.int32]
+    ) -> Iterator[str]:
+        """Yield the short names of rows that were added."""
+        start = 0
+        for number in kinds.tolist():
+            for shape in self.rows.kinds[number].shapes:
+                named = "%" in shape.label
+                place = start + shape.numbered
+                yield shape.label % int(variables[place]) if named else shape.label
+            start += self.rows.kinds[number].width
 
     def meanings(self) -> Iterator[tuple[str, str]]:
-        """Yield every short name and what it means, in the order of their making."""
-        added = dict(zip(self.added, self.variables[self.own_variables :], strict=True))
+        """Every short name and what it means, in the order of their making."""
+        return chain.from_iterable(self._meanings())
+
+    def _meanings(self) -> Iterator[Iterable[tuple[str, str]]]:
+        own = self.own_variables
+        meant = [v.name for v in self.variables[own:]]
+        added = dict(zip(self.added, meant, strict=True))
         number = 0
-        for _, names in self.variables.blocks:
-            if number == self.own_variables:
-                break
-            for meaning in names():
-                yield f"x{number}", meaning
-                number += 1
-        for row, pair in enumerate(self.row_names()):
-            if row == self._first_empty:
-                yield "zero", added.pop("zero").name
-            if pair[0] == "cz":
-                yield "z", added.pop("z").name
-            yield pair
-        for name, variable in added.items():
-            yield name, variable.name
+        for codes, names in self.variables.blocks:
+            if number < own:
+                short = [f"x{j}" for j in range(number, number + len(codes))]
+                yield zip(short, names(), strict=True)
+            number += len(codes)
+        for block, pairs in zip(self.rows.blocks, self.row_names(), strict=True):
+            before = self._first_empty - block.first_row
+            if "zero" in added and 0 <= before:
+                rest = iter(pairs)
+                yield islice(rest, before)
+                if next_pair := next(rest, None):
+                    yield [("zero", added.pop("zero")), next_pair]
+                yield rest
+                continue
+            if block.first_row >= self.own_rows and "z" in added:
+                if self.rows.kinds[int(block.kinds[0])].shapes[0].label == "cz":
+                    yield [("z", added.pop("z"))]
+            yield pairs
+        yield added.items()
 
     def _add_variables(self, own: FlatVariables) -> None:
         """Make the bounds whole."""
@@ -335,7 +350,9 @@ def integer_form(model: LinearModel) -> IntegerForm:
         ],
         [
             replace(row, name=name)
-            for row, (name, _) in zip(flat.rows, flat.row_names(), strict=True)
+            for row, (name, _) in zip(
+                flat.rows, chain.from_iterable(flat.row_names()), strict=True
+            )
         ],
         flat.objective,
         dict(flat.meanings()),

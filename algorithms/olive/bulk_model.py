@@ -11,7 +11,7 @@ code that the small models use, and the others are copies of them
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -124,14 +124,13 @@ class _Choices:
 
     def _labels(self) -> Iterator[tuple[str, list[str], bool]]:
         """Yield the name of each state, the labels of its actions, if it is backed."""
-        start, names = 0, self.mdp.action_names
-        actions = self.actions.tolist()
+        start, names = 0, _taken(self.mdp.action_names, self.actions)
+        places = _taken(self.mdp.state_names, self.states)
         rest = zip(self.counts.tolist(), self.backed.tolist(), strict=True)
-        for state, (count, backed) in zip(self.states.tolist(), rest, strict=True):
-            place = self.mdp.state_names[state]
-            own = actions[start : start + count]
+        for place, (count, backed) in zip(places, rest, strict=True):
+            own = names[start : start + count]
             start += count
-            yield place, [f"{place},{names[a]}" for a in own], backed
+            yield place, [f"{place},{name}" for name in own], backed
 
     def variable_names(self) -> list[str]:
         """Names of the variables of all states."""
@@ -147,12 +146,13 @@ class _Choices:
     def row_names(self) -> list[str]:
         """Names of the rows of all items."""
         found: list[str] = []
-        kinds = iter(self.kinds.tolist())
+        kinds, texts = iter(self.kinds.tolist()), self.texts
         for place, labels, backed in self._labels():
             next(kinds)
             found.append(f"choice({place})")
             for label in labels * (self.with_q + backed):
-                found += [f"{text}({label})" for text in self.texts[next(kinds)]]
+                for text in texts[next(kinds)]:
+                    found.append(text + label + ")")
         return found
 
     def policies(self) -> Iterator[tuple[int, dict[int, int]]]:
@@ -191,7 +191,7 @@ class _StateNames:
     states: Ints
 
     def __call__(self) -> list[str]:
-        return [f"g({self.mdp.state_names[s]})" for s in self.states.tolist()]
+        return [f"g({name})" for name in _taken(self.mdp.state_names, self.states)]
 
 
 @dataclass(frozen=True)
@@ -443,7 +443,7 @@ class _Builder:
     def _kind(self, key: object, make: Callable[[], Kind], *texts: str) -> int:
         if key not in self._made:
             number = self._made[key] = self._rows.add_kind(make())
-            self._texts[number] = texts
+            self._texts[number] = tuple(f"{text}(" for text in texts)
         return self._made[key]
 
     def _choice_kind(self, count: int) -> int:
@@ -661,6 +661,17 @@ class _Alone:
     def of(self, states: Ints) -> Ints:
         """Number of each state's share among `shares`, or -1."""
         return self._codes[states]
+
+
+def _taken(names: Sequence[str], indices: NDArray[Any]) -> list[str]:
+    """Choose names; those of neighbours are asked for together."""
+    first, last = int(indices[0]), int(indices[-1]) + 1
+    if last - first > 2 * len(indices):
+        return [names[i] for i in indices.tolist()]
+    near = names[first:last]
+    if len(near) == len(indices):
+        return list(near)
+    return [near[i] for i in (indices - first).tolist()]
 
 
 def _distinct_rows(table: Ints) -> tuple[Ints, Ints]:

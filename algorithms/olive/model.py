@@ -222,7 +222,7 @@ def switch_rows(
         ("<=", 1, high - term.low, "above"),
         (">=", -1, term.high - low, "below"),
     )
-    minus = [-c for c in term.coefficients]
+    minus = term.minus()
     for sense, sign, room, name in rows:
         if room > 0:  # else the row could never cut
             coefficients = [Fraction(1), sign * room, *minus]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -90,6 +91,10 @@ class Ranged:
 
     def greatest_mean(self, shares: Sequence[tuple[int, Fraction]]) -> Fraction:
         """Greatest value of Σ share · g over observations with their shares."""
-        if self.upper_ends:
-            return sum((p * self.upper_ends[s] for s, p in shares), Fraction(0))
-        return self.upper * sum((p for _, p in shares), Fraction(0))
+        ends = self.upper_ends
+        terms = {(id(p), id(ends and ends[s])): (s, p) for s, p in shares}
+        counts = Counter((id(p), id(ends and ends[s])) for s, p in shares)
+        return sum(
+            (counts[key] * p * self.upper_of(s) for key, (s, p) in terms.items()),
+            Fraction(0),
+        )

@@ -236,7 +236,10 @@ class Names(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self._name(i) for i in range(*index.indices(len(self)))]
+            first, last, step = index.indices(len(self))
+            if step != 1:
+                return [self._name(i) for i in range(first, last, step)]
+            return self._span(first, last)
         size = len(self)
         if not -size <= index < size:
             raise IndexError(f"{self.kind} {index} of {size}")
@@ -244,6 +247,26 @@ class Names(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         return map(self._name, range(len(self)))
+
+    def _span(self, first: int, last: int) -> list[str]:
+        """Names first..last-1: those of clauses many at a time."""
+        layout, found = self.layout, []
+        if self.kind == "state":
+            start, each, end = 1, 1, 1 + layout.n_clauses
+        else:
+            start, each = layout.first_clause_action, layout.clause_actions
+            end = start + each * layout.n_clauses
+        low, high = min(max(first, start), last), max(min(last, end), first)
+        found = [self._name(i) for i in range(first, low)]
+        if low < high:
+            if self.kind == "state":
+                found += [f"C{j}" for j in range(low, high)]
+            else:
+                names = [self._name(start + k) for k in range(each)]
+                shift = (low - start) % each
+                many = names * (2 + (high - low) // each)
+                found += many[shift : shift + high - low]
+        return found + [self._name(i) for i in range(max(low, high), last)]
 
     def _name(self, index: int) -> str:
         if self.kind == "state":
