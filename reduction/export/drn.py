@@ -27,8 +27,8 @@ from olivine.solvers.files import write_text
 
 _BLOCK = 4096
 """States whose arrays are lists at a time."""
-_WIDE, _TEMPLATES = 16, 1 << 12
-"""Successors of the longest action that has a template; templates that are kept."""
+_TEMPLATES = 1 << 10
+"""Texts of successors that are kept."""
 
 
 def generate_drn(mdp: TabularMDP) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _states(
 ) -> Iterator[str]:
     """Yield the text of the states first..last-1; lists are quicker than arrays.
 
-    Actions that differ in their successors alone share a template.
+    The successors of actions with equal probabilities have one template.
     """
     ends = mdp.action_offset[first : last + 1]
     a, b = int(ends[0]), int(ends[-1])
@@ -85,31 +85,20 @@ def _states(
         for i in range(offsets[k], offsets[k + 1]):
             own = slice(stops[i], stops[i + 1])
             shares = tuple(numerators[own])
-            if len(shares) > _WIDE:
-                head = _action(names[called[i]], rewards[paid[i]], (), 0)
-                yield head + "".join(
-                    f"\t\t{target} : {_ratio(share, denominators[i])}\n"
-                    for target, share in zip(targets[own], shares, strict=True)
-                )
-                continue
-            key = called[i], paid[i], denominators[i], shares
+            key = denominators[i], shares
             text = templates.get(key)
             if text is None:
-                text = _action(
-                    names[called[i]], rewards[paid[i]], shares, denominators[i]
-                )
+                text = _successors(*key)
                 if len(templates) < _TEMPLATES:
                     templates[key] = text
+            yield f"\taction {names[called[i]]} [{rewards[paid[i]]}]\n"
             yield text % (tuple(targets[own]) or mdp.n_states)
 
 
-def _action(name: str, reward: str, shares: tuple[int, ...], denominator: int) -> str:
-    """Text of an action, its targets to be filled in; the end's if it has none."""
-    head = f"\taction {name} [{reward}]\n"
-    if not denominator:
-        return head
+def _successors(denominator: int, shares: tuple[int, ...]) -> str:
+    """Lines of an action's successors, to be filled in; the end's if it has none."""
     ratios = [_ratio(share, denominator) for share in shares] or ["1"]
-    return head + "".join(f"\t\t%d : {ratio}\n" for ratio in ratios)
+    return "".join([f"\t\t%d : {ratio}\n" for ratio in ratios])
 
 
 @lru_cache(maxsize=4096)

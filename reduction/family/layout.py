@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -29,6 +30,9 @@ CLAUSE_BITS: NDArray[np.int8] = np.array(
 
 MAX_STATES = 2**31 - 1
 """Greatest number of states; their numbers are int32."""
+
+_PART = 1 << 12
+"""Names that are made at a time where all are asked for."""
 
 QUIT = 7
 """Local index of [quit] at a clause state of `all-levels`."""
@@ -246,7 +250,8 @@ class Names(Sequence[str]):
         return self._name(index % size)
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._name, range(len(self)))
+        starts = range(0, len(self), _PART)
+        return chain.from_iterable(self[k : k + _PART] for k in starts)
 
     def _span(self, first: int, last: int) -> list[str]:
         """Names first..last-1: those of clauses many at a time."""
