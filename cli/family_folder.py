@@ -38,6 +38,7 @@ from olivine.reduction.formula.unused import Used
 from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.program.program import build
 from olivine.reduction.verify.verification import verify_instance
+from olivine.solvers.flat_model import integer_variables
 from olivine.solvers.milp import read_optimum, write_lp, write_mps
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
@@ -285,13 +286,13 @@ def _describe_family(
             "total_weight": family.total_weight,
             "fresh_variables": three_sat.n_fresh,
             # 0-based clause of the input each clause comes from; -1 for none.
-            "source": three_sat.source.tolist(),
+            "source": three_sat.source,
             # What variables are called in the input, where some were left out.
-            **({} if used is None else {"names": used.variables.tolist()}),
+            **({} if used is None else {"names": used.variables}),
         },
         "sizes": {"declared": declared, "measured": measured},
         "member": "".join("1" if bit else "0" for bit in member),
-        "states": list(family.layout.state_names()),
+        "states": family.layout.state_names(),
     }
 
 
@@ -305,7 +306,7 @@ def _describe_trees(trees: TwoActions, program: OliveProgram) -> dict[str, Any]:
         "transitions": mdp.n_transitions,
         "constraints": len(program.distributions),
         # A node is its state's name and the bits that lead to it.
-        "nodes": list(mdp.state_names),
+        "nodes": mdp.state_names,
     }
 
 
@@ -332,7 +333,7 @@ def _write_program(
         "formulation": formulation,
         "objective": "g(s0), written as -g(s0) minimised",
         "variables": len(model.variables),
-        "integer_variables": sum(v.integer for v in model.variables),
+        "integer_variables": integer_variables(model),
         "rows": len(model.rows),
         "names": maps[0],
     }

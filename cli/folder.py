@@ -6,8 +6,9 @@ import json
 import os
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -131,15 +132,30 @@ def _move_files(stage: Path, directory: Path, stale: frozenset[str], last: str) 
         raise
 
 
+_PART = 1 << 14
+"""Entries that are written at a time."""
+
+
 def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the text of a JSON value: objects over lines, lists on one each."""
-    if not isinstance(value, dict) or not value:
-        yield json.dumps(value, allow_nan=False)
+    """Yield the text of a JSON value: objects over lines, lists on one each.
+
+    Long ones come in parts: maps and sequences that make their entries when they are
+    read, and arrays, stay what they are.
+    """
+    if not isinstance(value, Mapping):
+        yield from _on_one_line(value)
         return
-    if not any(isinstance(entry, dict | list | tuple) for entry in value.values()):
-        # One call for all: a map of names has millions of entries.
-        flat = json.dumps(value, allow_nan=False, separators=(f",\n{indent}  ", ": "))
-        yield f"{{\n{indent}  {flat[1:-1]}\n{indent}}}"
+    if not value:
+        yield "{}"
+        return
+    if not isinstance(value, dict) or all(map(_is_plain, value.values())):
+        separator, items = f",\n{indent}  ", iter(value.items())
+        between = f"{{\n{indent}  "
+        while part := dict(islice(items, _PART)):
+            text = json.dumps(part, allow_nan=False, separators=(separator, ": "))
+            yield between + text[1:-1]
+            between = separator
+        yield f"\n{indent}}}"
         return
     separator = "{\n"
     for key, entry in value.items():
@@ -147,3 +163,19 @@ def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
         yield from pretty_json(entry, indent + "  ")
         separator = ",\n"
     yield f"\n{indent}}}"
+
+
+def _is_plain(entry: object) -> bool:
+    return entry is None or isinstance(entry, str | int | float)
+
+
+def _on_one_line(value: Any) -> Iterator[str]:
+    if _is_plain(value) or isinstance(value, list | tuple):
+        yield json.dumps(value, allow_nan=False)
+        return
+    yield "["
+    for k in range(0, len(value), _PART):
+        part = value[k : k + _PART]
+        entries = part if isinstance(part, list) else part.tolist()
+        yield ", " * bool(k) + json.dumps(entries, allow_nan=False)[1:-1]
+    yield "]"

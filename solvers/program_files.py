@@ -21,7 +21,7 @@ HiGHS and CBC.
 >>> x = model.add_variable("x+", 0, 5, integer=True)
 >>> row = model.add_row([x], [Fraction(1, 3)], "<=", 1, "third")
 >>> model.set_objective([x], [1], maximise=True)
->>> print(lp_text(integer_form(model), model.name), end="")
+>>> print("".join(lp_lines(FlatForm(model), model.name)), end="")
 \ tiny: minimise the negative of the objective
 Minimize
  obj: - 1 x0
@@ -38,28 +38,36 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
 from olivine.solvers.files import write_text
-from olivine.solvers.integer_form import IntegerForm, integer_form
+from olivine.solvers.flat_model import BLOCK, Group, Shape
+from olivine.solvers.integer_form import FlatForm, NameMap
 from olivine.solvers.model import LinearModel
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
+_ENTRIES = 1 << 19
+"""Entries of the matrix that are brought into the order of columns at a time."""
 
 _LP_SENSES = {"<=": "<=", ">=": ">=", "==": "="}
 _MPS_SENSES = {"<=": "L", ">=": "G", "==": "E"}
 
 
-def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> dict[str, str]:
+def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> NameMap:
     """Write a model as an LP file.
 
     The file appears whole or not at all: it is written beside `path` under
-    another name and then renamed.
+    another name and then renamed. It is a stream: at no time is more than a small
+    part of the text in memory.
 
     Returns
     -------
-    dict
+    NameMap
         The model's names of variables and rows by the short names in the file;
         for what the file has beyond the model, a description.
 
@@ -71,138 +79,385 @@ def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> dict[str, str]
         If the file cannot be written, or there is something that is no regular
         file; nothing is left behind.
     """
-    form = integer_form(model)
+    form = FlatForm(model)
     write_text(path, lp_lines(form, model.name))
-    return form.names
+    return NameMap(form)
 
 
-def write_mps(model: LinearModel, path: str | os.PathLike[str]) -> dict[str, str]:
+def write_mps(model: LinearModel, path: str | os.PathLike[str]) -> NameMap:
     """Write a model as an MPS file; otherwise as `write_lp`."""
-    form = integer_form(model)
+    form = FlatForm(model)
     write_text(path, mps_lines(form, model.name))
-    return form.names
+    return NameMap(form)
 
 
-def lp_text(form: IntegerForm, title: str) -> str:
-    """Return the LP file of a form."""
-    return "".join(lp_lines(form, title))
-
-
-def mps_text(form: IntegerForm, title: str) -> str:
-    """Return the MPS file of a form."""
-    return "".join(mps_lines(form, title))
-
-
-def lp_lines(form: IntegerForm, title: str) -> Iterator[str]:
-    """Yield the lines of an LP file; `title` goes into a comment."""
-    names = [v.name for v in form.variables]
+def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
+    """Yield the text of an LP file in parts; `title` goes into a comment."""
     yield f"\\ {_title(form, title)}\n"
     yield "Minimize\n"
-    yield _wrapped(" obj:", _terms(names, form.objective.items()))
+    yield from _wrapped(" obj:", _terms(form, form.objective.items()))
     yield "Subject To\n"
-    for row in form.rows:
-        terms = _terms(names, zip(row.indices, row.coefficients, strict=True))
-        end = f"{_LP_SENSES[row.sense]} {row.rhs}"
-        yield _wrapped(f" {row.name}:", [*terms, end])
-    binary = [
-        v.name for v in form.variables if v.integer and _is_unit(v.lower, v.upper)
-    ]
-    known = set(binary)
+    yield from _LpRows(form).parts()
     yield "Bounds\n"
-    for v in form.variables:
-        if v.lower == v.upper:
-            yield f" {v.name} = {v.lower}\n"
-        elif v.name not in known:
-            yield f" {v.lower} <= {v.name} <= {v.upper}\n"
-    general = [v.name for v in form.variables if v.integer and v.name not in known]
-    for section, members in (("Generals", general), ("Binaries", binary)):
-        if members:
+    kinds = form.variables.kinds
+    binary = np.array([kind == (0, 1, True) for kind in kinds] + [False])
+    general = np.array([kind[2] for kind in kinds] + [False]) & ~binary
+    yield from _by_variable(form, [_lp_bound(*kind) for kind in kinds])
+    codes = form.variables.codes()
+    for section, chosen in (("Generals", general), ("Binaries", binary)):
+        members = np.flatnonzero(chosen[codes])
+        if len(members):
             yield f"{section}\n"
-            yield _wrapped("", members)
+            yield from _wrapped("", map(form.variable_name, members.tolist()))
     yield "End\n"
 
 
-def mps_lines(form: IntegerForm, title: str) -> Iterator[str]:
-    """Yield the lines of an MPS file; `title` goes into a comment."""
+def mps_lines(form: FlatForm, title: str) -> Iterator[str]:
+    """Yield the text of an MPS file in parts; `title` goes into a comment."""
     yield f"* {_title(form, title)}\n"
     if not _is_fixed(form):
         yield "* free MPS: some numbers or names are too long for fixed columns\n"
     yield "NAME          model\n"
     yield "ROWS\n"
     yield " N  obj\n"
-    for row in form.rows:
-        yield f" {_MPS_SENSES[row.sense]}  {row.name}\n"
+    yield from _by_row(form, lambda s: f" {_MPS_SENSES[s.sense]}  {s.label}\n")
     yield "COLUMNS\n"
-    columns: list[list[tuple[str, int]]] = [[] for _ in form.variables]
-    for j, cost in form.objective.items():
-        columns[j].append(("obj", cost))
-    for row in form.rows:
-        for j, coefficient in zip(row.indices, row.coefficients, strict=True):
-            columns[j].append((row.name, coefficient))
-    within = False
-    for v, entries in zip(form.variables, columns, strict=True):
-        if v.integer != within:
-            yield _marker("INTORG" if v.integer else "INTEND")
-            within = v.integer
-        for row_name, coefficient in entries or [("obj", 0)]:
-            yield f"    {v.name:<8}  {row_name:<8}  {coefficient:>12}\n"
-    if within:
-        yield _marker("INTEND")
+    yield from _Columns(form).parts()
     yield "RHS\n"
-    for row in form.rows:
-        if row.rhs:
-            yield f"    RHS       {row.name:<8}  {row.rhs:>12}\n"
+    yield from _by_row(
+        form, lambda s: f"    RHS       {_padded(s.label)}  {s.rhs:>12}\n" * bool(s.rhs)
+    )
     yield "BOUNDS\n"
-    for v in form.variables:
-        if v.lower == v.upper:
-            yield _bound("FX", v.name, v.lower)
-        else:
-            yield _bound("LO", v.name, v.lower)
-            yield _bound("UP", v.name, v.upper)
+    yield from _by_variable(form, [_mps_bound(*k) for k in form.variables.kinds])
     yield "ENDATA\n"
 
 
-def _is_fixed(form: IntegerForm) -> bool:
-    """Whether all names have 8 characters at most, and all numbers 12."""
-    numbers = itertools.chain(
-        form.objective.values(),
-        *((*row.coefficients, row.rhs) for row in form.rows),
-        *((v.lower, v.upper) for v in form.variables),
-    )
-    names = [*(v.name for v in form.variables), *(row.name for row in form.rows)]
-    return all(-(10**11) < c < 10**12 for c in numbers) and all(
-        len(name) <= 8 for name in names
-    )
+# --------------------------------------------------------------- text in bulk
 
 
-def _marker(kind: str) -> str:
-    return f"    MARKER                 'MARKER'                 '{kind}'\n"
+@dataclass(frozen=True)
+class _Template:
+    """Text of an item with places for numbers, and where each number is found.
+
+    Attributes
+    ----------
+    text
+        For ``%``.
+    places
+        For each number: a variable of the item, or behind these a row of it.
+    """
+
+    text: str
+    places: list[int]
+
+    def filled(self, group: Group) -> list[str]:
+        """Text of each item of a group."""
+        if not self.places:
+            return [self.text] * len(group.items)
+        rows = group.first_rows[:, None] + np.arange(len(group.shapes))
+        numbers = np.concatenate([group.variables, rows], axis=1)[:, self.places]
+        return [self.text % tuple(each) for each in numbers.tolist()]
 
 
-def _bound(kind: str, name: str, bound: int) -> str:
-    return f" {kind} BND       {name:<8}  {bound:>12}\n"
+def _number_of(shape: Shape, row: int, width: int) -> list[int]:
+    """Place of the number in the name of an item's row, if there is one."""
+    if "%" not in shape.label:
+        return []
+    return [width + row if shape.numbered < 0 else shape.numbered]
 
 
-def _title(form: IntegerForm, title: str) -> str:
+def _by_row(form: FlatForm, line: Callable[[Shape], str]) -> Iterator[str]:
+    """Yield a line for each row, made of its shape; its number is filled in."""
+    templates = []
+    for kind in form.rows.kinds:
+        lines = [line(shape) for shape in kind.shapes]
+        places = [
+            place
+            for row, shape in enumerate(kind.shapes)
+            if lines[row]
+            for place in _number_of(shape, row, kind.width)
+        ]
+        templates.append(_Template("".join(lines), places))
+    for block in form.rows.blocks:
+        texts = np.empty(len(block.kinds), dtype=object)
+        for group in form.rows.groups(block):
+            texts[group.items] = templates[group.kind].filled(group)
+        yield "".join(texts.tolist())
+
+
+def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
+    """Yield the text for each variable, by its kind; its name is filled in twice."""
+    codes, own = form.variables.codes(), form.own_variables
+    numbered = [t.replace("%s", "x%d").replace("%-8s", "x%-7d") for t in templates]
+    for k in range(0, own, BLOCK):
+        part = codes[k : min(k + BLOCK, own)].tolist()
+        yield "".join([numbered[c] % (j, j) for j, c in enumerate(part, k)])
+    for name, code in zip(form.added, codes[own:].tolist(), strict=True):
+        yield templates[code] % (name, name)
+
+
+def _terms(form: FlatForm, terms: Iterable[tuple[int, int]]) -> Iterator[str]:
+    for j, c in terms:
+        yield f"{'-' if c < 0 else '+'} {abs(c)} {form.variable_name(j)}"
+
+
+def _wrapped(head: str, words: Iterable[str]) -> Iterator[str]:
+    """Join words by blanks, on lines that a blank continues."""
+    line = head
+    for word in words:
+        if len(line) + len(word) >= _LINE:
+            yield line + "\n"
+            line = ""
+        line += f" {word}"
+    yield line + "\n"
+
+
+def _title(form: FlatForm, title: str) -> str:
     what = "minimise the negative of the objective" if form.negated else "minimise"
     return f"{' '.join(title.split())}: {what}"
 
 
-def _is_unit(lower: int, upper: int) -> bool:
-    return (lower, upper) == (0, 1)
+# ------------------------------------------------------------------------- LP
 
 
-def _terms(names: list[str], terms: Iterable[tuple[int, int]]) -> list[str]:
-    return [f"{'-' if c < 0 else '+'} {abs(c)} {names[j]}" for j, c in terms]
+def _lp_bound(low: int, high: int, integer: bool) -> str:
+    if low == high:
+        return f" %s = {low}\n%.0s"
+    if integer and (low, high) == (0, 1):
+        return "%.0s%.0s"
+    return f" {low} <= %s <= {high}\n%.0s"
 
 
-def _wrapped(head: str, words: list[str]) -> str:
-    """Join words by blanks, on lines that a blank continues."""
-    lines, line = [], head
-    for word in words:
-        if len(line) + len(word) >= _LINE:
-            lines.append(line)
-            line = ""
-        line += f" {word}"
-    lines.append(line)
-    return "\n".join(lines) + "\n"
+class _LpRows:
+    """The rows in LP format: short ones by templates, long ones word by word."""
+
+    def __init__(self, form: FlatForm) -> None:
+        self._form = form
+        digits = len(str(max(len(form.variables), len(form.rows))))
+        self._templates = [
+            self._template(kind.shapes, kind.width, digits) for kind in form.rows.kinds
+        ]
+
+    def _template(
+        self, shapes: tuple[Shape, ...], width: int, digits: int
+    ) -> _Template | None:
+        """Template of an item; None if a line of it might have to be broken."""
+        lines, places = [], []
+        for row, s in enumerate(shapes):
+            if 8 * len(s.places) > _LINE:  # not worth the trying
+                return None
+            terms = [f"{'-' if c < 0 else '+'} {abs(c)} x%d" for c in s.coefficients]
+            words = [f" {s.label}:", *terms, f"{_LP_SENSES[s.sense]} {s.rhs}"]
+            line = " ".join(words)
+            if len(line) + line.count("%d") * (digits - 2) > _LINE:
+                return None
+            lines.append(f"{line}\n")
+            places += [*_number_of(s, row, width), *s.places]
+        return _Template("".join(lines), places)
+
+    def parts(self) -> Iterator[str]:
+        """Yield the text of all rows."""
+        rows, own = self._form.rows, self._form.own_variables
+        for block in rows.blocks:
+            texts = np.empty(len(block.kinds), dtype=object)
+            slow: dict[int, tuple[Group, int]] = {}
+            for group in rows.groups(block):
+                template = self._templates[group.kind]
+                if template and (group.variables < own).all():
+                    texts[group.items] = template.filled(group)
+                else:
+                    slow |= {int(i): (group, k) for k, i in enumerate(group.items)}
+            if not slow:
+                yield "".join(texts.tolist())
+                continue
+            for item, text in enumerate(texts.tolist()):
+                yield from [text] if item not in slow else self._words(*slow[item])
+
+    def _words(self, group: Group, item: int) -> Iterator[str]:
+        """Yield the lines of an item."""
+        variables = group.variables[item]
+        for row, s in enumerate(group.shapes):
+            number = variables[s.numbered] if s.numbered >= 0 else 0
+            if s.numbered < 0:
+                number = group.first_rows[item] + row
+            label = s.label % int(number) if "%" in s.label else s.label
+            indices = variables[np.asarray(s.places, dtype=np.int64)].tolist()
+            terms = _terms(self._form, zip(indices, s.coefficients, strict=True))
+            end = f"{_LP_SENSES[s.sense]} {s.rhs}"
+            yield from _wrapped(f" {label}:", itertools.chain(terms, [end]))
+
+
+# ------------------------------------------------------------------------ MPS
+
+
+def _padded(label: str) -> str:
+    """Name of a row in eight columns, its number still to be filled in."""
+    head, percent, _ = label.partition("%d")
+    return f"{head}%-{8 - len(head)}d" if percent else f"{label:<8}"
+
+
+def _mps_bound(low: int, high: int, _: bool) -> str:
+    if low == high:
+        return f" FX BND       %-8s  {low:>12}\n%.0s"
+    return f" LO BND       %-8s  {low:>12}\n UP BND       %-8s  {high:>12}\n"
+
+
+def _is_fixed(form: FlatForm) -> bool:
+    """Whether all names have 8 characters at most, and all numbers 12."""
+    numbers = itertools.chain(
+        form.objective.values(),
+        *((low, high) for low, high, _ in form.variables.kinds),
+        *((*s.coefficients, s.rhs) for kind in form.rows.kinds for s in kind.shapes),
+    )
+    largest = max(form.own_variables, form.own_rows) - 1
+    return len(str(largest)) <= 7 and all(-(10**11) < c < 10**12 for c in numbers)
+
+
+class _Columns:
+    """The matrix by columns: a range of columns at a time, each found in all rows."""
+
+    def __init__(self, form: FlatForm) -> None:
+        self._form = form
+        self._labels: dict[str, int] = {"obj": 0}
+        self._numbers: dict[int, int] = {0: 0}
+        objective = np.array(list(form.objective), dtype=np.int64)
+        costs = [self._number(c) for c in form.objective.values()]
+        self._objective = objective, np.array(costs, dtype=np.int64)
+        self._shapes = [self._flat(kind.shapes) for kind in form.rows.kinds]
+
+    def _number(self, number: int) -> int:
+        return self._numbers.setdefault(number, len(self._numbers))
+
+    def _flat(self, shapes: tuple[Shape, ...]) -> tuple[NDArray[np.int64], ...]:
+        """Entries of an item: place, row, coefficient, label, place of its number."""
+        entries = [
+            (
+                place,
+                row,
+                self._number(c),
+                self._labels.setdefault(_padded(s.label), len(self._labels)),
+                s.numbered,
+            )
+            for row, s in enumerate(shapes)
+            for place, c in zip(s.places, s.coefficients, strict=True)
+        ]
+        return tuple(np.array(entries, dtype=np.int64).reshape(-1, 5).T)
+
+    def parts(self) -> Iterator[str]:
+        """Yield the text of all columns, a marker where integral ones begin or end."""
+        form = self._form
+        kinds = np.array([kind[2] for kind in form.variables.kinds], dtype=np.bool_)
+        integral = kinds[form.variables.codes()]
+        flips = np.flatnonzero(np.diff(integral, prepend=False))
+        names = [text.replace("obj", "obj%.0s     ") for text in self._labels]
+        names = [n if "%" in n else f"{n}%.0s" for n in names]
+        numbers = [f"{c:>12}" for c in self._numbers]
+        for low, high in itertools.pairwise(self._ranges()):
+            columns, labels, rows, codes = self._entries(low, high)
+            marks = np.searchsorted(columns, flips[(flips >= low) & (flips < high)])
+            ends = [*marks.tolist(), len(columns)]
+            start, within = 0, bool(low and integral[low - 1])
+            for end in ends:
+                for k in range(start, end, BLOCK):
+                    part = slice(k, min(k + BLOCK, end))
+                    yield self._text(columns, labels, rows, codes, part, names, numbers)
+                if end < len(columns):
+                    within = not within
+                    yield _marker("INTORG" if within else "INTEND")
+                start = end
+        if len(integral) and integral[-1]:
+            yield _marker("INTEND")
+
+    def _text(
+        self,
+        columns: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        part: slice,
+        names: list[str],
+        numbers: list[str],
+    ) -> str:
+        entries = zip(
+            columns[part].tolist(),
+            labels[part].tolist(),
+            rows[part].tolist(),
+            codes[part].tolist(),
+            strict=True,
+        )
+        if columns[part.stop - 1] < self._form.own_variables:
+            lines = [f"    x%-7d  {name}  %s\n" for name in names]
+            return "".join([lines[b] % (j, r, numbers[c]) for j, b, r, c in entries])
+        called = self._form.variable_name
+        lines = [f"    %-8s  {name}  %s\n" for name in names]
+        return "".join(
+            [lines[b] % (called(j), r, numbers[c]) for j, b, r, c in entries]
+        )
+
+    @cached_property
+    def _counts(self) -> NDArray[np.int64]:
+        """Number of entries of each column."""
+        size = len(self._form.variables)
+        counts = np.zeros(size, dtype=np.int64)
+        for block in self._form.rows.blocks:
+            for group in self._form.rows.groups(block):
+                columns = group.variables[:, self._shapes[group.kind][0]]
+                np.add.at(counts, columns.ravel(), 1)
+        counts[self._objective[0]] += 1
+        return counts
+
+    def _ranges(self) -> list[int]:
+        """Ends of ranges of columns that have few enough entries to sort."""
+        total = np.cumsum(np.maximum(self._counts, 1))
+        size = len(total)
+        ends = [0]
+        while ends[-1] < size:
+            before = int(total[ends[-1] - 1]) if ends[-1] else 0
+            end = int(np.searchsorted(total, before + _ENTRIES, side="right"))
+            ends.append(max(end, ends[-1] + 1))
+        return ends
+
+    def _entries(self, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+        """Entries of some columns in order: column, label, number of row, value."""
+        places, costs = self._objective
+        own = (places >= low) & (places < high)
+        empty = np.flatnonzero(self._counts[low:high] == 0) + low
+        heads = np.concatenate([places[own], empty])
+        values = np.concatenate([costs[own], np.zeros_like(empty)])
+        nothing = np.zeros_like(heads)
+        parts = [(heads, nothing - 1, nothing, nothing, values)]
+        for block in self._form.rows.blocks:
+            variables = block.variables
+            if not ((variables >= low) & (variables < high)).any():
+                continue
+            for group in self._form.rows.groups(block):
+                found = self._found(group, low, high)
+                parts.append(found)
+        columns, order, labels, rows, codes = map(
+            np.concatenate, zip(*parts, strict=True)
+        )
+        by_column = np.lexsort((order, columns))
+        return columns[by_column], labels[by_column], rows[by_column], codes[by_column]
+
+    def _found(self, group: Group, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+        """Entries of a group in a range of columns, with the order of their rows."""
+        place, row, code, label, numbered = self._shapes[group.kind]
+        variables = group.variables
+        near = ((variables >= low) & (variables < high)).any(axis=1)
+        variables = variables[near]
+        columns = variables[:, place]
+        items, entries = np.nonzero((columns >= low) & (columns < high))
+        order = group.first_rows[near][items] + row[entries]
+        named = numbered[entries]
+        numbers = np.where(named < 0, order, variables[items, np.maximum(named, 0)])
+        return (
+            columns[items, entries].astype(np.int64),
+            order,
+            label[entries],
+            numbers,
+            code[entries],
+        )
+
+
+def _marker(kind: str) -> str:
+    return f"    MARKER                 'MARKER'                 '{kind}'\n"

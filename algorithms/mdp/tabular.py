@@ -199,14 +199,11 @@ class TabularMDP:
             int(self.transition_offset[action]), int(self.transition_offset[action + 1])
         )
         denominator = int(self.transition_denominator[action])
-        return [
-            (int(target), Fraction(int(numerator), denominator))
-            for target, numerator in zip(
-                self.transition_target[entries],
-                self.transition_numerator[entries],
-                strict=True,
-            )
-        ]
+        numerators = self.transition_numerator[entries].tolist()
+        # Equal ones are one object: an action may have a million successors.
+        shares = {n: Fraction(n, denominator) for n in set(numerators)}
+        targets = self.transition_target[entries].tolist()
+        return [(t, shares[n]) for t, n in zip(targets, numerators, strict=True)]
 
     def reward(self, action: int) -> Fraction:
         """Reward of a global action."""

@@ -33,6 +33,12 @@ class Affine:
     low: Fraction
     high: Fraction
 
+    def minus(self) -> list[Fraction]:
+        """The negatives of the coefficients; of equal objects equal objects."""
+        distinct = {id(c): c for c in self.coefficients}
+        negative = {name: -c for name, c in distinct.items()}
+        return [negative[id(c)] for c in self.coefficients]
+
     def at(self, values: Sequence[Fraction]) -> Fraction:
         """Value under values of all states."""
         terms = (

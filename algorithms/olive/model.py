@@ -45,7 +45,7 @@ make equal to the term of the action taken; the constraint is |Σ_x e(i,x)| ≤ 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import overload
@@ -68,6 +68,9 @@ from olivine.algorithms.olive.interfaces import Program
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.algorithms.olive.sampled_program import NOTHING, SampledProgram
 from olivine.solvers.model import LinearModel, Sense
+
+LARGE = 2000
+"""Actions of an MDP from which on its program is modelled in bulk, to the same end."""
 
 
 @dataclass
@@ -92,9 +95,9 @@ class PairModel:
     program: Program
     form: Form
     model: LinearModel
-    value_index: dict[int, int] = field(default_factory=dict)
-    policy_index: dict[int, dict[int, int]] = field(default_factory=dict)
-    q_index: dict[tuple[int, int], int] = field(default_factory=dict)
+    value_index: MutableMapping[int, int] = field(default_factory=dict)
+    policy_index: MutableMapping[int, dict[int, int]] = field(default_factory=dict)
+    q_index: MutableMapping[tuple[int, int], int] = field(default_factory=dict)
 
     def policy(self, values: Sequence[Fraction] | Sequence[float]) -> NDArray[np.int32]:
         """Read the policy off the binaries; floats are welcome.
@@ -186,20 +189,9 @@ class PairModel:
         y = self.model.add_variable(name, low, high)
         for local, term in terms.items():
             indices = [y, self.policy_index[state][local], *self.variables(term)]
-            minus = [-c for c in term.coefficients]
-            rows: tuple[tuple[Sense, int, Fraction], ...] = (
-                ("<=", 1, high - term.low),
-                (">=", -1, term.high - low),
-            )
-            for sense, sign, room in rows:
-                if room > 0:  # else the row could never cut
-                    self.model.add_row(
-                        indices,
-                        [1, sign * room, *minus],
-                        sense,
-                        term.constant + sign * room,
-                        f"{'above' if sign > 0 else 'below'}({labels[local]})",
-                    )
+            for coefficients, sense, rhs, called in switch_rows(term, ends):
+                name = f"{called}({labels[local]})"
+                self.model.add_row(indices, coefficients, sense, rhs, name)
         return y
 
     def variables(self, term: Affine) -> list[int]:
@@ -217,12 +209,33 @@ class PairModel:
 
         One equation if φ is 0, else two rows.
         """
-        phi, name = self.program.tolerance, f"bellman({i})"
-        if phi == 0:
-            self.model.add_row(indices, coefficients, "==", -constant, name)
-            return
-        self.model.add_row(indices, coefficients, "<=", phi - constant, f"{name}+")
-        self.model.add_row(indices, coefficients, ">=", -constant - phi, f"{name}-")
+        for sense, rhs, sign in bellman_rows(self.program.tolerance, constant):
+            self.model.add_row(indices, coefficients, sense, rhs, f"bellman({i}){sign}")
+
+
+def switch_rows(
+    term: Affine, ends: tuple[Fraction, Fraction]
+) -> Iterator[tuple[list[Fraction], Sense, Fraction, str]]:
+    """Yield the big-M rows of an action over y, its binary and its term's values."""
+    low, high = ends
+    rows: tuple[tuple[Sense, int, Fraction, str], ...] = (
+        ("<=", 1, high - term.low, "above"),
+        (">=", -1, term.high - low, "below"),
+    )
+    minus = term.minus()
+    for sense, sign, room, name in rows:
+        if room > 0:  # else the row could never cut
+            coefficients = [Fraction(1), sign * room, *minus]
+            yield coefficients, sense, term.constant + sign * room, name
+
+
+def bellman_rows(
+    phi: Fraction, constant: Fraction
+) -> list[tuple[Sense, Fraction, str]]:
+    """Sense, right side and suffix of the rows that say |terms + constant| <= φ."""
+    if phi == 0:
+        return [("==", -constant, "")]
+    return [("<=", phi - constant, "+"), (">=", -constant - phi, "-")]
 
 
 @dataclass
@@ -236,7 +249,7 @@ class ProgramModel(PairModel):
     """
 
     program: OliveProgram
-    backup_index: dict[int, int] = field(default_factory=dict)
+    backup_index: MutableMapping[int, int] = field(default_factory=dict)
 
     def point(self, pair: Pair) -> list[Fraction]:
         """Exact point of the model for a pair, feasible when the pair is.
@@ -297,6 +310,14 @@ def program_model(program: Program, form: Form = "value-policy") -> PairModel:
 
 
 def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
+    whole = program.distributions
+    if program.mdp.n_actions > LARGE and object not in (
+        whole.numerators.dtype,
+        whole.denominators.dtype,
+    ):
+        from olivine.algorithms.olive.bulk_model import bulk_model
+
+        return bulk_model(program, form)
     built = ProgramModel(program, form, LinearModel(name="olive"))
     mdp = program.mdp
     for state in needed_states(program):
@@ -327,32 +348,44 @@ def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
                     state, f"backup({name})", labels, backups, ends
                 )
     for i, distribution in enumerate(program.distributions):
-        _add_exact_constraint(built, i, distribution)
+        add_exact_constraint(built, i, distribution)
     start = built.value_index[mdp.start]
     built.model.set_objective([start], [1], maximise=True)
     return built
 
 
-def _add_exact_constraint(
+def add_exact_constraint(
     built: ProgramModel, i: int, distribution: Distribution
 ) -> None:
     """|E_D[g(x) − b(x)]| ≤ φ."""
-    program = built.program
-    indices: list[int] = []
-    coefficients: list[Fraction] = []
+    terms, constant = error_terms(built.program, distribution, built.backup_index)
+    indices = [
+        (built.backup_index if is_backup else built.value_index)[state]
+        for state, is_backup, _ in terms
+    ]
+    built.add_constraint(indices, [c for _, _, c in terms], constant, i)
+
+
+def error_terms(
+    program: OliveProgram, distribution: Distribution, with_backup: Container[int]
+) -> tuple[list[tuple[int, bool, Fraction]], Fraction]:
+    """Terms of E_D[g(x) − b(x)]: state, whether it is its b(x), coefficient.
+
+    And the constant. Where a state has no variable b(x), its one action's backup is
+    written out.
+    """
+    terms: list[tuple[int, bool, Fraction]] = []
     constant = Fraction(0)
     for state, share in distribution.probabilities().items():
-        indices.append(built.value_index[state])
-        coefficients.append(share)
-        if state in built.backup_index:
-            indices.append(built.backup_index[state])
-            coefficients.append(-share)
+        terms.append((state, False, share))
+        if state in with_backup:
+            terms.append((state, True, -share))
             continue
         backup = backup_of(program, program.mdp.actions(state)[0])
-        indices += built.variables(backup)
-        coefficients += [-share * c for c in backup.coefficients]
+        pairs = zip(backup.states, backup.coefficients, strict=True)
+        terms += [(s, False, -share * c) for s, c in pairs]
         constant -= share * backup.constant
-    built.add_constraint(indices, coefficients, constant, i)
+    return terms, constant
 
 
 def _sampled_model(program: SampledProgram, form: Form) -> PairModel:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.exact.ragged import IntArray, integer_array
 
@@ -57,6 +59,15 @@ class Ranged:
         if self.lower > least:
             raise ValueError(f"empty range [{self.lower}, {least}]")
 
+    def upper_kinds(self) -> tuple[list[Fraction], NDArray[np.int64] | None]:
+        """The few upper ends, and which of them each observation has.
+
+        None where there is one for all.
+        """
+        if not self.upper_ends:
+            return [self.upper], None
+        return self._kinds, self._kind
+
     @property
     def upper_given(self) -> Upper:
         """The upper end as it was given, for a program with the same ranges."""
@@ -80,6 +91,10 @@ class Ranged:
 
     def greatest_mean(self, shares: Sequence[tuple[int, Fraction]]) -> Fraction:
         """Greatest value of Σ share · g over observations with their shares."""
-        if self.upper_ends:
-            return sum((p * self.upper_ends[s] for s, p in shares), Fraction(0))
-        return self.upper * sum((p for _, p in shares), Fraction(0))
+        ends = self.upper_ends
+        terms = {(id(p), id(ends and ends[s])): (s, p) for s, p in shares}
+        counts = Counter((id(p), id(ends and ends[s])) for s, p in shares)
+        return sum(
+            (counts[key] * p * self.upper_of(s) for key, (s, p) in terms.items()),
+            Fraction(0),
+        )

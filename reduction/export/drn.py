@@ -27,6 +27,8 @@ from olivine.solvers.files import write_text
 
 _BLOCK = 4096
 """States whose arrays are lists at a time."""
+_TEMPLATES = 1 << 10
+"""Texts of successors that are kept."""
 
 
 def generate_drn(mdp: TabularMDP) -> Iterator[str]:
@@ -34,30 +36,38 @@ def generate_drn(mdp: TabularMDP) -> Iterator[str]:
 
     States and actions stand in the order of the MDP's, 0-based.
     """
+    for part in _parts(mdp):
+        yield from part[:-1].split("\n")
+
+
+def _parts(mdp: TabularMDP) -> Iterator[str]:
+    """Yield the text in parts of whole lines."""
     end = mdp.n_states
     names = identifiers(mdp.action_names)
     rewards = [str(reward) for reward in mdp.reward_table]
-    yield "@type: MDP"
-    yield "@parameters"
-    yield ""
-    yield "@reward_models"
-    yield "reward"
-    yield "@nr_states"
-    yield str(end + 1)
-    yield "@nr_choices"
-    yield str(mdp.n_actions + 1)
-    yield "@model"
+    yield (
+        "@type: MDP\n@parameters\n\n@reward_models\nreward\n"
+        f"@nr_states\n{end + 1}\n@nr_choices\n{mdp.n_actions + 1}\n@model\n"
+    )
+    templates: dict[object, str] = {}
     for first in range(0, end, _BLOCK):
-        yield from _states(mdp, first, min(first + _BLOCK, end), names, rewards)
-    yield f"state {end} end"
-    yield "\taction end [0]"
-    yield f"\t\t{end} : 1"
+        last = min(first + _BLOCK, end)
+        yield "".join(_states(mdp, first, last, names, rewards, templates))
+    yield f"state {end} end\n\taction end [0]\n\t\t{end} : 1\n"
 
 
 def _states(
-    mdp: TabularMDP, first: int, last: int, names: dict[str, str], rewards: list[str]
+    mdp: TabularMDP,
+    first: int,
+    last: int,
+    names: dict[str, str],
+    rewards: list[str],
+    templates: dict[object, str],
 ) -> Iterator[str]:
-    """Yield the lines of the states first..last-1; lists are quicker than arrays."""
+    """Yield the text of the states first..last-1; lists are quicker than arrays.
+
+    The successors of actions with equal probabilities have one template.
+    """
     ends = mdp.action_offset[first : last + 1]
     a, b = int(ends[0]), int(ends[-1])
     entries = mdp.transition_offset[a : b + 1]
@@ -70,14 +80,25 @@ def _states(
     stops, offsets = (entries - t).tolist(), (ends - a).tolist()
     for k, title in enumerate(mdp.state_names[first:last]):
         state = first + k
-        yield f"state {state} init" if state == mdp.start else f"state {state}"
-        yield f"// {_printable(title)}"
+        mark = " init" if state == mdp.start else ""
+        yield f"state {state}{mark}\n// {_printable(title)}\n"
         for i in range(offsets[k], offsets[k + 1]):
-            yield f"\taction {names[called[i]]} [{rewards[paid[i]]}]"
-            if stops[i] == stops[i + 1]:
-                yield f"\t\t{mdp.n_states} : 1"
-            for e in range(stops[i], stops[i + 1]):
-                yield f"\t\t{targets[e]} : {_ratio(numerators[e], denominators[i])}"
+            own = slice(stops[i], stops[i + 1])
+            shares = tuple(numerators[own])
+            key = denominators[i], shares
+            text = templates.get(key)
+            if text is None:
+                text = _successors(*key)
+                if len(templates) < _TEMPLATES:
+                    templates[key] = text
+            yield f"\taction {names[called[i]]} [{rewards[paid[i]]}]\n"
+            yield text % (tuple(targets[own]) or mdp.n_states)
+
+
+def _successors(denominator: int, shares: tuple[int, ...]) -> str:
+    """Lines of an action's successors, to be filled in; the end's if it has none."""
+    ratios = [_ratio(share, denominator) for share in shares] or ["1"]
+    return "".join([f"\t\t%d : {ratio}\n" for ratio in ratios])
 
 
 @lru_cache(maxsize=4096)
@@ -87,7 +108,7 @@ def _ratio(numerator: int, denominator: int) -> str:
 
 def write_drn(mdp: TabularMDP, path: str | Path) -> None:
     """Write an MDP in DRN; the file appears complete or not at all."""
-    write_text(path, (line + "\n" for line in generate_drn(mdp)))
+    write_text(path, _parts(mdp))
 
 
 def _printable(name: str) -> str:

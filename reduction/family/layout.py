@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -29,6 +30,9 @@ CLAUSE_BITS: NDArray[np.int8] = np.array(
 
 MAX_STATES = 2**31 - 1
 """Greatest number of states; their numbers are int32."""
+
+_PART = 1 << 12
+"""Names that are made at a time where all are asked for."""
 
 QUIT = 7
 """Local index of [quit] at a clause state of `all-levels`."""
@@ -236,14 +240,38 @@ class Names(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self._name(i) for i in range(*index.indices(len(self)))]
+            first, last, step = index.indices(len(self))
+            if step != 1:
+                return [self._name(i) for i in range(first, last, step)]
+            return self._span(first, last)
         size = len(self)
         if not -size <= index < size:
             raise IndexError(f"{self.kind} {index} of {size}")
         return self._name(index % size)
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._name, range(len(self)))
+        starts = range(0, len(self), _PART)
+        return chain.from_iterable(self[k : k + _PART] for k in starts)
+
+    def _span(self, first: int, last: int) -> list[str]:
+        """Names first..last-1: those of clauses many at a time."""
+        layout, found = self.layout, []
+        if self.kind == "state":
+            start, each, end = 1, 1, 1 + layout.n_clauses
+        else:
+            start, each = layout.first_clause_action, layout.clause_actions
+            end = start + each * layout.n_clauses
+        low, high = min(max(first, start), last), max(min(last, end), first)
+        found = [self._name(i) for i in range(first, low)]
+        if low < high:
+            if self.kind == "state":
+                found += [f"C{j}" for j in range(low, high)]
+            else:
+                names = [self._name(start + k) for k in range(each)]
+                shift = (low - start) % each
+                many = names * (2 + (high - low) // each)
+                found += many[shift : shift + high - low]
+        return found + [self._name(i) for i in range(max(low, high), last)]
 
     def _name(self, index: int) -> str:
         if self.kind == "state":

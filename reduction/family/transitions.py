@@ -48,16 +48,27 @@ def transitions(
         first = _one(first, int(policy[layout.start]))
     chosen = None if policy is None else policy[clauses]
     parts = [first, _clause_actions(literal_states, layout, chosen), _others(layout)]
-    targets, numerators, counts, denominators = map(
-        np.concatenate, zip(*parts, strict=True)
+    all_targets, shares, *rest = zip(*parts, strict=True)
+    del parts
+    targets, (counts, denominators) = (
+        np.concatenate(all_targets),
+        map(np.concatenate, rest),
     )
+    if all((own == 1).all() for own in shares):
+        # Nearly always; then they are one number, whatever their count.
+        numerators = np.broadcast_to(np.int64(1), targets.shape)
+    else:
+        numerators = np.concatenate([own.astype(np.int64) for own in shares])
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets, targets, numerators, denominators
 
 
 _Part = tuple[
-    NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
+    NDArray[np.int32],
+    NDArray[np.int64] | NDArray[np.int8],
+    NDArray[np.int64],
+    NDArray[np.int64],
 ]
 """Targets and numerators, flat; counts and denominators, one entry for each action."""
 
@@ -167,9 +178,10 @@ def _clause_actions(
         targets[quits] = layout.bottom_state
         numerators[quits], kept[quits] = 1, (True, False, False)
         denominators[quits] = 1
+    every = bool(kept.all())
     return (
-        targets[kept],
-        numerators[kept].astype(np.int64),
+        targets.ravel() if every else targets[kept],
+        numerators.ravel() if every else numerators[kept],
         kept.sum(axis=2, dtype=np.int64).ravel(),
         denominators.ravel(),
     )

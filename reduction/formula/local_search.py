@@ -74,10 +74,8 @@ def walksat(
     """
     seed = RecordedSeed.of(rng)
     source = random.Random(int(rng.integers(2**63)))
-    if start is None:
-        bits = [source.random() < 0.5 for _ in range(three_sat.n_variables)]
-    else:
-        bits = [bool(b) for b in start]
+    given = None if start is None else [bool(b) for b in start]
+    bits = given or _drawn(source, three_sat.n_variables)
     state = _State(three_sat, bits)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     best, since_best, flips = state.cost, [], 0
@@ -98,6 +96,32 @@ def walksat(
     assignment = np.array(state.bits, dtype=np.bool_)
     unsatisfied = three_sat.unsatisfied_weight(assignment)
     return LocalSearch(assignment, unsatisfied, flips, seed)
+
+
+def is_out_of_reach(
+    three_sat: ThreeSat, rng: np.random.Generator, target: int, max_flips: int
+) -> bool:
+    """Whether `walksat` would surely miss its target, as told before it runs.
+
+    Each clause that its first assignment leaves unsatisfied, up to the target, must
+    have a variable that is flipped; so many variables do not occur in enough of them.
+
+    Parameters
+    ----------
+    three_sat, rng, target, max_flips
+        As `walksat` would get them.
+    """
+    source = random.Random(int(rng.integers(2**63)))
+    first = np.array(_drawn(source, three_sat.n_variables), dtype=np.bool_)
+    left = ~three_sat.satisfied(first)
+    heaviest = 1 if three_sat.weights is None else int(three_sat.weights.max(initial=1))
+    occurrences = np.bincount(np.abs(three_sat.clauses[left]).ravel())
+    most = int(np.sort(occurrences)[-max_flips:].sum())
+    return three_sat.unsatisfied_weight(first) - target > most * heaviest
+
+
+def _drawn(source: random.Random, n: int) -> list[bool]:
+    return [source.random() < 0.5 for _ in range(n)]
 
 
 def _passed(deadline: float | None) -> bool:

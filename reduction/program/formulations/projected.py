@@ -33,13 +33,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.formula.local_search import is_out_of_reach, walksat
 from olivine.reduction.program.formulations.reduction_model import (
     ReductionModel,
     Values,
     clause_weights,
 )
 from olivine.reduction.program.optimum import step
+from olivine.solvers.flat_model import BLOCK, flat_model, row_kind
 from olivine.solvers.model import LinearModel
 
 _FLIPS = 10_000
@@ -55,33 +56,29 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     form
         Either; the model is the same.
     """
-    model = LinearModel(name=f"projected, {family.variant}")
-    truth = tuple(
-        model.add_variable(f"x{i + 1}", 0, 1, integer=True)
-        for i in range(family.n_variables)
+    model = flat_model(f"projected, {family.variant}")
+    n, variables = family.n_variables, model.variables
+    binary = variables.kind_of(Fraction(0), Fraction(1), True)
+    truth = variables.add_copies([binary], ("x%d",), n)
+    literals = np.take_along_axis(
+        family.clauses, np.abs(family.clauses).argsort(axis=1, kind="stable"), axis=1
     )
-    clauses = [sorted(set(row), key=abs) for row in family.clauses.tolist()]
-    open_clauses = [j for j, c in enumerate(clauses) if len({*map(abs, c)}) == len(c)]
+    repeats = np.diff(np.abs(literals), axis=1, prepend=0) == 0
+    differs = np.diff(literals, axis=1, prepend=0) != 0
+    (open_clauses,) = np.nonzero(~(repeats & differs).any(axis=1))
     weights = clause_weights(family)
     loss = step(family.parameters)
     minus = {w: -loss * w for w in set(weights)}
     trying = None
-    total = loss * sum(weights[j] for j in open_clauses)
+    total = loss * sum(weights[j] for j in open_clauses.tolist())
     if total > 2 * family.penalty and not _solve_wins(family):
         trying = model.add_variable("try a clause", 0, 1, integer=True)
-    missing: dict[int, int] = {}
-    for j in open_clauses:
-        missing[j] = model.add_variable(f"y(C{j + 1})", 0, 1, integer=True)
-        helpers = [missing[j]] if trying is None else [missing[j], trying]
-        negative = sum(literal < 0 for literal in clauses[j])
-        model.add_row(
-            helpers + [truth[abs(literal) - 1] for literal in clauses[j]],
-            [1] * len(helpers) + [1 if literal > 0 else -1 for literal in clauses[j]],
-            ">=",
-            1 - negative,
-            f"C{j + 1}",
-        )
-    losses = [(missing[j], minus[weights[j]]) for j in open_clauses]
+    first = len(variables)
+    _add_clauses(model, literals, repeats, open_clauses, truth, trying)
+    missing = dict(
+        zip(open_clauses.tolist(), range(first, len(variables)), strict=True)
+    )
+    losses = [(missing[j], minus[weights[j]]) for j in missing]
     if trying is not None:
         losses.append((trying, -family.penalty))
     model.set_objective(
@@ -90,15 +87,69 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
         maximise=True,
         constant=family.parameters.best,
     )
-    return ProjectedModel(family, "projected", form, model, truth, missing, trying)
+    return ProjectedModel(family, "projected", form, model, range(truth, truth + n), missing, trying)
+
+
+def _add_clauses(
+    model: LinearModel,
+    literals: NDArray[np.int32],
+    repeats: NDArray[np.bool_],
+    open_clauses: NDArray[np.int64],
+    truth: int,
+    trying: int | None,
+) -> None:
+    """Add y_j and the row of each clause that is no tautology.
+
+    The rows of clauses with equal signs, repeated literals left out, are of one kind.
+    """
+    binary = model.variables.kind_of(Fraction(0), Fraction(1), True)
+    kinds: dict[tuple[int, ...], int] = {}
+    for k in range(0, len(open_clauses), BLOCK):
+        chosen = open_clauses[k : k + BLOCK]
+        names = _Names(chosen)
+        codes = np.full(len(chosen), binary, dtype=np.int32)
+        helpers = [np.arange(len(codes)) + model.variables.add(codes, names.missing)]
+        if trying is not None:
+            helpers.append(np.full(len(codes), trying))
+        kept = ~repeats[chosen]
+        signs = np.where(kept, np.sign(literals[chosen]), 0)
+        for pattern in np.unique(signs, axis=0).tolist():
+            if tuple(pattern) not in kinds:
+                own = [s for s in pattern if s]
+                coefficients = [Fraction(c) for c in [1] * len(helpers) + own]
+                rhs = Fraction(1 - own.count(-1))
+                kind = row_kind(tuple(coefficients), ">=", rhs)
+                kinds[tuple(pattern)] = model.rows.add_kind(kind)
+        variables = np.column_stack([*helpers, np.abs(literals[chosen]) + (truth - 1)])
+        used = np.column_stack([np.ones((len(kept), len(helpers)), dtype=bool), kept])
+        numbers = [kinds[tuple(pattern)] for pattern in signs.tolist()]
+        model.rows.add(
+            np.array(numbers, dtype=np.int32),
+            variables[used].astype(np.int32),
+            names,
+        )
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Names of clauses, and of their y_j."""
+
+    clauses: NDArray[np.int64]
+
+    def __call__(self) -> list[str]:
+        return [f"C{j + 1}" for j in self.clauses.tolist()]
+
+    def missing(self) -> list[str]:
+        return [f"y(C{j + 1})" for j in self.clauses.tolist()]
 
 
 def _solve_wins(family: Family) -> bool:
     """Whether an assignment is found for which no [try C_j] beats [solve]."""
     harmless = int(family.penalty / step(family.parameters))
-    search = walksat(
-        family.three_sat, np.random.default_rng(0), target=harmless, max_flips=_FLIPS
-    )
+    three_sat, rng = family.three_sat, np.random.default_rng
+    if is_out_of_reach(three_sat, rng(0), harmless, _FLIPS):
+        return False
+    search = walksat(three_sat, rng(0), target=harmless, max_flips=_FLIPS)
     return search.unsatisfied <= harmless
 
 
@@ -116,7 +167,7 @@ class ProjectedModel(ReductionModel):
         The variable z, or None where it is not needed.
     """
 
-    truth_index: tuple[int, ...]
+    truth_index: range
     missing_index: dict[int, int]
     try_index: int | None
 

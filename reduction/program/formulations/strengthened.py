@@ -38,21 +38,29 @@ is; f ≡ g always qualifies.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family
-from olivine.reduction.family.layout import CLAUSE_BITS, QUIT
+from olivine.reduction.family.layout import CLAUSE_BITS, QUIT, Layout
 from olivine.reduction.program.formulations.reduction_model import (
     ReductionModel,
     Values,
     clause_weights,
 )
 from olivine.reduction.program.witness import forward
-from olivine.solvers.model import LinearModel
+from olivine.solvers.flat_model import (
+    BLOCK,
+    Numbered,
+    flat_model,
+    kind_of,
+    row_kind,
+)
+from olivine.solvers.model import LinearModel, Variable
 
 _SIGN_WEIGHTS: dict[tuple[int, ...], list[int]] = {
     signs: (CLAUSE_BITS @ np.array(signs)).tolist()
@@ -72,15 +80,73 @@ def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedMod
     form
         "value-policy" or "q-function".
     """
-    model = LinearModel(name=f"strengthened, {form}, {family.variant}")
-    built = StrengthenedModel(family, "strengthened", form, model)
-    _add_values(built)
-    _add_literals(built)
-    _add_start(built)
-    for j in range(family.n_clauses):
-        _add_clause(built, j)
-    model.set_objective([built.value_index[family.start]], [1], maximise=True)
-    return built
+    model = flat_model(f"strengthened, {form}, {family.variant}")
+    n, layout = family.n_variables, family.layout
+    _add_values(model, family)
+    truth = _add_literals(model, family)
+    start = _add_start(model, family, form)
+    clauses = len(model.variables)
+    width = layout.clause_actions
+    _add_clauses(model, family, form, width)
+    model.set_objective([family.start], [1], maximise=True)
+    runs = _Runs(layout, start, clauses, width, 1 if form == "value-policy" else 2)
+    return StrengthenedModel(
+        family,
+        "strengthened",
+        form,
+        model,
+        range(layout.n_states),
+        range(truth, truth + n),
+        runs,
+        runs.behind if form == "q-function" else {},
+    )
+
+
+@dataclass(frozen=True)
+class _Runs(Mapping[int, range]):
+    """Variables of s0 and of each clause state, one an action: they stand in runs.
+
+    Attributes
+    ----------
+    layout
+        Of the family.
+    start, clauses
+        First variable of s0 and of C_1.
+    width
+        Number of actions of a clause state.
+    each
+        Number of runs of a state, which follow one another.
+    number
+        Which of them these are.
+    """
+
+    layout: Layout
+    start: int
+    clauses: int
+    width: int
+    each: int
+    number: int = 0
+
+    def __getitem__(self, state: int) -> range:
+        if not 0 <= state <= self.layout.n_clauses:
+            raise KeyError(state)
+        first, width = self.start, self.layout.solve + 1
+        if state:
+            width = self.width
+            first = self.clauses + (state - 1) * self.each * width
+        first += self.number * width
+        return range(first, first + width)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.layout.n_clauses + 1))
+
+    def __len__(self) -> int:
+        return self.layout.n_clauses + 1
+
+    @property
+    def behind(self) -> _Runs:
+        """The runs that follow these."""
+        return replace(self, number=self.number + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +165,10 @@ class StrengthenedModel(ReductionModel):
         ``q-function`` only: variables f(x,a) of the same.
     """
 
-    value_index: list[int] = field(default_factory=list)
-    truth_index: list[int] = field(default_factory=list)
-    policy_index: dict[int, list[int]] = field(default_factory=dict)
-    q_index: dict[int, list[int]] = field(default_factory=dict)
+    value_index: range
+    truth_index: range
+    policy_index: Mapping[int, range]
+    q_index: Mapping[int, range]
 
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point; see `ReductionModel.assignment`."""
@@ -127,137 +193,199 @@ class StrengthenedModel(ReductionModel):
         return values
 
 
-def _add_values(built: StrengthenedModel) -> None:
+def _add_values(model: LinearModel, family: Family) -> None:
     """g(x) with the ranges that lose nothing."""
-    family, layout = built.family, built.family.layout
-    literals = range(
-        layout.first_literal_state, layout.first_literal_state + 2 * family.n_variables
+    layout, top, zero = family.layout, family.top, Fraction(0)
+    variables = model.variables
+    model.add_variable("g(s0)", 0, family.parameters.best)
+    clause = variables.kind_of(top * 2 / 3, top, False)
+    variables.add_copies([clause], ("g(C%d)",), family.n_clauses)
+    if layout.declaration.variable_states:  # their equation and the pair's
+        middle = variables.kind_of(top / 2, top / 2, False)
+        variables.add_copies([middle], ("g(X%d)",), family.n_variables)
+    literal = variables.kind_of(zero, top, False)
+    both = ("g(x%d^0)", "g(x%d^1)")
+    variables.add_copies([literal] * 2, both, family.n_variables)
+    for state in range(len(variables), layout.n_states):  # bottom: its equation
+        model.add_variable(f"g({layout.state_name(state)})", 0, 0)
+
+
+def _add_literals(model: LinearModel, family: Family) -> int:
+    """Integral literal values; the pair's constraint follows. Return t_1's index."""
+    n, top = family.n_variables, family.top
+    binary = model.variables.kind_of(Fraction(0), Fraction(1), True)
+    truth = model.variables.add_copies([binary], ("t%d",), n)
+    item = LinearModel()
+    true, false, t = (item.add_variable(name, 0, 1) for name in ("1", "0", "t"))
+    item.add_row([true, t], [1, -top], "==", 0)
+    item.add_row([false, t], [1, top], "==", top)
+    kind = model.rows.add_kind(kind_of(item))
+    first = family.layout.first_literal_state + 2 * np.arange(n)
+    variables = np.column_stack([first + 1, first, truth + np.arange(n)])
+    model.rows.add_copies(
+        np.full(n, kind, dtype=np.int32),
+        variables.astype(np.int32),
+        "x%d true",
+        "x%d false",
     )
-    for state in range(layout.n_states):
-        lower, upper = Fraction(0), Fraction(0)  # bottom: its equation
-        if state == layout.start:
-            upper = family.parameters.best
-        elif state <= family.n_clauses:
-            lower, upper = family.top * 2 / 3, family.top
-        elif state < literals.start:
-            lower = upper = family.top / 2  # X_i: its equation and the pair's
-        elif state in literals:
-            upper = family.top
-        name = f"g({layout.state_name(state)})"
-        built.value_index.append(built.model.add_variable(name, lower, upper))
+    return truth
 
 
-def _add_literals(built: StrengthenedModel) -> None:
-    """Integral literal values; the pair's constraint follows."""
-    family, model, g = built.family, built.model, built.value_index
-    for i in range(family.n_variables):
-        truth = model.add_variable(f"t{i + 1}", 0, 1, integer=True)
-        built.truth_index.append(truth)
-        false, true = (g[family.literal_state(i, b)] for b in (0, 1))
-        name = f"x{i + 1}"
-        model.add_row([true, truth], [1, -family.top], "==", 0, f"{name} true")
-        model.add_row(
-            [false, truth], [1, family.top], "==", family.top, f"{name} false"
-        )
+def _add_tries(model: LinearModel, family: Family, kind: int, letters: str) -> int:
+    """Add a variable for each action of s0."""
+    n, m = family.n_variables, family.n_clauses
+    first = model.variables.add_copies([kind], (f"{letters}(s0,[try x%d])",), n)
+    model.variables.add_copies([kind], (f"{letters}(s0,[try C%d])",), m)
+    model.variables.append(
+        Variable(f"{letters}(s0,[solve])", *model.variables.kinds[kind])
+    )
+    return first
 
 
-def _add_choice(
-    built: StrengthenedModel, state: int, actions: list[str], *, integer: bool
-) -> list[int]:
-    """π(x,a), adding up to 1, and in the Q-function form f(x,a)."""
-    model, g = built.model, built.value_index[state]
-    place = built.family.layout.state_name(state)
-    policy = [
-        model.add_variable(f"pi({place},{a})", 0, 1, integer=integer) for a in actions
-    ]
-    model.add_row(policy, [1] * len(policy), "==", 1, f"choice({place})")
-    built.policy_index[state] = policy
-    if built.form == "q-function":
-        built.q_index[state] = []
-        top = model.variables[g].upper
-        for name, taken in zip(actions, policy, strict=True):
-            f = model.add_variable(f"f({place},{name})", 0, 1)
-            built.q_index[state].append(f)
-            model.add_row([g, f], [1, -1], ">=", 0, f"maximum({place},{name})")
-            model.add_row(
-                [g, f, taken], [1, -1, top], "<=", top, f"greedy({place},{name})"
-            )
-    return policy
+def _add_start(model: LinearModel, family: Family, form: Form) -> int:
+    """Bound g(s0) by what each action of s0 allows it to be.
 
-
-def _add_start(built: StrengthenedModel) -> None:
-    """Bound g(s0) by what each action of s0 allows it to be."""
-    family, model, n = built.family, built.model, built.family.n_variables
-    layout, g = family.layout, built.value_index
-    start, low = g[family.start], family.top * 2 / 3
-    names = [layout.action_name(a) for a in range(layout.solve + 1)]
-    policy = _add_choice(built, family.start, names, integer=True)
+    Returns the first variable of π(s0, ·).
+    """
+    n, m, start = family.n_variables, family.n_clauses, family.start
+    best, low = family.parameters.best, family.top * 2 / 3
+    zero, one = Fraction(0), Fraction(1)
+    first = _add_tries(model, family, model.variables.kind_of(zero, one, True), "pi")
+    policy = range(first, len(model.variables))
+    model.add_row(policy, [1] * len(policy), "==", 1, "choice(s0)")
+    if form == "q-function":
+        kind = model.variables.kind_of(zero, one, False)
+        f = _add_tries(model, family, kind, "f")
+        _add_greedy_start(model, policy, f, best, n)
     most = [family.try_variable_reward + family.top / 2] * n
-    most += [family.try_clause_reward + family.top] * family.n_clauses
-    most += [family.parameters.best]
-    model.add_row([start, *policy], [1, *(-u for u in most)], "<=", 0, "s0, any action")
-    clauses = [g[family.clause_state(j)] for j in range(family.n_clauses)]
-    reward = family.try_clause_reward
-    slack = family.parameters.best - reward - low
-    for j, clause in enumerate(clauses):
-        model.add_row(
-            [start, clause, policy[layout.try_clause(j)]],
-            [1, -1, slack],
-            "<=",
-            reward + slack,
-            f"s0, [try C{j + 1}]",
-        )
-    reach = family.parameters.reach
-    chances = [reach * w / family.total_weight for w in clause_weights(family)]
-    least = family.solve_reward + reach * low  # what [solve] is worth in any case
-    others = [
-        (z, max(u - least, Fraction(0)))
-        for z, u in zip(policy[:-1], most[:-1], strict=True)
-    ]
+    most += [family.try_clause_reward + family.top] * m
+    most += [best]
+    minus = {u: -u for u in set(most)}
     model.add_row(
-        [start, *clauses, *(z for z, _ in others)],
-        [1, *(-c for c in chances), *(-u for _, u in others)],
+        [start, *policy], [1, *(minus[u] for u in most)], "<=", 0, "s0, any action"
+    )
+    clauses = range(1, 1 + m)
+    reward = family.try_clause_reward
+    slack = best - reward - low
+    kind = row_kind((one, -one, slack), "<=", reward + slack)
+    model.rows.add_copies(
+        np.full(m, model.rows.add_kind(kind), dtype=np.int32),
+        np.column_stack(
+            [np.full(m, start), clauses, policy[family.layout.try_clause(0)] + np.arange(m)]
+        ).astype(np.int32),
+        "s0, [try C%d]",
+    )
+    weights = clause_weights(family)
+    reach = family.parameters.reach
+    chances = {w: -reach * w / family.total_weight for w in set(weights)}
+    least = family.solve_reward + reach * low  # what [solve] is worth in any case
+    others = {u: -max(u - least, zero) for u in minus}
+    model.add_row(
+        [start, *clauses, *policy[:-1]],
+        [1, *(chances[w] for w in weights), *(others[u] for u in most[:-1])],
         "<=",
         family.solve_reward,
         "s0, [solve]",
     )
+    return first
 
 
-def _add_clause(built: StrengthenedModel, j: int) -> None:
-    """Bound g(C_j) by its actions: a row a sign pattern, the cut, and [quit]."""
-    family, model = built.family, built.model
-    layout, third = family.layout, family.top / 3
-    state = family.clause_state(j)
-    g, place = built.value_index[state], layout.state_name(state)
-    names = [layout.action_name(layout.first_clause_action + a) for a in range(7)]
-    quits = layout.declaration.quit
-    policy = _add_choice(
-        built, state, [*names, "[quit]"] if quits else names, integer=False
+def _add_greedy_start(
+    model: LinearModel, policy: range, f: int, best: Fraction, n: int
+) -> None:
+    """g(s0) = max_a f(s0,a), attained where π is."""
+    item = LinearModel()
+    g = item.add_variable("g", 0, best)
+    taken = item.add_variable("pi", 0, 1)
+    _add_greedy(item, g, [taken], ["%s"], "s0")
+    size = len(policy)
+    variables = np.column_stack([np.zeros(size), policy, f + np.arange(size)])
+    variables = variables.astype(np.int32)
+    kinds = np.full(size, model.rows.add_kind(kind_of(item)), dtype=np.int32)
+    for part, name in (
+        (slice(n), "[try x%d]"),
+        (slice(n, -1), "[try C%d]"),
+        (slice(-1, None), "[solve]%.0s"),
+    ):
+        texts = [row.name.replace("%s", name) for row in item.rows]
+        model.rows.add_copies(kinds[part], variables[part], *texts)
+
+
+def _add_greedy(
+    item: LinearModel, g: int, policy: Sequence[int], actions: list[str], place: str
+) -> None:
+    """g(x) = max_a f(x,a), attained where π is; the f(x,a) are new variables."""
+    top = item.variables[g].upper
+    values = [item.add_variable(f"f({place},{name})", 0, 1) for name in actions]
+    for name, f, taken in zip(actions, values, policy, strict=True):
+        item.add_row([g, f], [1, -1], ">=", 0, f"maximum({place},{name})")
+        item.add_row([g, f, taken], [1, -1, top], "<=", top, f"greedy({place},{name})")
+
+
+def _add_clauses(model: LinearModel, family: Family, form: Form, width: int) -> None:
+    """Bound the g(C_j): clauses that repeat literals alike have rows of one kind."""
+    m, own = family.n_clauses, family.literal_states_of_clauses
+    # The place of each literal among the distinct ones of its clause.
+    places = np.zeros((m, 3), dtype=np.int64)
+    places[:, 1] = own[:, 1] != own[:, 0]
+    again = [own[:, 2] == own[:, 0], own[:, 2] == own[:, 1]]
+    places[:, 2] = np.select(again, [0, places[:, 1]], places[:, 1] + 1)
+    patterns, which = np.unique(places, axis=0, return_inverse=True)
+    items = [_clause_item(family, form, pattern) for pattern in patterns.tolist()]
+    numbers = [model.rows.add_kind(kind_of(item)) for item in items]
+    kinds = np.array(numbers, dtype=np.int32)[which.ravel()]
+    new = np.diff(np.maximum.accumulate(places, axis=1), axis=1, prepend=-1) > 0
+    added = items[0].variables[-width * (1 if form == "value-policy" else 2) :]
+    first = model.variables.add_copies(
+        [model.variables.kind_of(v.lower, v.upper, v.integer) for v in added],
+        tuple(v.name for v in added),
+        m,
     )
-    own = family.literal_states_of_clauses[j].tolist()
-    literals = [built.value_index[s] for s in own]
+    texts = tuple(row.name for row in items[0].rows)
+    for k in range(0, m, BLOCK):
+        part = np.arange(k, min(k + BLOCK, m))
+        behind = first + part[:, None] * len(added) + np.arange(len(added))
+        variables = np.column_stack([1 + part, own[part], behind])
+        used = np.ones(variables.shape, dtype=np.bool_)
+        used[:, 1:4] = new[part]
+        names = Numbered(texts, k + 1, k + 1 + len(part))
+        model.rows.add(kinds[part], variables[used].astype(np.int32), names)
+
+
+def _clause_item(family: Family, form: Form, places: list[int]) -> LinearModel:
+    """Bound g(C_j) by its actions: a row a sign pattern, the cut, and [quit].
+
+    The variables are g(C_j), the distinct literals, π(C_j, ·) and f(C_j, ·).
+    """
+    layout, top, third = family.layout, family.top, family.top / 3
+    item, place = LinearModel(), "C%d"
+    g = item.add_variable(f"g({place})", top * 2 / 3, top)
+    distinct = [item.add_variable(f"v{k}", 0, top) for k in range(max(places) + 1)]
+    literals = [distinct[k] for k in places]
+    names = [
+        layout.action_name(layout.first_clause_action + a)
+        for a in range(layout.clause_actions)
+    ]
+    policy = [item.add_variable(f"pi({place},{name})", 0, 1) for name in names]
+    item.add_row(policy, [1] * len(policy), "==", 1, f"choice({place})")
+    if form == "q-function":
+        _add_greedy(item, g, policy, names, place)
     multiples = {w: third * w for w in range(-3, 4)}
     for signs, weights in _SIGN_WEIGHTS.items():
-        model.add_row(
+        item.add_row(
             [g, *policy[:7], *literals],
-            [
-                1,
-                *(multiples[w] for w in weights),
-                *(_THIRDS[-s] for s in signs),
-            ],
+            [1, *(multiples[w] for w in weights), *(_THIRDS[-s] for s in signs)],
             "<=",
-            family.top,
+            top,
             f"{place}, signs {''.join('+' if s > 0 else '-' for s in signs)}",
         )
-    distinct = list(dict.fromkeys(literals))
-    model.add_row(
+    item.add_row(
         [g, *distinct],
         [1, *[_THIRDS[-1]] * len(distinct)],
         "<=",
         2 * third,
         f"{place}, cut",
     )
-    if quits:
-        model.add_row(
-            [g, policy[QUIT]], [1, family.top], "<=", family.top, f"{place}, [quit]"
-        )
+    if layout.declaration.quit:
+        item.add_row([g, policy[QUIT]], [1, top], "<=", top, f"{place}, [quit]")
+    return item
