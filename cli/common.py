@@ -17,9 +17,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from olivine.cli import signals
@@ -74,8 +74,7 @@ FIRST_BEAT = 30.0
 """Seconds after which a run whose standard error is no terminal says it goes on."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How input files are read (picklable: worker processes get one)."""
 
     strict: bool = False
