@@ -12,7 +12,7 @@ import atexit
 import os
 import shutil
 import signal
-import sys
+import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
@@ -84,18 +84,7 @@ def scratch_folder() -> Iterator[Path]:
 
 def scratch_name() -> Path:
     """Return a new name for a temporary folder."""
-    return (_root or _system_folder()) / f"olivine-{uuid.uuid4().hex}"
-
-
-def _system_folder() -> Path:
-    """Return what `tempfile` finds, without loading it where that is plain."""
-    chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    loaded = chosen or "tempfile" in sys.modules
-    if not loaded and os.access("/tmp", os.W_OK | os.X_OK):
-        return Path("/tmp")
-    import tempfile
-
-    return Path(tempfile.gettempdir())
+    return (_root or Path(tempfile.gettempdir())) / f"olivine-{uuid.uuid4().hex}"
 
 
 def work_below(folder: Path) -> None:
