@@ -23,7 +23,26 @@ from typing import Any
 
 from benchmarks.figures import Figure
 
-MODULES = ("scale", "generate", "search", "treewidth", "trace")
+MODULES = (
+    "start",
+    "decide",
+    "scale",
+    "read_dimacs",
+    "family",
+    "certificate",
+    "generate",
+    "search",
+    "treewidth",
+    "trace",
+    "olive_program",
+    "oracles",
+    "environments",
+    "simulator",
+    "valor",
+    "theorems",
+    "sweep",
+    "proofs",
+)
 """Each has a function `figures(full)` that yields what it measures."""
 
 PACKAGES = ("numpy", "python-sat", "pulp", "highspy", "networkx", "scipy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from olivine.reduction.family.layout import Layout
 from olivine.reduction.family.variants import Variant, as_variant
 
 
-class Sizes(NamedTuple):
+@dataclass(frozen=True)
+class Sizes:
     """Size of a family's MDPs and of OLIVE's program over them.
 
     Attributes
