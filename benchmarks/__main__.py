@@ -5,26 +5,54 @@
     python -m benchmarks scale treewidth    some of them
     python -m benchmarks --compare b.json   beside an earlier run
 
-Run it alone on the machine. Exit status 1: a target is missed.
+Run it alone on the machine. A figure is a ratio within this run where it can be; times
+are CPU seconds, with one BLAS thread. A target is the most that was asked for. Exit
+status 1: one is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from olivine.cli.workers import cores
+
 from benchmarks.figures import Figure
 
-MODULES = ("scale", "generate", "search", "treewidth", "trace")
+MODULES = (
+    "start",
+    "decide",
+    "scale",
+    "read_dimacs",
+    "family",
+    "certificate",
+    "generate",
+    "search",
+    "treewidth",
+    "trace",
+    "olive_program",
+    "oracles",
+    "environments",
+    "simulator",
+    "valor",
+    "theorems",
+    "sweep",
+    "proofs",
+)
 """Each has a function `figures(full)` that yields what it measures."""
+
+CHANGED = 1.2
+"""Factor between two runs from which on a figure counts as changed."""
 
 PACKAGES = ("numpy", "python-sat", "pulp", "highspy", "networkx", "scipy")
 
@@ -34,7 +62,8 @@ def machine() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
+        "load": round(os.getloadavg()[0], 1),
         "threads": os.environ.get("OMP_NUM_THREADS", "not pinned"),
         "packages": {name: version(name) for name in PACKAGES},
     }
@@ -43,11 +72,33 @@ def machine() -> dict[str, Any]:
 def row(figure: Figure, before: float | None) -> str:
     target = "-" if figure.target is None else f"{figure.target:g}"
     mark = {True: "met", False: "MISSED", None: ""}[figure.met]
-    change = "" if before is None else f"{figure.value / before:8.2f} of before"
+    change = f"{figure.value / before:8.2f} of before" if before else ""
     return (
         f"{figure.name:44} {figure.value:9.3g} {figure.unit:9} {target:>6} {mark:7}"
         f"{change} {figure.note}"
     )
+
+
+def summary(found: Mapping[str, Figure], before: Mapping[str, float]) -> str:
+    """Count the targets, and name what is not as it was in an earlier run."""
+    met = [figure.met for figure in found.values() if figure.met is not None]
+    lines = [f"{sum(met)} of {len(met)} targets met"]
+    both = [name for name in found if name in before]
+    if both:
+        changed = [n for n in both if _factor(found[n].value, before[n]) > CHANGED]
+        lines.append(
+            f"{len(both) - len(changed)} of {len(both)} figures within a factor of "
+            f"{CHANGED} of before; others: {', '.join(changed) or 'none'}"
+        )
+    return "\n".join(lines)
+
+
+def _factor(value: float, before: float) -> float:
+    """By how much two figures differ; infinite where one of them is 0."""
+    if value == before:
+        return 1.0
+    low, high = sorted((value, before))
+    return high / low if low > 0 else math.inf
 
 
 def main() -> int:
@@ -64,28 +115,35 @@ def main() -> int:
     if wrong := set(options.modules) - set(MODULES):
         parser.error(f"no benchmark {', '.join(sorted(wrong))}; there are {MODULES}")
     before: dict[str, float] = {}
+    folder = None if options.json is None else options.json.parent
+    if folder is not None and not folder.is_dir():  # not after an hour
+        parser.error(f"{folder}: no such folder")
     if options.compare is not None:
         try:
             record = json.loads(options.compare.read_text(encoding="utf-8"))
             before = {f["name"]: f["value"] for f in record["figures"]}
+            if record["full"] != options.full:
+                raise ValueError("one of the two runs is --full")
         except (OSError, ValueError, KeyError, TypeError) as error:
             parser.error(f"{options.compare}: no figures of an earlier run ({error})")
-    found: list[Figure] = []
+    setting = machine()
+    print(", ".join(f"{k} {v}" for k, v in setting.items()), file=sys.stderr)
+    found: dict[str, Figure] = {}
     for name in options.modules or MODULES:
         for figure in import_module(f"benchmarks.{name}").figures(options.full):
-            found.append(figure)
+            if figure.name in found:
+                raise RuntimeError(f"two figures are called {figure.name!r}")
+            found[figure.name] = figure
             print(row(figure, before.get(figure.name)), flush=True)
-    if options.json is not None:
-        rows = [asdict(f) | {"met": f.met} for f in found]
-        record = {"full": options.full, "machine": machine(), "figures": rows}
-        draft = options.json.with_name(options.json.name + ".new")
-        draft.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        draft.replace(options.json)
-    return 1 if any(f.met is False for f in found) else 0
+        if options.json is not None:  # each time: the next may fail
+            rows = [asdict(f) | {"met": f.met} for f in found.values()]
+            record = {"full": options.full, "machine": setting, "figures": rows}
+            draft = options.json.with_name(options.json.name + ".new")
+            draft.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            draft.replace(options.json)
+    print(summary(found, before))
+    return 1 if any(f.met is False for f in found.values()) else 0
 
 
 if __name__ == "__main__":
-    # One thread: the figures are CPU time, and BLAS would spread it.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(main())

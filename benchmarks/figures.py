@@ -24,7 +24,7 @@ class Figure:
     name
         What was measured, in words.
     value, unit
-        The value; the unit is "ratio", "exponent", "CPU s" or "MiB".
+        The value; the unit is "ratio", "exponent", "CPU s", "ms" or "MiB".
     target
         The most that was asked for; None where nothing was.
     note
@@ -53,6 +53,11 @@ def cpu(function: Callable[..., object], *arguments: object) -> float:
 def _used() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def least(function: Callable[[], object], repeats: int) -> float:
+    """Least CPU seconds of several calls: other work on the machine only adds."""
+    return min(cpu(function) for _ in range(repeats))
 
 
 def in_turns(

@@ -1,14 +1,15 @@
-"""Speed of the oracles against the least that the same data cost.
+"""The oracles against the least that the same data cost.
 
-Run from the project's folder: ``python -m benchmarks.oracles``. Ratios are within
-one run; the goals are those of the issue: CSC and LS within 3 passes of
-``numpy.bincount`` or ``numpy.add.at`` over the same data, the LP oracle under 3
-direct HiGHS calls with the same matrix, and repeated calls cheaper than fresh
-ones. Sizes double, so that growth shows.
+Squares and classification beside a pass of ``numpy.bincount`` or ``numpy.add.at`` over
+the same data, the LP oracle beside a direct call of HiGHS with the same matrix, and a
+program to which a constraint is added beside a fresh one.
+
+    python -m benchmarks oracles
 """
 
-import argparse
-import time
+from __future__ import annotations
+
+from collections.abc import Iterator
 
 import highspy
 import numpy as np
@@ -19,69 +20,50 @@ from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import ValueProgram, lp
 from olivine.algorithms.oracles.problems import random_lp
 
-
-def best(run, repeats=15):
-    """Least CPU time of several runs, in seconds: other processes do not count."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        times.append(time.process_time() - start)
-    return min(times)
+from benchmarks.figures import Figure, cpu, in_turns
 
 
-def show(name, size, seconds, base_name, base):
-    print(
-        f"{name:<10} {size:<28} {1e3 * seconds:9.2f} ms   {base_name:<18}"
-        f"{1e3 * base:9.2f} ms   ratio {seconds / base:6.2f}"
-    )
-
-
-def classification(n, size, k, rng):
-    codes = rng.integers(0, size, n)
-    costs = rng.random((n, k))
-    weights = rng.integers(1, 100, n)
-    policies = TabularPolicyClass(size, k)
+def sums(n: int, size: int, k: int, repeats: int) -> Iterator[Figure]:
+    """CSC and LS over n rows and `size` observations."""
+    rng = np.random.default_rng(0)
+    codes, weights = rng.integers(0, size, n), rng.integers(1, 100, n)
     data = EmpiricalMeasure(codes, weights=weights)
     shares = data.probabilities
-    seconds = best(lambda: csc(policies, data, costs, epsilon_sub=1e-6))
-    label = f"n={n} |X|={size} K={k}"
+    costs, wanted = rng.random((n, k)), rng.random(n)
+    policies, values = TabularPolicyClass(size, k), TabularValueClass(size)
 
-    def bincounts():
+    def classify() -> None:
+        csc(policies, data, costs, epsilon_sub=1e-6)
+
+    def fit() -> None:
+        least_squares(values, data, wanted, epsilon_sub=1e-6)
+
+    def bincounts() -> None:
         for a in range(k):
             np.bincount(codes, weights=shares * costs[:, a], minlength=size)
 
-    def add_at():
+    def bincount() -> None:
+        np.bincount(codes, weights=shares * wanted, minlength=size)
+
+    def add_costs() -> None:
         np.add.at(np.zeros((size, k)), codes, costs)
 
-    show("CSC", label, seconds, "bincount per action", best(bincounts))
-    show("CSC", label, seconds, "add.at", best(add_at))
+    def add_wanted() -> None:
+        np.add.at(np.zeros(size), codes, shares * wanted)
+
+    note = f"n = {n}, |X| = {size}"
+    for name, ours, theirs in (
+        ("CSC / bincount", classify, bincounts),
+        ("CSC / add.at", classify, add_costs),
+        ("LS / bincount", fit, bincount),
+        ("LS / add.at", fit, add_wanted),
+    ):
+        found, base = in_turns(ours, theirs, repeats)
+        more = f"{note}, K = {k}" if name.startswith("CSC") else note
+        yield Figure(name, found / base, "ratio", 3, more)
 
 
-def regression(n, size, rng):
-    codes, targets = rng.integers(0, size, n), rng.random(n)
-    weights = rng.integers(1, 100, n)
-    values = TabularValueClass(size)
-    data = EmpiricalMeasure(codes, weights=weights)
-    shares = data.probabilities
-    seconds = best(lambda: least_squares(values, data, targets, epsilon_sub=1e-6))
-    label = f"n={n} |X|={size}"
-
-    def bincount():
-        np.bincount(codes, weights=shares * targets, minlength=size)
-
-    def add_at():
-        np.add.at(np.zeros(size), codes, shares * targets)
-
-    def measure():
-        return EmpiricalMeasure(codes, weights=weights).probabilities
-
-    show("(measure)", label, best(measure), "bincount", best(bincount))
-    show("LS", label, seconds, "bincount", best(bincount))
-    show("LS", label, seconds, "add.at", best(add_at))
-
-
-def direct_highs(problem):
+def direct_highs(problem) -> highspy.Highs:
     """The same program handed to HiGHS as one dense matrix, and solved."""
     size = problem.n_observations
     matrix = np.array([c.functional.coefficients for c in problem.constraints])
@@ -110,43 +92,31 @@ def direct_highs(problem):
     return highs
 
 
-def programs(size, rows, seed):
-    problem = random_lp(np.random.default_rng(seed), size, rows)
+def programs(size: int, rows: int, repeats: int) -> Iterator[Figure]:
+    problem = random_lp(np.random.default_rng(0), size, rows)
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
     values = TabularValueClass(size)
     arguments = (values, problem.objective, problem.constraints)
     found = lp(*arguments, **accuracies)
     assert not found.exact
     assert found.honoured
-    label = f"|X|={size} rows={rows}"
-    base = best(lambda: direct_highs(problem))
-    show("LP", label, best(lambda: lp(*arguments, **accuracies)), "direct HiGHS", base)
-
-    last = problem.constraints[-1]
-    times = []
-    for _ in range(5):
+    note = f"|X| = {size}, {rows} constraints"
+    fresh, base = in_turns(
+        lambda: lp(*arguments, **accuracies), lambda: direct_highs(problem), repeats
+    )
+    yield Figure("LP / direct HiGHS", fresh / base, "ratio", 3, note)
+    again = []
+    for _ in range(3):
         program = ValueProgram(values, problem.constraints[:-1])
         program.optimise(problem.objective, **accuracies)
-        program.add(last)
-        start = time.process_time()
-        program.optimise(problem.objective, **accuracies)
-        times.append(time.process_time() - start)
-    show("LP again", label, min(times), "direct HiGHS", base)
+        program.add(problem.constraints[-1])
+        again.append(cpu(lambda p=program: p.optimise(problem.objective, **accuracies)))
+    yield Figure(
+        "LP, one more constraint / fresh", min(again) / fresh, "ratio", 1, note
+    )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    seed = parser.parse_args().seed
-    rng = np.random.default_rng(seed)
-    print(f"seed {seed}, best of 15")
-    for n in (250_000, 500_000, 1_000_000):
-        classification(n, 10_000, 8, rng)
-    for n in (250_000, 500_000, 1_000_000):
-        regression(n, 10_000, rng)
-    for size in (250, 500, 1000):
-        programs(size, size // 10, seed)
-
-
-if __name__ == "__main__":
-    main()
+def figures(full: bool) -> Iterator[Figure]:
+    """Measure: a million rows and a thousand observations; fewer runs when quick."""
+    yield from sums(1_000_000 if full else 250_000, 10_000, 8, 15 if full else 5)
+    yield from programs(1000, 100, 15 if full else 5)

@@ -1,9 +1,7 @@
 """Large planted formulas through whole processes, against PySAT on the same file.
 
 Figures: reading to exact witness in one warm process; `olivine solve` and
-`olivine verify` as processes, with their peak memory; the exponent in m; and what
-`olivine solve` takes for a small formula, against an interpreter that imports
-PySAT and NumPy.
+`olivine verify` as processes, with their peak memory; and the exponent in m.
 
     python -m benchmarks scale
 """
@@ -16,7 +14,7 @@ from pathlib import Path
 
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
-from benchmarks.decide import CASES, by_olivine, by_pysat, planted
+from benchmarks.decide import by_olivine, by_pysat, planted
 from benchmarks.figures import Figure, cpu, exponent, in_turns, process
 
 PYSAT = (
@@ -24,7 +22,6 @@ PYSAT = (
     "s = Solver('cadical153', bootstrap_with=CNF(from_file=sys.argv[1]).clauses); "
     "s.solve(); s.get_model()"
 )
-BARE = "import numpy, pysat.solvers"
 
 
 def figures(full: bool) -> Iterator[Figure]:
@@ -47,18 +44,6 @@ def figures(full: bool) -> Iterator[Figure]:
             "reading to witness, in m", exponent(sizes, seconds), "exponent", 1.1, note
         )
         yield from _processes(path, note, repeats, full)
-    small = str(CASES / "satlib" / "uf100-01.cnf")
-    solve = ["-m", "olivine", "solve", small]
-    ours, bare = in_turns(
-        lambda: process(solve, [10]), lambda: process(["-c", BARE]), 5
-    )
-    yield Figure(
-        "olivine solve / import of PySAT and NumPy",
-        ours / bare,
-        "ratio",
-        1.5,
-        "uf100-01; Typer takes half of what is more",
-    )
 
 
 def _processes(path: str, note: str, repeats: int, full: bool) -> Iterator[Figure]:

@@ -1,15 +1,16 @@
 """What `from_simulator` costs beside the same calls by hand: at most 1.3 times.
 
-Run from the project's folder: ``python -m benchmarks.simulator``. CPU time of one
-core, least of several runs; `--gymnasium` plays FrozenLake, too.
+FrozenLake is played too where Gymnasium is installed.
+
+    python -m benchmarks simulator
 """
 
-import argparse
+import importlib.util
 
 import numpy as np
-from olivine import from_simulator
+from olivine import from_gymnasium, from_simulator
 
-from benchmarks.environments import best
+from benchmarks.figures import Figure, in_turns
 
 
 class Lock:
@@ -49,37 +50,25 @@ def by_hand(lock, actions, rng):
     return np.array(seen), np.array(returns)
 
 
-def compare(name, player, n, horizon, k, repeats, **space):
-    env = from_simulator(player.reset, player.step, k, horizon, **space)
+def compare(name, player, n, repeats, **space):
+    """Play n episodes of ten steps with four actions both ways."""
+    env = from_simulator(player.reset, player.step, 4, 10, **space)
     rng = np.random.default_rng(0)
-    actions = rng.integers(k, size=(n, horizon))
-    hand = best(lambda: by_hand(player, actions, rng), repeats)
-    rules = ["uniform"] * horizon
-    ours = best(lambda: env.roll_through(rules, 1, n, rng), repeats)
-    print(f"{name:<22} {n} episodes of {horizon}: by hand {hand:.3f} s, "
-          f"from_simulator {ours:.3f} s, ratio {ours / hand:.2f}")  # fmt: skip
-    return ours / hand
-
-
-def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--episodes", type=int, default=5000)
-    options.add_argument("--repeats", type=int, default=5)
-    options.add_argument("--gymnasium", action="store_true")
-    given = options.parse_args()
-    n, repeats = given.episodes, given.repeats
-    worst = max(
-        compare("codes", Lock(10, 0), n, 10, 4, repeats, codes=4),
-        compare("13 features", Lock(10, 13), n, 10, 4, repeats, dimension=13),
+    actions = rng.integers(4, size=(n, 10))
+    ours, hand = in_turns(
+        lambda: env.roll_through(["uniform"] * 10, 1, n, rng),
+        lambda: by_hand(player, actions, rng),
+        repeats,
     )
-    if given.gymnasium:
-        from olivine import from_gymnasium
+    note = f"{n} episodes of 10, by hand {hand:.2f} s"
+    return Figure(f"simulator / by hand, {name}", ours / hand, "ratio", 1.3, note)
 
+
+def figures(full):
+    """Measure; more episodes and runs when full."""
+    n, repeats = (5000, 5) if full else (2000, 3)
+    yield compare("codes", Lock(10, 0), n, repeats, codes=4)
+    yield compare("13 features", Lock(10, 13), n, repeats, dimension=13)
+    if importlib.util.find_spec("gymnasium"):
         lake = from_gymnasium("FrozenLake-v1", 10, deterministic="nothing").simulator
-        found = compare("FrozenLake", lake, n, 10, 4, repeats, codes=17)
-        worst = max(worst, found)
-    print(f"largest ratio {worst:.2f}, allowed 1.3")
-
-
-if __name__ == "__main__":
-    main()
+        yield compare("FrozenLake", lake, n, repeats, codes=17)

@@ -1,10 +1,8 @@
-"""VALOR's speed.
+"""VALOR's speed: runs at the theorem's constants, time against nominal trajectories,
+and practical parameters on the published lock against PCID's figures.
 
-``python -m benchmarks.valor``, from the project's folder: runs at the theorem's
-constants (ε = 0.2, δ = 0.1, M = 3, K = 3, H = 4), time against nominal trajectories,
-sampling of the published lock, and practical parameters on it.
-
-Times are CPU seconds of this process: others on the machine do not count.
+    python -m benchmarks valor
+    python -m benchmarks.valor [--seeds 10] [--decoders 1]    the lock as a table
 """
 
 import argparse
@@ -33,6 +31,8 @@ from olivine.algorithms.valor.parameters import (
     TheoremParameters,
 )
 
+from benchmarks.figures import Figure, least
+
 LEARN = {VALOR: valor, CONSTRAINED: valor_constrained}
 
 
@@ -44,8 +44,7 @@ def cpu(run):
 
 
 def theorem_runs(seeds):
-    """Runs in which every state is learned; largest time of the seeds."""
-    print("Theorem's constants, ε = 0.2, δ = 0.1, M = 3, K = 3, H = 4")
+    """Runs in which every state is learned: the slowest of the seeds."""
     for kind, goal in (("finite", 1.0), ("tabular", 5.0)):
         for name, learn in LEARN.items():
             times, nominal = [], 0
@@ -61,15 +60,12 @@ def theorem_runs(seeds):
                 assert result.learned == (1, 3, 3, 3)
                 times.append(seconds)
                 nominal = result.trajectories
-            print(
-                f"  {kind:8} {name:18} {nominal:8.1e} trajectories, median "
-                f"{np.median(times):.3f} s, largest {max(times):.3f} s (goal {goal} s)"
-            )
+            note = f"M = K = 3, H = 4, ε = 0.2, {float(nominal):.0e} trajectories"
+            yield Figure(f"{name}, {kind} classes", max(times), "CPU s", goal, note)
 
 
-def flatness():
-    """Time against nominal trajectories, the same instance, n from 10^6 to 10^20."""
-    print("Time against nominal trajectories (tabular and finite, one instance)")
+def flatness(repeats):
+    """Time against nominal trajectories, the same instance, 10^6 to 10^20."""
     for kind in ("finite", "tabular"):
         env = make("random-finite", 1, states=3, actions=3, horizon=4)
         rng = np.random.default_rng(1)
@@ -83,29 +79,10 @@ def flatness():
                 eps_stat=accuracy, eps_sub=accuracy, eps_feas=accuracy,
             )  # fmt: skip
             arguments = (env, values, policies, parameters, rng)
-            found = [cpu(lambda a=arguments: valor(*a)) for _ in range(5)]
-            result, seconds = min(found, key=lambda pair: pair[1])
-            times.append(seconds)
-            print(
-                f"  {kind:8} {result.trajectories:8.1e} trajectories {seconds:.3f} s "
-                f"({result.status}, {result.learned})"
-            )
-        print(f"  {kind:8} largest over least: {max(times) / min(times):.2f} (goal 3)")
-
-
-def sampling():
-    """Trajectories a second on the published lock, H = 20."""
-    env, rng = make("lock", 0, horizon=20), np.random.default_rng(0)
-    path, n = (0,) * 10, 200_000
-    policies = env.truth.optimal_policies()
-    for what, run, goal in (
-        ("by path", lambda: env.sample(path, n, rng), 1e6),
-        ("under a policy", lambda: env.run(policies, n, rng), 1e5),
-    ):
-        seconds = min(cpu(run)[1] for _ in range(5))
-        print(
-            f"Lock H = 20, {what}: {n / seconds:.2e} trajectories/s (goal {goal:.0e})"
-        )
+            times.append(least(lambda a=arguments: valor(*a), repeats))
+        note = "10^6 to 10^20 nominal trajectories"
+        slowest = max(times) / min(times)
+        yield Figure(f"slowest / fastest, {kind} classes", slowest, "ratio", 3, note)
 
 
 def first_three(observations):
@@ -181,34 +158,46 @@ def lock_run(horizon, seed, count):
 
 
 def lock_runs(seeds, count):
-    """Practical parameters on the published lock against PCID's figures."""
-    which = "the one-hot" if count == 1 else f"any of {count} decoders"
-    print(f"Published lock, K = 4, d = H, functions of {which} (V* = 1/2)")
-    for horizon, (most, limit) in PCID.items():
+    """For each horizon: runs solved, median trajectories, CPU seconds of the runs."""
+    for horizon, (most, _) in PCID.items():
         runs = [lock_run(horizon, seed, count) for seed in range(seeds)]
-        good = [v >= 0.45 and r.trajectories <= most for r, v, _ in runs]
-        passed = sum(r.succeeded for r, _, _ in runs)
-        used = [r.trajectories for r, _, _ in runs]
-        times = [s for _, _, s in runs]
-        print(
-            f"  H = {horizon:2}: solved in {sum(good)} of {seeds} seeds ({passed} by "
-            f"its own test), {int(np.median(used))} trajectories (PCID {most}), "
-            f"{np.median(times):.3f} s, largest {max(times):.3f} s (goal {limit} s)"
-        )
+        good = sum(v >= 0.45 and r.trajectories <= most for r, v, _ in runs)
+        used = int(np.median([r.trajectories for r, _, _ in runs]))
+        yield horizon, good, used, [seconds for _, _, seconds in runs]
+
+
+def figures(full):
+    """Measure; fewer seeds when quick."""
+    seeds = 10 if full else 2
+    yield from theorem_runs(seeds)
+    yield from flatness(5 if full else 2)
+    for horizon, good, used, times in lock_runs(seeds, 1):
+        most, limit = PCID[horizon]
+        note = f"lock, H = {horizon}, solved in {good} of {seeds} seeds"
+        yield Figure(f"trajectories / PCID's, H = {horizon}", used / most, "ratio",
+                     1, note)  # fmt: skip
+        yield Figure(f"unsolved seeds, H = {horizon}", 1 - good / seeds, "ratio", 0.1,
+                     note)  # fmt: skip
+        yield Figure(f"practical parameters, H = {horizon}", float(np.median(times)),
+                     "CPU s", limit, note)  # fmt: skip
 
 
 def main():
-    """Read the arguments and run."""
+    """Print the lock's table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument(
         "--decoders", type=int, default=1, help="candidate decoders on the lock"
     )
-    arguments = parser.parse_args()
-    theorem_runs(arguments.seeds)
-    flatness()
-    sampling()
-    lock_runs(arguments.seeds, arguments.decoders)
+    asked = parser.parse_args()
+    print("Published lock, K = 4, d = H (V* = 1/2)")
+    for horizon, good, used, times in lock_runs(asked.seeds, asked.decoders):
+        most, limit = PCID[horizon]
+        print(
+            f"  H = {horizon:2}: solved in {good} of {asked.seeds} seeds, "
+            f"{used} trajectories (PCID {most}), {np.median(times):.3f} s, "
+            f"largest {max(times):.3f} s (goal {limit} s)"
+        )
 
 
 if __name__ == "__main__":

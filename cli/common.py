@@ -17,9 +17,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from olivine.cli import signals
@@ -74,8 +74,7 @@ FIRST_BEAT = 30.0
 """Seconds after which a run whose standard error is no terminal says it goes on."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How input files are read (picklable: worker processes get one)."""
 
     strict: bool = False
@@ -250,17 +249,40 @@ def bar_hidden(json_lines: bool) -> bool:
     return not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
 
 
+class Unseen:
+    """What Rich's `Progress` is to a verb, where no bar is shown: a count."""
+
+    task_ids: tuple[Any, ...] = (0,)
+
+    def __init__(self) -> None:
+        self.tasks = [self]
+        self.completed = 0.0
+
+    def advance(self, task: Any, advance: float = 1) -> None:
+        """Count on."""
+        self.completed += advance
+
+    def update(
+        self, task: Any, *, completed: float | None = None, **changed: Any
+    ) -> None:
+        """Set the count, or count on by `advance`; no text is shown."""
+        before = self.completed if completed is None else completed
+        self.completed = before + (changed.get("advance") or 0)
+
+
 @contextmanager
-def progress_bar(description: str, total: int, json_lines: bool) -> Iterator[Progress]:
+def progress_bar(
+    description: str, total: int, json_lines: bool
+) -> Iterator[Progress | Unseen]:
     """Show a bar on standard error, where somebody is there to see it."""
+    if bar_hidden(json_lines) or total < 2:  # without loading Rich
+        unseen = Unseen()
+        with heartbeat(lambda: f"{description}, {unseen.completed:g} of {total} done"):
+            yield unseen
+        return
     from rich.progress import Progress
 
-    progress = Progress(
-        console=stderr_console(),
-        redirect_stdout=False,
-        transient=True,
-        disable=bar_hidden(json_lines) or total < 2,
-    )
+    progress = Progress(console=stderr_console(), redirect_stdout=False, transient=True)
     task = progress.add_task(description, total=total)
 
     def state() -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from olivine.cli import signals
 from olivine.cli.memory import is_exhausted
 
+_OBJECTS = 50_000
+"""New objects after which cycles are searched for; an import makes more than 700."""
+
 
 def main() -> None:
     """Run the command; the console script ``olivine`` calls this."""
+    gc.set_threshold(_OBJECTS)
     signals.leave_at_once()
     try:
         from olivine.cli.main import main as run
@@ -18,4 +23,7 @@ def main() -> None:
             raise
         sys.stderr.write("olivine: out of memory\n")
         sys.exit(3)
-    run()
+    try:
+        run()
+    finally:
+        gc.freeze()  # the end need not search what the system takes back

@@ -11,6 +11,7 @@ import typer
 from olivine.cli.common import (
     ExitStatus,
     Reading,
+    Unseen,
     describe,
     print_json,
     progress_bar,
@@ -207,7 +208,7 @@ def generate(
 class _Reached:
     """The step that a run is at, on the progress bar and for a limit's message."""
 
-    def __init__(self, progress: Progress, stages: list[str]) -> None:
+    def __init__(self, progress: Progress | Unseen, stages: list[str]) -> None:
         self._progress, self._stages = progress, stages
         self.name = stages[0]
 

@@ -14,11 +14,24 @@ from olivine import __version__
 from olivine.cli import signals
 from olivine.cli.common import ExitStatus, describe, drop_stdout, say
 from olivine.cli.streams import prepare_streams
-from typer.core import TyperGroup
+from olivine.cli.values import convert_directly
+from typer.core import TyperCommand, TyperGroup
+
+
+class _Verb(TyperCommand):
+    """A verb whose options are converted by as little as they need."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Let the options convert without Pydantic where that says the same."""
+        return convert_directly(super().get_params(ctx))
 
 
 class _Verbs(TyperGroup):
     """The verbs, with usage errors in plain words."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Do as `_Verb` for the options before a verb."""
+        return convert_directly(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb; drop the framework's jargon from what it says of options."""
@@ -76,7 +89,7 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in verbs:
-        made.command()(getattr(import_module(f"olivine.cli.{name}"), name))
+        made.command(cls=_Verb)(getattr(import_module(f"olivine.cli.{name}"), name))
     made.callback()(_olivine)
     return made
 

@@ -95,9 +95,6 @@ def solve(
 
     Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
     """
-    from olivine.reduction.verify.decision import decide
-    from olivine.reduction.verify.optimise import optimise
-
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
     try:
@@ -108,6 +105,8 @@ def solve(
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     if source.format != "cnf":
+        from olivine.reduction.verify.optimise import optimise
+
         best = optimise(
             instance,
             source.hardened,
@@ -122,6 +121,8 @@ def solve(
         else:
             _print_best(file, instance, best, seconds)
         return _BEST[best.status][0]
+    from olivine.reduction.verify.decision import decide
+
     decision = decide(
         instance,
         engine.value,

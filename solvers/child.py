@@ -25,9 +25,8 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, Literal, TypeVar, TypeVarTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, TypeVarTuple
 
 from olivine.solvers import process
 
@@ -41,8 +40,7 @@ _MEMORY_POLL = 0.02
 _HEARTBEAT = 0.25
 
 
-@dataclass(frozen=True)
-class ChildResult(Generic[Value]):
+class ChildResult(NamedTuple, Generic[Value]):
     """What became of a call in a child process.
 
     Attributes
@@ -145,7 +143,7 @@ def run_in_child(
     used_up = result.status == "died" and result.message.endswith("SIGPROF")
     if cpu_limit is not None and used_up:
         reason = f"limit of {cpu_limit:g} s of CPU time reached"
-        return replace(result, status="timeout", message=reason)
+        return result._replace(status="timeout", message=reason)
     return result
 
 
@@ -280,13 +278,18 @@ class Running(Generic[Value]):
 _Report = tuple[ChildStatus, "Value | None", str, str]
 
 
-@dataclass(frozen=True)
 class _Task(Generic[Value]):
     """The call that the child makes."""
 
-    function: Callable[..., Value]
-    args: tuple[object, ...]
-    cpu_limit: float | None = None
+    def __init__(
+        self,
+        function: Callable[..., Value],
+        args: tuple[object, ...],
+        cpu_limit: float | None = None,
+    ) -> None:
+        self.function = function
+        self.args = args
+        self.cpu_limit = cpu_limit
 
     def __call__(self) -> bytes:
         """Make the call and pickle a `_Report` of it; never raise."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -110,8 +110,8 @@ def solve_maxsat(
             race = _Race(calls, folder / "bound", problem, best, bounded)
             outcome = race.run(deadline, start + HEAD_START)
     if outcome.status is SatStatus.UNKNOWN and not outcome.reason:
-        outcome = replace(outcome, reason=f"time limit of {time_limit:g} s reached")
-    return replace(outcome, seconds=time.monotonic() - start)
+        outcome = outcome._replace(reason=f"time limit of {time_limit:g} s reached")
+    return outcome._replace(seconds=time.monotonic() - start)
 
 
 @dataclass(frozen=True)

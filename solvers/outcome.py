@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,8 +111,7 @@ class Answer:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class SatOutcome:
+class SatOutcome(NamedTuple):
     """Result of a SAT call.
 
     Attributes
@@ -141,8 +140,7 @@ class SatOutcome:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class MaxSatOutcome:
+class MaxSatOutcome(NamedTuple):
     """Result of a MaxSAT call.
 
     Attributes

@@ -15,7 +15,6 @@ import ctypes
 import faulthandler
 import gc
 import math
-import multiprocessing
 import os
 import select
 import signal
@@ -265,6 +264,8 @@ class Spawned:
     """A child in a fresh interpreter, for platforms that cannot fork."""
 
     def __init__(self, produce: Produce, show_errors: bool) -> None:
+        import multiprocessing  # with sockets: a forked child needs none
+
         context = multiprocessing.get_context("spawn")
         self._reader, self._writer = context.Pipe(duplex=False)
         self._scratch = scratch_name()

@@ -29,6 +29,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 MAX_TOTAL_WEIGHT = 2**63 - 1
 """Greatest total weight of a formula: [solve]'s probabilities are int64 ratios."""
@@ -49,8 +50,7 @@ class Variant(enum.StrEnum):
         return DECLARATIONS[self]
 
 
-@dataclass(frozen=True)
-class Rewards:
+class Rewards(NamedTuple):
     """Rewards of a family.
 
     Attributes
@@ -67,8 +67,7 @@ class Rewards:
     try_clause: Fraction
 
 
-@dataclass(frozen=True)
-class Ranges:
+class Ranges(NamedTuple):
     """Upper ends of the ranges of g by kind of state; the lower end is 0.
 
     Attributes
@@ -81,6 +80,9 @@ class Ranges:
     middle: Fraction = Fraction(1)
     literal: Fraction = Fraction(1)
     bottom: Fraction = Fraction(1)
+
+
+_WHOLE = Ranges()
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Declaration:
     quit: bool = False
     reach: Fraction = Fraction(1)
     every_level: bool = False
-    ranges: Ranges = Ranges()
+    ranges: Ranges = _WHOLE
 
     @property
     def n_bottom(self) -> int:

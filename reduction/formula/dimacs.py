@@ -51,12 +51,11 @@ from olivine.reduction.formula.checks import MAX_VARIABLE
 from olivine.reduction.formula.dimacs_body import Body
 from olivine.reduction.formula.dimacs_error import DimacsError, located
 from olivine.reduction.formula.dimacs_header import InputFormat, read_start
-from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.hard import Hardened
 from olivine.reduction.formula.inputs import RAISE_LIMIT, read_chunks, source_name
 
-__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs", "write_dimacs"]
+__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs"]
 
 DEFAULT_MAX_VARIABLES = 10**7
 MAX_LINE = 1 << 26

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from olivine.reduction.formula.dimacs_error import DimacsError, shown
 
@@ -23,8 +22,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMPRESSED = (".gz", ".bz2", ".xz")
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """What the ``p`` line declares; for headerless WCNF, that there is none.
 
     Attributes
@@ -51,8 +49,7 @@ class Header:
         return self.format != "cnf"
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """What precedes the clauses.
 
     `rest` are the lines read but not used, and `line` is the number of the

@@ -37,7 +37,6 @@ the values of all these pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -54,8 +53,7 @@ class Rounded(NamedTuple):
     distance: Fraction
 
 
-@dataclass(frozen=True)
-class Unsatisfied:
+class Unsatisfied(NamedTuple):
     """What an optimum says about the least unsatisfied weight u.
 
     Attributes

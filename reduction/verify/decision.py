@@ -13,7 +13,7 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from olivine.algorithms.mdp.pair import Pair
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.program.witness import back, forward
-from olivine.reduction.verify.route import Settings
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import Clauses, solve_sat
 
@@ -110,8 +109,7 @@ def decide(
     )
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(NamedTuple):
     satisfiable: bool | None
     assignment: NDArray[np.bool_] | None  # of the 3-SAT form
     engine: str
@@ -139,6 +137,7 @@ def _ask_milp(
     instance: Instance, formulation: str | None, time_limit: float | None
 ) -> tuple[_Answer, tuple[str, ...]]:
     # Imported on use: with PuLP and HiGHS it takes longer than a small decision.
+    from olivine.reduction.verify.route import Settings
     from olivine.reduction.verify.routes import run_route
 
     limit = math.inf if time_limit is None else time_limit

@@ -8,7 +8,6 @@ in the clauses that a certificate is proved over (F_k of docs/certificate.md).
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -73,7 +72,7 @@ def least_unsatisfied(
         time_limit=time_limit and max(0.0, time_limit - (time.perf_counter() - start)),
     )
     if outcome.reason.startswith("time limit"):  # the race had what the search left
-        return replace(outcome, reason=f"time limit of {time_limit:g} s reached")
+        return outcome._replace(reason=f"time limit of {time_limit:g} s reached")
     return outcome
 
 
