@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olivine.cli.comparison import score
-from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.files import plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +118,4 @@ def _panel(
     panel.set_ylim(len(algorithms) - 0.5, -0.5)
     panel.set_title(title, loc="left", fontsize=10)
     panel.set_xlabel("trajectories")
-    panel.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)
-    panel.set_axisbelow(True)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    plain(panel, axis="x")
