@@ -22,6 +22,7 @@ def show(record: Mapping[str, Any]) -> None:
 
 def _backup(record: Mapping[str, Any]) -> None:
     saved = record["ties"] == "for" and Fraction(record["ratio"]) == 2
+    header = "samples a state", "below the limit", "chance of failure", "failed"
     for chain in record["chains"]:
         limit = float(Fraction(chain["sample_limit"]))
         tell(
@@ -33,17 +34,8 @@ def _backup(record: Mapping[str, Any]) -> None:
             f"{name} {WORDS[value]}" for name, value in chain["assumptions"].items()
         )
         tell(f"  {holds}")
-        print_table(
-            (
-                "samples a state",
-                "below the limit",
-                "chance of failure",
-                "failed",
-                "95% interval",
-                "trajectories a run",
-            ),
-            map(_chain_row, chain["rows"]),
-        )
+        rows = map(_chain_row, chain["rows"])
+        print_table((*header, "95% interval", "trajectories a run"), rows)
         tell(
             f"  limit {limit:,.6g}: below, the failure has probability at least "
             f"1/4 and loses ε = {record['epsilon']}"
@@ -79,15 +71,9 @@ def _average(record: Mapping[str, Any]) -> None:
     rows = []
     for name, run in record["algorithms"].items():
         drawn = run["trajectories"]
-        rows.append(
-            (
-                name,
-                run["value"],
-                f"{float(Fraction(run['promised'])):.4g}",
-                str(run["rounds"]),
-                "exact expectations" if drawn is None else f"{drawn:,}",
-            )
-        )
+        trajectories = "exact expectations" if drawn is None else f"{drawn:,}"
+        promised = f"{float(Fraction(run['promised'])):.4g}"
+        rows.append((name, run["value"], promised, str(run["rounds"]), trajectories))
     print_table(("algorithm", "V^π", "promised", "rounds", "trajectories"), rows)
 
 
@@ -104,18 +90,10 @@ def _square_loss(record: Mapping[str, Any]) -> None:
     if record["not_sampled"]:
         tell(f"  not sampled: {record['not_sampled']}")
         return
+    header = "returns", "chance that g_bad fits better than g*", "did", "95% interval"
     fits = []
     for row in record["rows"]:
-        low, high = row["interval"]
-        fits.append(
-            (
-                f"{row['n']:,}",
-                f"{row['probability']:.4f}",
-                f"{row['bad_fits']} of {row['runs']}",
-                f"{low:.3f} to {high:.3f}",
-            )
-        )
-    print_table(
-        ("returns", "chance that g_bad fits better than g*", "did", "95% interval"),
-        fits,
-    )
+        did, (low, high) = f"{row['bad_fits']} of {row['runs']}", row["interval"]
+        chance = f"{row['probability']:.4f}"
+        fits.append((f"{row['n']:,}", chance, did, f"{low:.3f} to {high:.3f}"))
+    print_table(header, fits)

@@ -8,17 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from olivine.cli import options
 from olivine.cli.common import ExitStatus, describe, print_json, report_error, say, verb
-from olivine.cli.options import (
-    DEFAULT_MAX_VARIABLES,
-    InputFormat,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    PenaltyOption,
-    ReadAs,
-    VariantName,
-)
 
 _HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
 
@@ -42,14 +33,14 @@ def check(
         ),
     ],
     variant: Annotated[
-        VariantName | None,
+        options.VariantName | None,
         typer.Option("--variant", help="Demand that it is about this variant."),
     ] = None,
-    penalty: PenaltyOption = None,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
-    json_lines: Json = False,
+    penalty: options.PenaltyOption = None,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Check a certificate of the optimum of OLIVE's program.
 
@@ -101,7 +92,7 @@ class _UnreadableError(Exception):
 def _judge(
     certificate: str,
     file: str,
-    input_format: InputFormat | None,
+    input_format: options.InputFormat | None,
     limits: tuple[int, int | None],
 ) -> tuple[dict[str, Any] | None, str]:
     """Return the statement, or None and the reason.
@@ -136,7 +127,9 @@ def _judge(
 
 
 def _other(
-    statement: dict[str, Any], variant: VariantName | None, penalty: Fraction | None
+    statement: dict[str, Any],
+    variant: options.VariantName | None,
+    penalty: Fraction | None,
 ) -> str:
     """Say in what the statement is not the one demanded; "" if in nothing."""
     if variant is not None and statement["variant"] != variant:

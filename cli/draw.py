@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from olivine.cli import options
 from olivine.cli.common import (
     ExitStatus,
     Reading,
@@ -17,20 +18,6 @@ from olivine.cli.common import (
     verb,
 )
 from olivine.cli.console import tell
-from olivine.cli.options import (
-    DEFAULT_MAX_VARIABLES,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    PenaltyOption,
-    ReadAs,
-    Seed,
-    StrictReading,
-    TimeLimit,
-    VariantName,
-    VariantOption,
-    checked_penalty,
-)
 
 if TYPE_CHECKING:
     from olivine.reduction.family.instance import Instance
@@ -41,10 +28,7 @@ TEX = ".tex"
 
 @verb
 def draw(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
-    ],
+    file: options.InputFile,
     output: Annotated[
         Path,
         typer.Option(
@@ -54,8 +38,8 @@ def draw(
             help="Picture to write: .svg, .png, .pdf, or .tex for TikZ.",
         ),
     ],
-    variant: VariantOption = VariantName.PAPER,
-    penalty: PenaltyOption = None,
+    variant: options.VariantOption = options.VariantName.PAPER,
+    penalty: options.PenaltyOption = None,
     witness: Annotated[
         bool | None,
         typer.Option(
@@ -64,13 +48,13 @@ def draw(
             "satisfying one where there is one when not given.",
         ),
     ] = None,
-    time_limit: TimeLimit = None,
-    seed: Seed = 0,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
-    json_lines: Json = False,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = 0,
+    strict: options.StrictReading = False,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Draw the family of MDPs of a formula like the paper's figure.
 
@@ -85,7 +69,7 @@ def draw(
     from olivine.cli.figures.files import check_figure
 
     start = time.perf_counter()
-    exact_penalty = checked_penalty(variant, penalty)
+    exact_penalty = options.checked_penalty(variant, penalty)
     try:
         check_figure(output, file, also=(TEX,))
         reading = Reading(strict, input_format, max_variables, max_bytes)

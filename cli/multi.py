@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from olivine.cli import options
 from olivine.cli.common import (
     ExitStatus,
     Reading,
@@ -18,35 +18,19 @@ from olivine.cli.common import (
     worst,
 )
 from olivine.cli.console import tell
-from olivine.cli.options import (
-    DEFAULT_MAX_VARIABLES,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    ReadAs,
-    StrictReading,
-    TimeLimit,
-)
 
 DEFAULT_SECONDS = 60.0
 
 
 @verb
 def multi(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="DIMACS files, folders of them, or - for standard input.",
-            show_default=False,
-        ),
-    ],
-    time_limit: TimeLimit = None,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
-    json_lines: Json = False,
+    files: options.InputFiles,
+    time_limit: options.TimeLimit = None,
+    strict: options.StrictReading = False,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Decide formulas by the multi-data-set oracle, and check it against SAT.
 

@@ -77,6 +77,17 @@ def parse_seconds(text: str) -> float:
     return value
 
 
+InputFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input.")
+]
+InputFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="DIMACS files, folders of them, or - for standard input.",
+        show_default=False,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object a result, on one line.")
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from olivine import __version__
-from olivine.cli import page
+from olivine.cli import options, page
 from olivine.cli.common import (
     ExitStatus,
     Reading,
@@ -20,21 +20,6 @@ from olivine.cli.common import (
     verb,
 )
 from olivine.cli.console import tell
-from olivine.cli.options import (
-    DEFAULT_MAX_VARIABLES,
-    FormulationName,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    PenaltyOption,
-    ReadAs,
-    Seed,
-    StrictReading,
-    TimeLimit,
-    VariantName,
-    VariantOption,
-    checked_penalty,
-)
 from olivine.cli.outputs import check_output
 from olivine.cli.tables import lower_bound, notes, remark
 from olivine.cli.verify import say_failures
@@ -52,25 +37,22 @@ EXCERPT_CLAUSES = 300
 
 @verb
 def report(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
-    ],
+    file: options.InputFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="HTML", help="Page to write.")
     ],
-    variant: VariantOption = VariantName.PAPER,
-    penalty: PenaltyOption = None,
+    variant: options.VariantOption = options.VariantName.PAPER,
+    penalty: options.PenaltyOption = None,
     formulation: Annotated[
-        FormulationName, typer.Option(help="Formulation of the excerpt.")
-    ] = FormulationName.FAITHFUL,
-    time_limit: TimeLimit = None,
-    seed: Seed = 0,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
-    json_lines: Json = False,
+        options.FormulationName, typer.Option(help="Formulation of the excerpt.")
+    ] = options.FormulationName.FAITHFUL,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = 0,
+    strict: options.StrictReading = False,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Write one self-contained HTML page about a formula and its program.
 
@@ -85,7 +67,7 @@ def report(
     from olivine.solvers.files import write_text
 
     start = time.perf_counter()
-    exact_penalty = checked_penalty(variant, penalty)
+    exact_penalty = options.checked_penalty(variant, penalty)
     try:
         check_output(output, file)
         reading = Reading(strict, input_format, max_variables, max_bytes)

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from olivine.cli import options
 from olivine.cli.common import (
     ExitStatus,
     Reading,
@@ -17,20 +18,6 @@ from olivine.cli.common import (
     verb,
 )
 from olivine.cli.console import print_table, tell
-from olivine.cli.options import (
-    DEFAULT_MAX_VARIABLES,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    PenaltyOption,
-    ReadAs,
-    Seed,
-    StrictReading,
-    TimeLimit,
-    VariantName,
-    VariantOption,
-    checked_penalty,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,12 +60,9 @@ class _UnknownError(Exception):
 
 @verb
 def trace(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
-    ],
-    variant: VariantOption = VariantName.PAPER,
-    penalty: PenaltyOption = None,
+    file: options.InputFile,
+    variant: options.VariantOption = options.VariantName.PAPER,
+    penalty: options.PenaltyOption = None,
     member: Annotated[
         MemberName,
         typer.Option(
@@ -100,13 +84,13 @@ def trace(
             "the lowest, or the one with the largest error."
         ),
     ] = LevelsName.ANY,
-    seed: Seed = 0,
-    time_limit: TimeLimit = None,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
-    json_lines: Json = False,
+    seed: options.Seed = 0,
+    time_limit: options.TimeLimit = None,
+    strict: options.StrictReading = False,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Run OLIVE on a member; by default with its ties broken against it.
 
@@ -126,7 +110,7 @@ def trace(
     from olivine.reduction.run.ties import traced_run
 
     start, seconds = time.perf_counter(), time_limit or DEFAULT_SECONDS
-    exact_penalty = checked_penalty(variant, penalty)
+    exact_penalty = options.checked_penalty(variant, penalty)
     try:
         reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from olivine.cli import options
 from olivine.cli.certificates import certify, check_target
 from olivine.cli.common import (
     ExitStatus,
@@ -28,24 +29,6 @@ from olivine.cli.common import (
     worst,
 )
 from olivine.cli.memory import is_exhausted
-from olivine.cli.options import (
-    DEFAULT_MAX_VARIABLES,
-    EngineName,
-    FormulationName,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    MilpEngine,
-    PenaltyOption,
-    ReadAs,
-    Seed,
-    StrictReading,
-    TimeLimit,
-    VariantName,
-    VariantOption,
-    checked_engine,
-    checked_penalty,
-)
 from olivine.cli.parallel import in_parallel
 from olivine.cli.tables import show
 
@@ -150,26 +133,19 @@ class Job:
 
 @verb
 def verify(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="DIMACS files, folders of them, or - for standard input.",
-            show_default=False,
-        ),
-    ],
-    variant: VariantOption = VariantName.PAPER,
-    penalty: PenaltyOption = None,
+    files: options.InputFiles,
+    variant: options.VariantOption = options.VariantName.PAPER,
+    penalty: options.PenaltyOption = None,
     formulation: Annotated[
-        FormulationName | None,
+        options.FormulationName | None,
         typer.Option(help="Formulation of the MILP route; by size when not given."),
     ] = None,
-    engine: MilpEngine = EngineName.HIGHS,
+    engine: options.MilpEngine = options.EngineName.HIGHS,
     route: Annotated[
         list[RouteName] | None,
         typer.Option(help="Run this route; repeatable. By size when not given."),
     ] = None,
-    time_limit: TimeLimit = None,
+    time_limit: options.TimeLimit = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -181,12 +157,12 @@ def verify(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Files verified at a time.")
     ] = 1,
-    seed: Seed = 0,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
-    json_lines: Json = False,
+    seed: options.Seed = 0,
+    strict: options.StrictReading = False,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Check that the optimum of OLIVE's program equals satisfiability.
 
@@ -204,13 +180,13 @@ def verify(
     job = Job(
         reading=Reading(strict, input_format, max_variables, max_bytes),
         variant=variant.value,
-        penalty=checked_penalty(variant, penalty),
+        penalty=options.checked_penalty(variant, penalty),
         formulation=None if formulation is None else formulation.value,
         routes=tuple(r.value for r in route) if route else None,
         time_limit=time_limit,
         seed=seed,
         certificate=None if certificate is None else str(certificate),
-        engine=checked_engine(engine),
+        engine=options.checked_engine(engine),
     )
     inputs = list(expand(files))
     if certificate is not None:

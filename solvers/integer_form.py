@@ -208,7 +208,7 @@ class FlatForm:
             number += len(codes)
         for block, pairs in zip(self.rows.blocks, self.row_names(), strict=True):
             before = self._first_empty - block.first_row
-            if "zero" in added and 0 <= before:
+            if "zero" in added and before >= 0:
                 rest = iter(pairs)
                 yield islice(rest, before)
                 if next_pair := next(rest, None):

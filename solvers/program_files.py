@@ -439,7 +439,9 @@ class _Columns:
         by_column = np.lexsort((order, columns))
         return columns[by_column], labels[by_column], rows[by_column], codes[by_column]
 
-    def _found(self, group: Group, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+    def _found(
+        self, group: Group, low: int, high: int
+    ) -> tuple[NDArray[np.int64], ...]:
         """Entries of a group in a range of columns, with the order of their rows."""
         place, row, code, label, numbered = self._shapes[group.kind]
         variables = group.variables

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from olivine.algorithms.barriers.average import balanced_policies
 from olivine.cli.figures.barrier_backup import draw_backup
-from olivine.cli.figures.files import COLOURS, DASHES, GREY, legend, style, write_figure
+from olivine.cli.figures.files import (
+    COLOURS,
+    DASHES,
+    GREY,
+    legend,
+    plain,
+    style,
+    write_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,11 +52,22 @@ def save_figure(path: Path, record: Mapping[str, Any]) -> None:
         axes = figure.subplots(1, 2)
         figure.suptitle(draw(axes, record), fontsize=11)
         for panel in axes:
-            panel.set_axisbelow(True)
-            panel.grid(visible=True, which="major", color="#e5e5e5", linewidth=0.6)
-            for side in ("top", "right"):
-                panel.spines[side].set_visible(False)
+            plain(panel)
         write_figure(path, figure)
+
+
+def _line(
+    panel: Axes,
+    x: Any,
+    y: Any,
+    colour: int,
+    dash: int = 0,
+    *,
+    width: float | None = 1.8,
+    **more: Any,
+) -> None:
+    look = {"color": COLOURS[colour], "linestyle": DASHES[dash], "linewidth": width}
+    panel.plot(x, y, **look, **more)
 
 
 def draw_average(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
@@ -73,21 +92,9 @@ def draw_average(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
     """Values that policies seem to have under the functions that are kept."""
-    panel.plot(
-        [0, 1],
-        [0.5, 0.5],
-        color=COLOURS[1],
-        linewidth=1.8,
-        label=f"all {record['balanced_policies']:,} balanced policies (truly 1/2)",
-    )
-    panel.plot(
-        [0, 1],
-        [0, 1],
-        color=COLOURS[0],
-        linewidth=1.8,
-        linestyle=DASHES[1],
-        label="π* (truly 1)",
-    )
+    every = f"all {record['balanced_policies']:,} balanced policies (truly 1/2)"
+    _line(panel, [0, 1], [0.5, 0.5], 1, label=every)
+    _line(panel, [0, 1], [0, 1], 0, 1, label="π* (truly 1)")
     panel.axvspan(0, 0.5, color="#cccccc", alpha=0.35, linewidth=0)
     panel.plot([0.5], [0.5], "o", color="black", markersize=6)
     panel.annotate(
@@ -121,21 +128,10 @@ def _count(panel: Axes, record: Mapping[str, Any]) -> None:
     every = [2.0**m for m in sizes]
     balanced = [float(balanced_policies(m)) for m in sizes]
     shares = [b / e for b, e in zip(balanced, every, strict=True)]
-    panel.plot(
-        sizes,
-        shares,
-        color=COLOURS[1],
-        marker="o",
-        markersize=4,
-        label="balanced share, C(m, m/2) / 2ᵐ",
-    )
-    panel.plot(
-        sizes,
-        [math.sqrt(2 / (math.pi * m)) for m in sizes],
-        color=COLOURS[0],
-        linestyle=DASHES[1],
-        label="√(2/(3.14… m))",
-    )
+    share = "balanced share, C(m, m/2) / 2ᵐ"
+    _line(panel, sizes, shares, 1, width=None, label=share, marker="o", markersize=4)
+    roots = [math.sqrt(2 / (math.pi * m)) for m in sizes]
+    _line(panel, sizes, roots, 0, 1, width=None, label="√(2/(3.14… m))")
     m = record["contexts"]
     panel.plot(
         [m],
@@ -183,24 +179,10 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
     root = epsilon**0.5
     wide = min(1.0, 1.6 * float(first[0]))
     grid = np.linspace(0, wide, 2)
-    level = (root - (1 - epsilon) * grid) / epsilon
-    panel.plot(
-        grid,
-        level,
-        color=COLOURS[1],
-        linestyle=DASHES[1],
-        linewidth=1.2,
-        label="E[g] = √ε, the most on that set",
-    )
+    most = (root - (1 - epsilon) * grid) / epsilon
+    _line(panel, grid, most, 1, 1, width=1.2, label="E[g] = √ε, the most on that set")
     star = (epsilon - (1 - epsilon) * grid) / epsilon
-    panel.plot(
-        grid,
-        star,
-        color=COLOURS[0],
-        linestyle=DASHES[2],
-        linewidth=1.2,
-        label="E[g] = ε, the truth",
-    )
+    _line(panel, grid, star, 0, 2, width=1.2, label="E[g] = ε, the truth")
     points = (
         ("g_0", 0.0, 0.0, "o", (72, 9)),
         ("g*", 0.0, 1.0, "*", (14, -22)),
@@ -231,21 +213,10 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
 def _growth(panel: Axes, epsilon: float) -> None:
     """Square loss and bias against ε."""
     grid = np.geomspace(1e-4, 0.9, 200)
-    panel.plot(
-        grid,
-        np.sqrt(grid) - grid,
-        color=COLOURS[1],
-        linewidth=1.8,
-        label="error of g_bad, E[g_bad − g*] = √ε − ε",
-    )
-    panel.plot(
-        grid,
-        grid,
-        color=COLOURS[0],
-        linestyle=DASHES[1],
-        linewidth=1.8,
-        label="suboptimality of the policy = square loss of g* = that of g_bad = ε",
-    )
+    error = "error of g_bad, E[g_bad − g*] = √ε − ε"
+    _line(panel, grid, np.sqrt(grid) - grid, 1, label=error)
+    lost = "suboptimality of the policy = square loss of g* = that of g_bad = ε"
+    _line(panel, grid, grid, 0, 1, label=lost)
     panel.plot(
         [epsilon, epsilon],
         [epsilon, epsilon**0.5 - epsilon],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olivine.cli.comparison import score
-from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.files import plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,4 @@ def _panel(
         title += f" ({one} constants)"
     panel.set_title(title, loc="left", fontsize=10)
     panel.set_xlabel("trajectories")
-    panel.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)
-    panel.set_axisbelow(True)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    plain(panel, axis="x")

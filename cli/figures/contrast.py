@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from olivine.cli.figures.files import style, write_figure
+from olivine.cli.figures.files import legend, plain, style, write_figure
 from olivine.reduction.contrast.contrast import EASY, HARD, describe
 
 if TYPE_CHECKING:
@@ -104,20 +104,9 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
         )
     for row in axes:
         for panel in row:
-            panel.grid(visible=True, which="major", color="#e5e5e5", linewidth=0.6)
-            panel.set_axisbelow(True)
-            for side in ("top", "right"):
-                panel.spines[side].set_visible(False)
-            handles, labels = panel.get_legend_handles_labels()
-            if handles:
-                panel.legend(
-                    handles,
-                    labels,
-                    fontsize=8,
-                    frameon=False,
-                    loc="upper center",
-                    bbox_to_anchor=(0.5, -0.13),
-                )
+            plain(panel)
+            if panel.get_legend_handles_labels()[0]:
+                legend(panel)
 
 
 def _plain_ticks(panel: Axes, plan: Plan) -> None:

@@ -49,6 +49,14 @@ def look(algorithm: str) -> tuple[str, str, Any]:
     )
 
 
+def plain(panel: Axes, **grid: Any) -> None:
+    """Draw a light grid behind the data, and no frame above or on the right."""
+    panel.set_axisbelow(True)
+    panel.grid(visible=True, color="#e5e5e5", linewidth=0.6, **grid)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
 # What the writers would add of their own: versions and dates.
 _METADATA = {
     ".svg": ("Creator", "Date", "Format", "Type"),

@@ -14,6 +14,7 @@ from olivine.cli.figures.files import (
     MARKERS,
     legend,
     look,
+    plain,
     style,
     write_figure,
 )
@@ -50,10 +51,7 @@ def save_phases(path: Path, phases: Sequence[Phase]) -> None:
         _seconds(seconds, phases)
         for panel in (share, optimum, seconds):
             panel.set_xlabel("clauses per variable")
-            panel.grid(visible=True, color="#e5e5e5", linewidth=0.6)
-            panel.set_axisbelow(True)
-            for side in ("top", "right"):
-                panel.spines[side].set_visible(False)
+            plain(panel)
         write_figure(path, figure)
 
 
@@ -72,20 +70,26 @@ def _lines(
                 break
 
 
+def _series(number: int, dash: int) -> dict[str, Any]:
+    """Colour and marker by a number, dashes by another."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[dash % len(DASHES)],
+        "ms": 4,
+    }
+
+
 def _share(panel: Axes, phases: Sequence[Phase]) -> None:
     for number, (label, own) in enumerate(_lines(phases, by_variant=False)):
         x = [p.ratio for p in own]
         low, high = zip(*(p.share for p in own), strict=True)
-        colour = COLOURS[number % len(COLOURS)]
-        panel.plot(
-            x, low, color=colour, marker=MARKERS[number % len(MARKERS)], ms=4,
-            linestyle=DASHES[number % len(DASHES)], label=label,
-        )  # fmt: skip
+        look = _series(number, number)
+        panel.plot(x, low, label=label, **look)
         if low != high:
-            panel.fill_between(
-                x, low, high, color=colour, alpha=0.2, lw=0,
-                label="band: undecided" if number == 0 else None,
-            )  # fmt: skip
+            band = {"color": look["color"], "alpha": 0.2, "lw": 0}
+            named = "band: undecided" if number == 0 else None
+            panel.fill_between(x, low, high, label=named, **band)
     left, right = panel.get_xlim()
     if left < _THRESHOLD < right:
         panel.axvline(_THRESHOLD, color=GREY, linewidth=0.9, linestyle=":")
@@ -106,17 +110,11 @@ def _optimum(panel: Axes, phases: Sequence[Phase]) -> None:
     proved = [phase for phase in phases if phase.optima]
     for number, (label, own) in enumerate(_lines(proved, by_variant=True)):
         x = [p.ratio for p in own]
-        colour = COLOURS[number % len(COLOURS)]
-        panel.plot(
-            x, [float(statistics.median(p.optima)) for p in own], color=colour, ms=4,
-            marker=MARKERS[number % len(MARKERS)], label=label,
-            linestyle=DASHES[number % len(DASHES)],
-        )  # fmt: skip
-        low, high = (
-            [float(p.optima[0]) for p in own],
-            [float(p.optima[-1]) for p in own],
-        )
-        panel.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
+        look = _series(number, number)
+        middle = [float(statistics.median(p.optima)) for p in own]
+        panel.plot(x, middle, label=label, **look)
+        low, high = ([float(p.optima[end]) for p in own] for end in (0, -1))
+        panel.fill_between(x, low, high, color=look["color"], alpha=0.15, lw=0)
     title = "Optimum of OLIVE's program: median, range"
     panel.set_title(title, loc="left", fontsize=10)
     legend(panel)
@@ -140,13 +138,10 @@ def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
             ]
             if not own:
                 continue
-            panel.plot(
-                [p.ratio for p in own], [p.ways[route] for p in own], ms=4,
-                color=COLOURS[number % len(COLOURS)],
-                marker=MARKERS[number % len(MARKERS)],
-                linestyle=DASHES[size % len(DASHES)],
-                label=route if len(sizes) == 1 else f"{route}, {n} variables",
-            )  # fmt: skip
+            label = route if len(sizes) == 1 else f"{route}, {n} variables"
+            times = [p.ways[route] for p in own]
+            x = [p.ratio for p in own]
+            panel.plot(x, times, label=label, **_series(number, size))
     panel.set_yscale("log")
     named = f" ({variant})" if len({p.variant for p in phases}) > 1 else ""
     title = f"Seconds of each route{named}, median"
@@ -235,10 +230,7 @@ def _panel(panel: Axes, curves: Sequence[Curve]) -> None:
     panel.set_xlabel("trajectories collected")
     named = "V^π − V* of the seed" if gaps else "value of the policy"
     panel.set_ylabel(f"{named}, if stopped there")
-    panel.grid(visible=True, color="#e5e5e5", linewidth=0.6)
-    panel.set_axisbelow(True)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    plain(panel)
     missing = [f"{c.algorithm}: refused" for c in curves if c.refused]
     missing += [
         f"{c.algorithm}: no run got to its start"

@@ -14,17 +14,13 @@ import numpy as np
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
-    PolicyClassByLevel,
     TabularPolicyClass,
     TabularValueClass,
-    ValueClass,
-    ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import HALF, Instance
-from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.global_policy.algorithm import global_policy
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.cli.ledger.support import instance
 
 _UNIT = 2000
 """Rewards are multiples of 1/2000: laws of returns have a cell for each multiple."""
@@ -32,17 +28,6 @@ _UNIT = 2000
 
 def _rounded(value: Fraction) -> Fraction:
     return Fraction(round(value * _UNIT), _UNIT)
-
-
-def known_values(environment: Environment) -> ValueClassByLevel:
-    """G_h = {g*} at every level: nothing is as easy to mistake for a learned state.
-
-    Whatever is asked of a value function at a learned state, at others it stays g*.
-    """
-    levels = range(1, environment.horizon + 1)
-    return ValueClassByLevel(
-        [FiniteValueClass([environment.truth.values(h).tolist()]) for h in levels]
-    )
 
 
 def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
@@ -75,13 +60,9 @@ def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
     for h in range(3, horizon + 1):
         following = [f"end{h + 1}"] * 2 if h < horizon else []
         levels.append([(f"end{h}", {"w": 1}, {"w": [0, 0]}, following)])
-    environment = from_lists(levels, "two-states")
     sizes = [1, 2, *[1] * (horizon - 2)]
-    return Instance(
-        environment,
-        known_values(environment),
-        PolicyClassByLevel([TabularPolicyClass(n, 2) for n in sizes]),
-    )
+    policies = [TabularPolicyClass(n, 2) for n in sizes]
+    return instance("two-states", levels, None, policies)
 
 
 def overpruned(parameters: GlobalPolicyParameters) -> Instance:
@@ -113,27 +94,17 @@ def pruned_then_learned() -> Instance:
     first is good at p, but not at s. Learning s changes the policy to the second, for
     which p is bad. Only the third is optimal.
     """
-    environment = from_lists(
+    levels = [
+        [("root", {"x": 1}, {"x": [0, 0, 0]}, ["q", "p", "s"])],
         [
-            [("root", {"x": 1}, {"x": [0, 0, 0]}, ["q", "p", "s"])],
-            [
-                ("q", {"xq": 1}, {"xq": [HALF, HALF, 0]}, []),
-                ("p", {"xp": 1}, {"xp": [HALF, 0, 0]}, []),
-                ("s", {"xs": 1}, {"xs": [0, Fraction(9, 10), 0]}, []),
-            ],
+            ("q", {"xq": 1}, {"xq": [HALF, HALF, 0]}, []),
+            ("p", {"xp": 1}, {"xp": [HALF, 0, 0]}, []),
+            ("s", {"xs": 1}, {"xs": [0, Fraction(9, 10), 0]}, []),
         ],
-        "pruned-then-learned",
-    )
-    return Instance(
-        environment,
-        known_values(environment),
-        PolicyClassByLevel(
-            [
-                TabularPolicyClass(1, 3),
-                FinitePolicyClass([[0, 0, 0], [0, 1, 1], [0, 0, 1]], 3),
-            ]
-        ),
-    )
+    ]
+    three = FinitePolicyClass([[0, 0, 0], [0, 1, 1], [0, 0, 1]], 3)
+    policies = [TabularPolicyClass(1, 3), three]
+    return instance("pruned-then-learned", levels, None, policies)
 
 
 def stale(parameters: GlobalPolicyParameters) -> Instance:
@@ -159,34 +130,22 @@ def stale(parameters: GlobalPolicyParameters) -> Instance:
     zero = Fraction(0)
     at_q: list[Any] = [zero, good - bad - _rounded(tau / 2), zero]
     none: list[Any] = [zero, zero, zero]
-    environment = from_lists(
+    levels = [
+        [("root", {"x": 1}, {"x": none}, ["q", "q'", "q'"])],
         [
-            [("root", {"x": 1}, {"x": none}, ["q", "q'", "q'"])],
-            [
-                ("q", {"y1": 1}, {"y1": at_q}, ["u", "c1", "c2"]),
-                ("q'", {"y2": 1}, {"y2": none}, ["s", "u", "u"]),
-            ],
-            [
-                ("u", {"zu": 1}, {"zu": [w, w, w]}, []),
-                ("c1", {"z1": 1}, {"z1": [bad, good, 0]}, []),
-                ("c2", {"z2": 1}, {"z2": [good, bad, 0]}, []),
-                ("s", {"zs": 1}, {"zs": [0, s, 0]}, []),
-            ],
+            ("q", {"y1": 1}, {"y1": at_q}, ["u", "c1", "c2"]),
+            ("q'", {"y2": 1}, {"y2": none}, ["s", "u", "u"]),
         ],
-        "stale",
-    )
-    members = [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]]
-    return Instance(
-        environment,
-        known_values(environment),
-        PolicyClassByLevel(
-            [
-                TabularPolicyClass(1, 3),
-                TabularPolicyClass(2, 3),
-                FinitePolicyClass(members, 3),
-            ]
-        ),
-    )
+        [
+            ("u", {"zu": 1}, {"zu": [w, w, w]}, []),
+            ("c1", {"z1": 1}, {"z1": [bad, good, 0]}, []),
+            ("c2", {"z2": 1}, {"z2": [good, bad, 0]}, []),
+            ("s", {"zs": 1}, {"zs": [0, s, 0]}, []),
+        ],
+    ]
+    three = FinitePolicyClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]], 3)
+    policies = [TabularPolicyClass(1, 3), TabularPolicyClass(2, 3), three]
+    return instance("stale", levels, None, policies)
 
 
 def incomplete() -> Instance:
@@ -198,35 +157,23 @@ def incomplete() -> Instance:
     that takes action 0 in q1, but the latter gets nothing in q2: no policy, and no
     mixture, is good in both states. Made for the theorem's constants at ε = 0.3.
     """
-    gap = Fraction(3, 50)
-    fifth = Fraction(1, 5)
-    environment = from_lists(
+    gap, fifth = Fraction(3, 50), Fraction(1, 5)
+    levels = [
+        [("root", {"x": 1}, {"x": [0, 0]}, ["q1", "q2"])],
         [
-            [("root", {"x": 1}, {"x": [0, 0]}, ["q1", "q2"])],
-            [
-                ("q1", {"y1": 1}, {"y1": [gap, 0]}, ["u", "p"]),
-                ("q2", {"y2": 1}, {"y2": [0, HALF]}, ["u", "u"]),
-            ],
-            [
-                ("u", {"z1": 1}, {"z1": [fifth, fifth]}, []),
-                ("p", {"z2": 1}, {"z2": [fifth, fifth + 2 * gap]}, []),
-            ],
+            ("q1", {"y1": 1}, {"y1": [gap, 0]}, ["u", "p"]),
+            ("q2", {"y2": 1}, {"y2": [0, HALF]}, ["u", "u"]),
         ],
-        "incomplete",
-    )
-    known = FiniteValueClass([environment.truth.values(3).tolist()])
-    values: list[ValueClass] = [TabularValueClass(1), TabularValueClass(2), known]
-    return Instance(
-        environment,
-        ValueClassByLevel(values),
-        PolicyClassByLevel(
-            [
-                TabularPolicyClass(1, 2),
-                FinitePolicyClass([[0, 0], [1, 1]], 2),
-                TabularPolicyClass(2, 2),
-            ]
-        ),
-    )
+        [
+            ("u", {"z1": 1}, {"z1": [fifth, fifth]}, []),
+            ("p", {"z2": 1}, {"z2": [fifth, fifth + 2 * gap]}, []),
+        ],
+    ]
+    best: Any = [[fifth, fifth + 2 * gap]]
+    constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
+    values = [TabularValueClass(1), TabularValueClass(2), FiniteValueClass(best)]
+    policies = [TabularPolicyClass(1, 2), constant, TabularPolicyClass(2, 2)]
+    return instance("incomplete", levels, values, policies)
 
 
 def search(

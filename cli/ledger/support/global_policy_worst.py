@@ -34,7 +34,7 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
 from olivine.algorithms.oracles.ledger import reveal
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
-from olivine.cli.ledger.support.global_policy import known_values
+from olivine.cli.ledger.support import known_values
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.model import LinearModel
 

@@ -10,18 +10,16 @@ import numpy as np
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
-    PolicyClassByLevel,
     TabularPolicyClass,
     TabularValueClass,
     ValueClass,
-    ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import HALF, Instance
 from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.valor.algorithm import LocalValues
 from olivine.algorithms.valor.parameters import PracticalParameters
+from olivine.cli.ledger.support import instance
 
 
 def unrepresented() -> Instance:
@@ -38,22 +36,17 @@ def unrepresented() -> Instance:
     for g* only.
     """
     best = Fraction(15, 16)
-    environment = from_lists(
+    levels = [
+        [("s0", {"start": 1}, {"start": [0, 0]}, ["poor", "rich"])],
         [
-            [("s0", {"start": 1}, {"start": [0, 0]}, ["poor", "rich"])],
-            [
-                ("poor", {"x": 1}, {"x": [0, HALF]}, []),
-                ("rich", {"y": 1}, {"y": [0, best]}, []),
-            ],
+            ("poor", {"x": 1}, {"x": [0, HALF]}, []),
+            ("rich", {"y": 1}, {"y": [0, best]}, []),
         ],
-        "unrepresented",
-    )
+    ]
     rows = np.array([[HALF, best], [Fraction(1), Fraction(0)]], dtype=object)
-    return Instance(
-        environment,
-        ValueClassByLevel([TabularValueClass(1), FiniteValueClass(rows)]),
-        PolicyClassByLevel([TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]),
-    )
+    values = [TabularValueClass(1), FiniteValueClass(rows)]
+    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
+    return instance("unrepresented", levels, values, policies)
 
 
 def amplified(horizon: int, *, actions: int = 4) -> Instance:
@@ -102,11 +95,8 @@ def amplified(horizon: int, *, actions: int = 4) -> Instance:
     values: list[ValueClass] = [TabularValueClass(1)]
     values += [FiniteValueClass(_functions(h, actions)) for h in range(2, horizon + 1)]
     sizes = [1, *[actions] * (horizon - 1)]
-    return Instance(
-        from_lists(levels, "amplified"),
-        ValueClassByLevel(values),
-        PolicyClassByLevel([TabularPolicyClass(n, actions) for n in sizes]),
-    )
+    policies = [TabularPolicyClass(n, actions) for n in sizes]
+    return instance("amplified", levels, values, policies)
 
 
 def _functions(level: int, actions: int) -> Any:
@@ -136,32 +126,26 @@ def sacrificed(
     error
         Of its {V_a}; below φ.
     """
-    environment = from_lists(
+    levels = [
+        [("s0", {"start": 1}, {"start": [0, 0]}, ["often", "rare"])],
         [
-            [("s0", {"start": 1}, {"start": [0, 0]}, ["often", "rare"])],
-            [
-                ("often", {"x": 1}, {"x": [0, 0]}, ["paid", "paid"]),
-                ("rare", {"y": 1}, {"y": [0, 0]}, ["paid", "unpaid"]),
-            ],
-            [
-                ("paid", {"z": 1}, {"z": [HALF, HALF]}, []),
-                ("unpaid", {"w": 1}, {"w": [0, 0]}, []),
-            ],
+            ("often", {"x": 1}, {"x": [0, 0]}, ["paid", "paid"]),
+            ("rare", {"y": 1}, {"y": [0, 0]}, ["paid", "unpaid"]),
         ],
-        "sacrificed",
-    )
+        [
+            ("paid", {"z": 1}, {"z": [HALF, HALF]}, []),
+            ("unpaid", {"w": 1}, {"w": [0, 0]}, []),
+        ],
+    ]
+    constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
+    values = [TabularValueClass(n) for n in (1, 2, 2)]
+    policies = [TabularPolicyClass(1, 2), constant, TabularPolicyClass(2, 2)]
+    made = instance("sacrificed", levels, values, policies)
     parameters = PracticalParameters(
         0.2, 0.1, 2, 2, 3, n_train=2000, eps_stat=0.001, slack=0.05
     )
-    values = ValueClassByLevel([TabularValueClass(n) for n in (1, 2, 2)])
-    policies = PolicyClassByLevel(
-        [
-            TabularPolicyClass(1, 2),
-            FinitePolicyClass([[0, 0], [1, 1]], 2),
-            TabularPolicyClass(2, 2),
-        ]
-    )
-    run = LocalValues(environment, values, policies, parameters, rng)
+    environment = made.environment
+    run = LocalValues(environment, made.values, made.policies, parameters, rng)
 
     def learn(path: tuple[int, ...], value: Fraction, *futures: Fraction) -> None:
         data = environment.sample(path, parameters.n_train, rng, successors=False)

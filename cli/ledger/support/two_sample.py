@@ -10,17 +10,15 @@ import numpy as np
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
-    PolicyClassByLevel,
     TabularPolicyClass,
     TabularValueClass,
     ValueClass,
-    ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import HALF, Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
 from olivine.algorithms.two_sample.parameters import TwoSamplePracticalParameters
+from olivine.cli.ledger.support import instance
 
 HORIZON = 16
 """Least H at which an error of 3.8τ, doubled at each level, exceeds ε."""
@@ -34,21 +32,16 @@ def unlearned() -> Instance:
     policy is not learned: of two actions the one that pays nothing. The way there
     pays 2/5, so the policy found first goes there. G and Π are complete.
     """
-    environment = from_lists(
+    levels = [
+        [("s0", {"s": 1}, {"s": [0, Fraction(2, 5)]}, ["known", "taken"])],
         [
-            [("s0", {"s": 1}, {"s": [0, Fraction(2, 5)]}, ["known", "taken"])],
-            [
-                ("known", {"x": 1}, {"x": [HALF, 0]}, []),
-                ("taken", {"y": 1}, {"y": [0, HALF]}, []),
-            ],
+            ("known", {"x": 1}, {"x": [HALF, 0]}, []),
+            ("taken", {"y": 1}, {"y": [0, HALF]}, []),
         ],
-        "unlearned",
-    )
-    return Instance(
-        environment,
-        ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.5, 0.5]])]),
-        PolicyClassByLevel([TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]),
-    )
+    ]
+    values = [TabularValueClass(1), FiniteValueClass([[0.5, 0.5]])]
+    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
+    return instance("unlearned", levels, values, policies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,27 +85,22 @@ def outvoted(copies: int = 100) -> Outvoted:
         raise ValueError(f"copies: {copies} is not in 1..125")
     accuracy = Fraction(1, 1000)
     loss = copies * accuracy  # half of what the copies gain together
-    environment = from_lists(
+    levels = [
+        [("s0", {"s": 1}, {"s": [0, 0]}, ["often", "rare"])],
         [
-            [("s0", {"s": 1}, {"s": [0, 0]}, ["often", "rare"])],
-            [
-                ("often", {"x": 1}, {"x": [HALF, HALF]}, []),
-                ("rare", {"y": 1}, {"y": [HALF + loss, HALF]}, []),
-            ],
+            ("often", {"x": 1}, {"x": [HALF, HALF]}, []),
+            ("rare", {"y": 1}, {"y": [HALF + loss, HALF]}, []),
         ],
-        "outvoted",
-    )
+    ]
     constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
+    values = [TabularValueClass(1), TabularValueClass(2)]
+    policies = [TabularPolicyClass(1, 2), constant]
+    made = instance("outvoted", levels, values, policies)
     parameters = TwoSamplePracticalParameters(
         0.2, 0.1, 2, 2, 2, tau=0.01, tau_V=accuracy, tau_L=0.01
     )
-    made = Instance(
-        environment,
-        ValueClassByLevel([TabularValueClass(1), TabularValueClass(2)]),
-        PolicyClassByLevel([TabularPolicyClass(1, 2), constant]),
-    )
-    rng = np.random.default_rng(0)
-    run = TwoSampleLearner(environment, made.values, made.policies, parameters, rng)
+    arguments = made.environment, made.values, made.policies, parameters
+    run = TwoSampleLearner(*arguments, np.random.default_rng(0))
     # K P_D(a) r = 1/2 ± 0.99 τ_V.
     biased = EmpiricalMeasure(
         [0, 0], actions=[0, 1], rewards=[HALF, HALF], weights=[49901, 50099]
@@ -171,11 +159,7 @@ def amplified(eps: Fraction = Fraction(3, 10)) -> Instance:
     levels.append([("start", {"s": 1}, {"s": [0, 0]}, ["low2", "high2"])])
     classes.append(TabularValueClass(1))
     policies = [TabularPolicyClass(1, 2), *[TabularPolicyClass(2, 2)] * (HORIZON - 1)]
-    return Instance(
-        from_lists(levels[::-1], "amplified"),
-        ValueClassByLevel(classes[::-1]),
-        PolicyClassByLevel(policies),
-    )
+    return instance("amplified", levels[::-1], classes[::-1], policies)
 
 
 def _pair(right: Fraction, error: Fraction) -> FiniteValueClass:

@@ -87,7 +87,9 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
         maximise=True,
         constant=family.parameters.best,
     )
-    return ProjectedModel(family, "projected", form, model, range(truth, truth + n), missing, trying)
+    return ProjectedModel(
+        family, "projected", form, model, range(truth, truth + n), missing, trying
+    )
 
 
 def _add_clauses(

@@ -271,7 +271,11 @@ def _add_start(model: LinearModel, family: Family, form: Form) -> int:
     model.rows.add_copies(
         np.full(m, model.rows.add_kind(kind), dtype=np.int32),
         np.column_stack(
-            [np.full(m, start), clauses, policy[family.layout.try_clause(0)] + np.arange(m)]
+            [
+                np.full(m, start),
+                clauses,
+                policy[family.layout.try_clause(0)] + np.arange(m),
+            ]
         ).astype(np.int32),
         "s0, [try C%d]",
     )

@@ -43,9 +43,9 @@ from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
+from olivine.cli.ledger.support import known_values
 from olivine.cli.ledger.support.global_policy import (
     incomplete,
-    known_values,
     overpruned,
     pruned_then_learned,
     search,
