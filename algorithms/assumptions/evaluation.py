@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.closure import policy_class, value_class
-from olivine.algorithms.assumptions.drawn import Row
+from olivine.algorithms.assumptions.closure import Row, policy_class, value_class
 from olivine.algorithms.assumptions.hidden import HiddenModel
 from olivine.algorithms.assumptions.members import Given, Policies, Values
 from olivine.algorithms.assumptions.result import Assumption

@@ -2,17 +2,132 @@
 
 Exact for tabular and finite classes. "The" optimal policy is any of them, where
 several are optimal. Other classes over finite observations are asked through
-their oracles (`olivine.algorithms.assumptions.realizability`), in floats.
+their oracles, one call a level, in floats.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 from olivine.algorithms.assumptions.hidden import HiddenModel, best
 from olivine.algorithms.assumptions.members import Policies, Values
-from olivine.algorithms.assumptions.realizability import policy_at_level, value_at_level
 from olivine.algorithms.assumptions.result import Assumption
 from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.least_squares import least_squares
+
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Realizability:
+    """Whether the two assumptions hold.
+
+    Attributes
+    ----------
+    value, policy
+        True, False, or None where the oracles cannot tell (observations
+        without codes, heuristic oracles).
+    reason
+        The first violation: which class, which level.
+    """
+
+    value: bool | None
+    policy: bool | None
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Both; None if neither is violated and one is unknown."""
+        return _both(self.value, self.policy)
+
+
+def realizability(
+    environment: Environment, value_class: ValueClass, policy_class: PolicyClass
+) -> Realizability:
+    """Check both assumptions at the observable codes of every level.
+
+    A squared loss below 1e-12 of the uniform average counts as 0. g* of level 1
+    is not asked for: the learning algorithms never use it.
+
+    Raises
+    ------
+    ValueError
+        If a class does not admit the environment's observations.
+    """
+    value: bool | None = True
+    policy: bool | None = True
+    reason = ""
+    for h in range(1, environment.horizon + 1):
+        if environment.space(h).n_codes is None:
+            return Realizability(None, None, "observations have no codes")
+        answer = True if h == 1 else value_at_level(environment, value_class, h)
+        if answer is False:
+            reason = reason or f"value_class: g* of level {h} is not in it"
+        value = _both(value, answer)
+        answer = policy_at_level(environment, policy_class, h)
+        if answer is False:
+            reason = reason or f"policy_class: no optimal policy of level {h} in it"
+        policy = _both(policy, answer)
+    return Realizability(value, policy, reason)
+
+
+def value_at_level(
+    environment: Environment, value_class: ValueClass, level: int
+) -> bool | None:
+    """Whether g* of a level is in G, by least squares; finite observations only.
+
+    None: within the oracle's own accuracy it may be.
+    """
+    data, q = _observable(environment, level)
+    best = q.max(axis=1)
+    fit = least_squares(value_class.at_level(level), data, best, epsilon_sub=_TOLERANCE)
+    return _verdict(fit.loss, fit.suboptimality)
+
+
+def policy_at_level(
+    environment: Environment, policy_class: PolicyClass, level: int
+) -> bool | None:
+    """Whether an optimal policy of a level is in Π, by CSC; as `value_at_level`."""
+    data, q = _observable(environment, level)
+    costs = q.max(axis=1)[:, None] - q
+    found = csc(policy_class.at_level(level), data, costs, epsilon_sub=_TOLERANCE)
+    return _verdict(found.cost, found.suboptimality)
+
+
+def _observable(
+    environment: Environment, level: int
+) -> tuple[EmpiricalMeasure, NDArray[np.float64]]:
+    """Codes that can be observed, once each, and their Q*.
+
+    Codes of hidden states that no path reaches do not count.
+    """
+    truth = environment.truth
+    codes = np.arange(len(truth.q_values(level)))
+    if isinstance(truth, FiniteTruth):
+        emissions = truth.model.level(level).emissions[sorted(truth.reachable(level))]
+        codes = np.flatnonzero(emissions.sum(axis=0))
+    q = truth.q_values(level)[codes].astype(np.float64)
+    return EmpiricalMeasure(codes), q
+
+
+def _verdict(least: float, suboptimality: float) -> bool | None:
+    if least - suboptimality > _TOLERANCE:
+        return False
+    return None if least > _TOLERANCE else True
+
+
+def _both(first: bool | None, second: bool | None) -> bool | None:
+    if first is False or second is False:
+        return False
+    return None if None in (first, second) else True
+
 
 POLICY = "policy-realizability"
 VALUE = "value-realizability"

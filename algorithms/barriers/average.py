@@ -40,7 +40,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.named import Instance
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 
 A, B = 0, 1
 HALF = Fraction(1, 2)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.policy_tables import action_weights
 from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 Distribution = tuple[Fraction, ...]

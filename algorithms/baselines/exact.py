@@ -13,7 +13,7 @@ from olivine.algorithms.classes.policy_tables import action_weights
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 
 ZERO = Fraction(0)
 _ROOT_BITS = 64

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 ONE, ZERO = Fraction(1), Fraction(0)

@@ -24,7 +24,7 @@ from olivine.algorithms.classes.protocols import (
     check_resolution,
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
-from olivine.algorithms.exact.columns import (
+from olivine.algorithms.exact.arrays import (
     check_actions,
     check_observations,
     reject,

@@ -24,7 +24,7 @@ from olivine.algorithms.classes.protocols import (
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.exact.columns import check_observations
+from olivine.algorithms.exact.arrays import check_observations
 
 Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
 """Maps n and m observations to the n × m matrix of kernel values."""

@@ -16,9 +16,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.features import FeatureMap, FeatureSource
+from olivine.algorithms.classes.linear import FeatureMap, FeatureSource
 from olivine.algorithms.classes.protocols import Observations, Stationary, check_level
-from olivine.algorithms.exact.columns import check_reals
+from olivine.algorithms.exact.arrays import check_reals
 
 Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
 """Maps features (n, d) to n labels, or to n reals for a regressor."""

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import Observations, check_level
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes
-from olivine.algorithms.exact.columns import check_observations, frozen
+from olivine.algorithms.exact.arrays import check_observations, frozen
 from olivine.algorithms.exact.numbers import as_rational
 
 Decoder = Callable[[Any], NDArray[np.int64]]

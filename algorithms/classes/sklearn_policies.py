@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.features import FeatureSource
 from olivine.algorithms.classes.learned import (
     LearnedPolicyClass,
     LearnedValueClass,
     Predictor,
     Reduction,
 )
+from olivine.algorithms.classes.linear import FeatureSource
 
 
 class SklearnLearner:

@@ -19,7 +19,7 @@ from olivine.algorithms.classes.protocols import (
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.exact.columns import (
+from olivine.algorithms.exact.arrays import (
     check_observations,
     check_reals,
     frozen,

@@ -28,7 +28,7 @@ from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.locks import N_TYPES, extra_dimension, share
 from olivine.algorithms.environments.sizes import check_sizes, check_table
-from olivine.algorithms.exact.columns import INT64_MAX
+from olivine.algorithms.exact.arrays import INT64_MAX
 
 _DEAD = 2
 _PAYS = ("reward", "second_reward", "death_reward", "cost")

@@ -22,7 +22,7 @@ from olivine.algorithms.environments.protocol import (
     Path,
     Trajectories,
 )
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import END, EmpiricalMeasure
 from olivine.algorithms.exact.multinomial import multinomial, multinomial_rows
 
@@ -38,7 +38,7 @@ class FiniteEnvironment(OverModel):
         Name in the registry and in messages.
     features
         Optional float64 features of the codes of each level, shape (X_h, d),
-        for classes that want them (see `olivine.algorithms.classes.features`).
+        for classes that want them (see `olivine.algorithms.classes.linear`).
     """
 
     def __init__(

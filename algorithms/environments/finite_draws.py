@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.policy_tables import action_weights
 from olivine.algorithms.environments.finite_level import FiniteLevel, pick
 from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.exact.columns import END, group_sums
+from olivine.algorithms.exact.arrays import END, group_sums
 from olivine.algorithms.exact.multinomial import multinomial_rows
 
 

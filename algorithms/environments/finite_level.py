@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.columns import END, frozen
+from olivine.algorithms.exact.arrays import END, frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from olivine.algorithms.environments.finite_level import (
     check_level,
     check_weights,
 )
-from olivine.algorithms.exact.columns import frozen
+from olivine.algorithms.exact.arrays import frozen
 
 
 @dataclass(frozen=True, eq=False)

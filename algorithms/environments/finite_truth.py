@@ -20,7 +20,7 @@ from olivine.algorithms.environments.finite_draws import draw_episodes
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
 from olivine.algorithms.environments.protocol import AnyPolicy, Path
-from olivine.algorithms.exact.columns import frozen
+from olivine.algorithms.exact.arrays import frozen
 
 
 class FiniteTruth:

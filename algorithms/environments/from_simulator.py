@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.features import FeatureMap
+from olivine.algorithms.classes.linear import FeatureMap
 from olivine.algorithms.environments.protocol import ObservationSpace
 from olivine.algorithms.environments.simulator import SimulatorEnvironment
 from olivine.algorithms.environments.simulator_calls import (

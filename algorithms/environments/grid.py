@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.arrays import END
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Up, down, left, right in rows and columns: actions 0..3."""

@@ -28,7 +28,7 @@ from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.sizes import check_sizes, check_table
-from olivine.algorithms.exact.columns import INT64_MAX
+from olivine.algorithms.exact.arrays import INT64_MAX
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12

@@ -20,7 +20,7 @@ from olivine.algorithms.environments.locks import lock, lock_gaussian
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.environments.random_finite import random_finite
 from olivine.algorithms.environments.tabular import tabular
-from olivine.algorithms.exact.columns import INT64_MAX
+from olivine.algorithms.exact.arrays import INT64_MAX
 
 Factory = Callable[..., Environment]
 """Takes a Generator, then options as keywords."""

@@ -33,7 +33,7 @@ from olivine.algorithms.environments.simulator_calls import (
 from olivine.algorithms.environments.simulator_episodes import Episodes
 from olivine.algorithms.environments.simulator_graph import Graph, Node
 from olivine.algorithms.environments.truth import Truth, UnknownTruthError
-from olivine.algorithms.exact.columns import END, object_array
+from olivine.algorithms.exact.arrays import END, object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 _REPLAYS = 4

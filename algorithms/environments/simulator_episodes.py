@@ -22,7 +22,7 @@ from olivine.algorithms.classes.policy_tables import (
 )
 from olivine.algorithms.environments.protocol import ActionRule, Trajectories
 from olivine.algorithms.environments.simulator_calls import ROUNDING, SEEDS, Simulator
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 MOST_EPISODES = 10**7

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.realizability import realizability
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.assumptions.realizable import realizability
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy.events import (
     Comparison,

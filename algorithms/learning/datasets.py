@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import END, object_array
+from olivine.algorithms.exact.arrays import END, object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.learning.events import (
     Entered,

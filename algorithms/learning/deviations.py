@@ -23,7 +23,7 @@ from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.environments.truth import Path, Truth
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Functional
 from olivine.algorithms.oracles.lp import lp

@@ -28,7 +28,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.numbers import check_count
 
 ClassKind = Literal["tabular", "finite", "linear"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.environments.truth import Path, Truth
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.numbers import Number
 from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from olivine.algorithms.assumptions.checks import violating_classes
 from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
-from olivine.algorithms.assumptions.realizability import realizability
-from olivine.algorithms.assumptions.violating import violating_classes
+from olivine.algorithms.assumptions.realizable import realizability
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment, Path
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.lsvee.averages import Cells
 from olivine.algorithms.lsvee.events import Elimination
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.ragged import (
+from olivine.algorithms.exact.arrays import (
     IntArray,
     as_integers,
     distinct,
@@ -26,8 +26,8 @@ from olivine.algorithms.exact.ragged import (
     magnitude,
     segment_sums,
 )
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 
 if TYPE_CHECKING:
     from olivine.algorithms.mdp.tabular import TabularMDP

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.algorithms.exact.ragged import gather
+from olivine.algorithms.exact.arrays import gather
 
 if TYPE_CHECKING:
     from olivine.algorithms.mdp.tabular import TabularMDP

@@ -12,9 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.columns import object_array
-from olivine.algorithms.exact.ragged import IntArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.exact.arrays import IntArray, object_array
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.ranges import Ranged
 from olivine.algorithms.olive.sampled_program import SampledConstraint
 

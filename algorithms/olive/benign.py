@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 _Direction = dict[int, Fraction]

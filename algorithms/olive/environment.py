@@ -3,7 +3,7 @@
 OLIVE looks at three things only: initial observations, trajectories of a
 policy, and trajectories of a policy with one action drawn uniformly. Data come
 with multiplicities: over finitely many tuples a data set of any size costs its
-support (`olivine.algorithms.exact.measure`).
+support (`olivine.algorithms.exact.data`).
 """
 
 from __future__ import annotations

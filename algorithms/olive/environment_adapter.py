@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.protocol import AnyPolicy, Environment
-from olivine.algorithms.exact.columns import group_sums
+from olivine.algorithms.exact.arrays import group_sums
 from olivine.algorithms.exact.data import END, EmpiricalMeasure
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.q_functions import pairs_of_class
 from olivine.algorithms.olive.sampled_program import LevelData
 

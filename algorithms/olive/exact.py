@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.interfaces import Optimiser

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.batched_errors import PairStack
 from olivine.algorithms.olive.interfaces import Answer, Program
 from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledProgram

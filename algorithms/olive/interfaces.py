@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 
 
 class Program(Protocol):

@@ -22,7 +22,7 @@ from olivine.algorithms.learning.events import Iteration, notify
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Algorithm, Task
 from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.loop import OliveRound
 from olivine.algorithms.olive.parameters import OliveParameters

@@ -25,7 +25,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.interfaces import Optimiser, Program
 from olivine.algorithms.olive.tiebreak import RoundProblem, Tiebreak
 

@@ -52,8 +52,8 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.backups import (
     Affine,
     action_classes,

@@ -24,8 +24,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.numbers import as_rational
-from olivine.algorithms.exact.ragged import (
+from olivine.algorithms.exact.arrays import (
     IntArray,
     distinct,
     fits_int64,
@@ -33,13 +32,14 @@ from olivine.algorithms.exact.ragged import (
     integers,
     magnitude,
 )
+from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.mdp.bellman import (
+    Pair,
     as_fractions,
     average_errors,
     common_denominator,
 )
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.ranges import Ranged, Upper

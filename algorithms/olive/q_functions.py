@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.classes.tabular import check_codes
-from olivine.algorithms.exact.ragged import as_integers
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.exact.arrays import as_integers
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 

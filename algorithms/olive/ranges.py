@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from olivine.algorithms.exact.arrays import IntArray, integer_array
 from olivine.algorithms.exact.numbers import as_rational
-from olivine.algorithms.exact.ragged import IntArray, integer_array
 
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.environment import SampledEnvironment
 from olivine.algorithms.olive.interfaces import Optimiser
 from olivine.algorithms.olive.loop import OliveResult, OliveRound, run_rounds

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.interfaces import Answer, Optimiser, Program
 
 LevelRule = Literal["first", "last", "largest"]

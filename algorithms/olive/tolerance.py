@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.olive.sampled_program import SampledProgram

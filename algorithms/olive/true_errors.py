@@ -23,7 +23,7 @@ from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.finite_level import FiniteLevel
 from olivine.algorithms.environments.latent_truth import LatentTruth
 from olivine.algorithms.environments.protocol import Environment, UnknownTruthError
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 
 _ZERO = Fraction(0)
 

@@ -30,7 +30,7 @@ from olivine.algorithms.classes.learned import LearnedPolicyClass
 from olivine.algorithms.classes.linear import LinearPolicyClass
 from olivine.algorithms.classes.protocols import PolicyClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass
-from olivine.algorithms.exact.columns import check_actions, check_reals, reject
+from olivine.algorithms.exact.arrays import check_actions, check_reals, reject
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
@@ -38,10 +38,9 @@ from olivine.algorithms.oracles.csc_enumerated import (
     minimise_tabular,
 )
 from olivine.algorithms.oracles.csc_linear import minimise_linear
-from olivine.algorithms.oracles.exactness import check_accuracy
 from olivine.algorithms.oracles.ledger import oracle
 from olivine.algorithms.oracles.reductions import minimise_learned
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.results import CscResult, check_accuracy
 
 
 @singledispatch

@@ -46,9 +46,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
-from olivine.algorithms.oracles.exactness import check_accuracy, summation_bound
 from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.oracles.results import (
+    LpResult,
+    LpStatus,
+    check_accuracy,
+    summation_bound,
+)
 
 _SMALLEST_CUBE = 1e-6
 _INFLATION = 1e-8

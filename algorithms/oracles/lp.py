@@ -40,17 +40,15 @@ from olivine.algorithms.classes.learned import LearnedValueClass
 from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularValueClass
-from olivine.algorithms.oracles.exactness import check_accuracy
 from olivine.algorithms.oracles.functionals import Constraint, Functional, Number
 from olivine.algorithms.oracles.ledger import OracleOnly, oracle, reveal
-from olivine.algorithms.oracles.lp_enumerated import EnumeratedProgram
-from olivine.algorithms.oracles.lp_kernel import KernelProgram
 from olivine.algorithms.oracles.lp_polyhedral import (
     LinearForm,
     PolyhedralProgram,
     TabularForm,
 )
-from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.oracles.lp_special import EnumeratedProgram, KernelProgram
+from olivine.algorithms.oracles.results import LpResult, LpStatus, check_accuracy
 
 __all__ = [
     "Constraint",

@@ -19,10 +19,9 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.oracles.exactness import summation_bound
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.lp_forms import Form, LinearForm, TabularForm, stack
-from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.oracles.results import LpResult, LpStatus, summation_bound
 from olivine.solvers.array_lp import ArrayLp
 from olivine.solvers.lp import LpSession
 from olivine.solvers.model import LinearModel

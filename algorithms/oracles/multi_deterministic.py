@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from olivine.algorithms.classes.finite import FinitePolicyClass
 from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from olivine.algorithms.oracles.multi_columns import column_generation
+from olivine.algorithms.oracles.multi_mixtures import column_generation
 from olivine.algorithms.oracles.multi_pricing import Priced, Pricing
 from olivine.algorithms.oracles.multi_results import MultiResult, MultiStatus
 from olivine.solvers.milp import solve_milp

@@ -45,8 +45,7 @@ from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
     support,
 )
-from olivine.algorithms.oracles.exactness import summation_bound
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.results import CscResult, summation_bound
 
 Features = NDArray[np.float64]
 Costs = NDArray[np.float64]

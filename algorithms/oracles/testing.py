@@ -30,7 +30,7 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.counting import count_operations
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.lp import lp
-from olivine.algorithms.oracles.lp_enumerated import exact_value
+from olivine.algorithms.oracles.lp_special import exact_value
 from olivine.algorithms.oracles.problems import (
     CscProblem,
     LeastSquaresProblem,

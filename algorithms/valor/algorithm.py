@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import group_sums
+from olivine.algorithms.exact.arrays import group_sums
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.learning.datasets import (
     EXACT_COSTS,

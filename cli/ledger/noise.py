@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.exact import ExactWorld
 from olivine.algorithms.olive.loop import run_rounds
 from olivine.algorithms.olive.optimisers import BranchAndBound

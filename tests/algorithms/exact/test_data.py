@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.exact.columns import exact_sum
+from olivine.algorithms.exact.arrays import exact_sum
 from olivine.algorithms.exact.data import END, EmpiricalMeasure, pool
 
 counts = st.one_of(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.realizability import realizability
+from olivine.algorithms.assumptions.realizable import realizability
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -18,7 +18,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
     largest_value_deviation,

@@ -14,7 +14,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.tabular import from_mdp
 from olivine.algorithms.exact.data import END
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.olive.batched_errors import PairStack
 from olivine.algorithms.olive.environment import TabularEnvironment

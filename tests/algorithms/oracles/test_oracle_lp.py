@@ -30,7 +30,7 @@ from olivine.algorithms.oracles.lp import (
     ValueProgram,
     lp,
 )
-from olivine.algorithms.oracles.lp_enumerated import exact_value
+from olivine.algorithms.oracles.lp_special import exact_value
 from olivine.algorithms.oracles.problems import random_lp
 from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
 
