@@ -10,8 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.barriers.average import AverageBarrier
-from olivine.algorithms.barriers.average_runs import run_all
+from olivine.algorithms.barriers.average import AverageBarrier, run_all
 from olivine.algorithms.barriers.backup_runs import clopper_pearson
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
 from olivine.algorithms.exact.numbers import check_count

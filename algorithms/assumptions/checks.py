@@ -1,4 +1,4 @@
-"""The assumptions by name, all that an algorithm needs at once, and classes against one.
+"""The assumptions by name, and classes that violate one.
 
 Classes that violate an assumption show what comes of it: complete classes are drawn,
 and at one level members are taken away. For realizability, those that are right. For
@@ -23,14 +23,13 @@ from olivine.algorithms.assumptions.closure import (
     value_class,
 )
 from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import Policies, Values
+from olivine.algorithms.assumptions.members import Assumption, Policies, Values
 from olivine.algorithms.assumptions.policy import policy_completeness
 from olivine.algorithms.assumptions.policy_value import policy_value_completeness
 from olivine.algorithms.assumptions.realizable import (
     policy_realizability,
     value_realizability,
 )
-from olivine.algorithms.assumptions.result import Assumption
 from olivine.algorithms.classes import (
     PolicyClass,
     PolicyClassByLevel,

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import Given, Policies
-from olivine.algorithms.assumptions.result import Assumption
+from olivine.algorithms.assumptions.members import Assumption, Given, Policies
 from olivine.algorithms.classes import PolicyClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.numbers import check_count

@@ -7,14 +7,19 @@ their oracles, one call a level, in floats.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.assumptions.hidden import HiddenModel, best
-from olivine.algorithms.assumptions.members import Policies, Values
-from olivine.algorithms.assumptions.result import Assumption
-from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.assumptions.members import (
+    Assumption,
+    Counterexample,
+    Policies,
+    Values,
+)
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
@@ -132,45 +137,28 @@ def _both(first: bool | None, second: bool | None) -> bool | None:
 POLICY = "policy-realizability"
 VALUE = "value-realizability"
 
+_Judged = Counterexample | bool | None
+
 
 def policy_realizability(
     environment: Environment, policy_class: PolicyClass
 ) -> Assumption:
     """Check that Π_h has an optimal policy, for every level h.
 
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    policy_class
-        Π.
-
-    Raises
-    ------
-    ValueError
-        If the class does not admit the environment's observations.
+    Decided only where observations are finite. ValueError if the class does not admit
+    the environment's observations.
     """
-    try:
-        model = HiddenModel(environment)
-    except ValueError as error:
-        return Assumption(POLICY, None, str(error))
-    doubt = ""
-    for h in range(1, model.horizon + 1):
+
+    def judge(model: HiddenModel, h: int, q: NDArray[Any]) -> _Judged:
         policies = Policies(model, policy_class, h)
-        q = model.gains(h, model.optimal(h + 1))
         if policies.kind in ("tabular", "finite"):
-            found = policies.lacks(best(q))
-            if found is not None:
-                return Assumption(POLICY, False, str(found), found)
-            continue
-        answer = policy_at_level(environment, policy_class, h)
-        if answer is False:
-            return Assumption(POLICY, False, f"Π_{h} has no optimal policy (by CSC)")
-        if answer is None:
-            doubt = doubt or f"the CSC oracle of Π_{h} cannot tell"
-    if doubt:
-        return Assumption(POLICY, None, doubt)
-    return Assumption(POLICY, True, "Π has an optimal policy")
+            return policies.lacks(best(q)) or True
+        return policy_at_level(environment, policy_class, h)
+
+    missing = "Π_{h} has no optimal policy (by CSC)"
+    unknown = "the CSC oracle of Π_{h} cannot tell"
+    answers = missing, unknown, "Π has an optimal policy"
+    return _at_every_level(POLICY, environment, judge, answers)
 
 
 def value_realizability(
@@ -178,37 +166,41 @@ def value_realizability(
 ) -> Assumption:
     """Check that G_h has g*_h, for every level h, also the first.
 
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    value_class
-        G.
-
-    Raises
-    ------
-    ValueError
-        If the class does not admit the environment's observations.
+    Decided only where observations are finite. ValueError if the class does not admit
+    the environment's observations.
     """
+
+    def judge(model: HiddenModel, h: int, q: NDArray[Any]) -> _Judged:
+        values = Values(model, value_class, h)
+        if values.kind in ("tabular", "finite"):
+            return values.lacks(q.max(axis=1).tolist()) or True
+        return value_at_level(environment, value_class, h)
+
+    missing = "G_{h} has no g* (by least squares)"
+    unknown = "the least-squares oracle of G_{h} cannot tell"
+    answers = missing, unknown, "G has g*"
+    return _at_every_level(VALUE, environment, judge, answers)
+
+
+def _at_every_level(
+    name: str,
+    environment: Environment,
+    judge: Callable[[HiddenModel, int, NDArray[Any]], _Judged],
+    answers: tuple[str, str, str],
+) -> Assumption:
+    """Judge each level, given Q* there; answers are for no, unknown and yes."""
     try:
         model = HiddenModel(environment)
     except ValueError as error:
-        return Assumption(VALUE, None, str(error))
+        return Assumption(name, None, str(error))
+    missing, unknown, right = answers
     doubt = ""
     for h in range(1, model.horizon + 1):
-        values = Values(model, value_class, h)
-        if values.kind in ("tabular", "finite"):
-            right = model.gains(h, model.optimal(h + 1)).max(axis=1)
-            found = values.lacks(right.tolist())
-            if found is not None:
-                return Assumption(VALUE, False, str(found), found)
-            continue
-        answer = value_at_level(environment, value_class, h)
-        if answer is False:
-            reason = f"G_{h} has no g* (by least squares)"
-            return Assumption(VALUE, False, reason)
-        if answer is None:
-            doubt = doubt or f"the least-squares oracle of G_{h} cannot tell"
-    if doubt:
-        return Assumption(VALUE, None, doubt)
-    return Assumption(VALUE, True, "G has g*")
+        found = judge(model, h, model.gains(h, model.optimal(h + 1)))
+        if isinstance(found, Counterexample):
+            return Assumption(name, False, str(found), found)
+        if found is False:
+            return Assumption(name, False, missing.format(h=h))
+        if found is None:
+            doubt = doubt or unknown.format(h=h)
+    return Assumption(name, None, doubt) if doubt else Assumption(name, True, right)

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.barriers.expectations import (
+from olivine.algorithms.barriers.exact import (
     Distribution,
     chosen_actions,
     expected_gains,

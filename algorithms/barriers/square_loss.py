@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.barriers.quadratic_number import Surd
+from olivine.algorithms.barriers.exact import Surd
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -34,8 +34,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.oracles.least_squares import least_squares
 
 A, B = 0, 1

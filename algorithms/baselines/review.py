@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.baselines.events import Batch, LevelFit
+from olivine.algorithms.baselines.backwards import LevelFit
 from olivine.algorithms.baselines.exact import (
     ZERO,
     backed_up,
@@ -31,11 +31,12 @@ from olivine.algorithms.baselines.parameters import (
     concentrability,
     propagation,
 )
+from olivine.algorithms.baselines.rmax import Batch
 from olivine.algorithms.baselines.rmax_model import RmaxModel
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review, Tally
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 
 _LEMMAS: dict[str, dict[str, Scope]] = {
     PSDP: {"concentrability": "always", "classification": "probable"},
@@ -191,11 +192,7 @@ def _check_fqi(
         errors = (fitted - target) ** 2
         squares = [_dot(reached[h - 1], means(level, e)) for e in errors.T]
         for a, square in enumerate(squares):
-            tallies["regression"].at_most(
-                square,
-                meant,
-                f"level {h}, action {a}",
-            )
+            tallies["regression"].at_most(square, meant, f"level {h}, action {a}")
         bound += 2 * h * root_up(p.K ** (h - 1) * sum(squares, ZERO))
         ahead = fitted.max(axis=1).tolist()
     tallies["propagation"].at_most(lost, bound, "suboptimality")
@@ -251,18 +248,7 @@ def _check_rmax(
 ) -> None:
     """Check the last batch: what was planned with, and what that is worth.
 
-    Parameters
-    ----------
-    tallies
-        Of the claims about R-max.
-    environment, model
-        Its truth, and the hidden model behind it.
-    parameters
-        dev = ε/(4H).
-    batch
-        The last one of a run that succeeded; of one that failed nothing is checked.
-    result
-        Of the run.
+    With dev = ε/(4H). Of a run that failed nothing is checked.
     """
     if not result.succeeded or result.policies is None:
         return

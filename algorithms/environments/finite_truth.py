@@ -17,8 +17,11 @@ from olivine.algorithms.classes.policy_tables import (
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, TabularValue
 from olivine.algorithms.environments.finite_draws import draw_episodes
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
+from olivine.algorithms.environments.finite_model import (
+    FiniteLevel,
+    FiniteModel,
+    path_weights,
+)
 from olivine.algorithms.environments.protocol import AnyPolicy, Path
 from olivine.algorithms.exact.arrays import frozen
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.policy_tables import check_policies, choose_actions
 from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_level import pick
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
+from olivine.algorithms.environments.finite_model import FiniteModel, path_weights, pick
 from olivine.algorithms.environments.latent_truth import LatentTruth
 from olivine.algorithms.environments.over_model import OverModel, check_draws
 from olivine.algorithms.environments.protocol import (

@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
-from olivine.algorithms.environments.sizes import check_sizes, check_table
 from olivine.algorithms.exact.arrays import INT64_MAX
+from olivine.algorithms.exact.numbers import check_sizes, check_table
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12

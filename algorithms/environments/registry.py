@@ -18,8 +18,7 @@ from olivine.algorithms.environments.diabolical import diabolical_lock
 from olivine.algorithms.environments.grid import grid
 from olivine.algorithms.environments.locks import lock, lock_gaussian
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.random_finite import random_finite
-from olivine.algorithms.environments.tabular import tabular
+from olivine.algorithms.environments.random_finite import random_finite, tabular
 from olivine.algorithms.exact.arrays import INT64_MAX
 
 Factory = Callable[..., Environment]

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 from olivine.algorithms.classes.policy_tables import action_weights
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import ActionRule, Path
 from olivine.algorithms.environments.simulator_calls import Simulator, stacked
 from olivine.algorithms.environments.truth import UnknownTruthError

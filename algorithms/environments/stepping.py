@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_level import pick
+from olivine.algorithms.environments.finite_model import pick
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.over_model import OverModel
 from olivine.algorithms.environments.protocol import Environment

@@ -25,7 +25,7 @@ from olivine.algorithms.learning.deviations import (
 )
 from olivine.algorithms.learning.events import Descending, Entered, Path
 from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, ClassReview
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 from olivine.algorithms.oracles.csc import csc
 
 _TOLERANCE = 1e-12

@@ -23,8 +23,7 @@ from olivine.algorithms.learning.events import (
     notify,
 )
 from olivine.algorithms.learning.parameters import MetaAlgParameters
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.learning.run import Frame, LearningResult
 from olivine.algorithms.oracles.ledger import reveal
 
 _MOST_LISTED = 20_000_000

@@ -21,7 +21,7 @@ from olivine.algorithms.environments.truth import Path, Truth
 from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.numbers import Number
 from olivine.algorithms.learning.events import Iteration
-from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
+from olivine.algorithms.learning.run import LearningResult, MonitorReport, Scope
 from olivine.algorithms.oracles.ledger import reveal
 
 FEATURES = "observations are features: there are no codes to sum over"

@@ -24,7 +24,7 @@ from olivine.algorithms.learning.draw_classes import ClassKind, check_size, make
 from olivine.algorithms.learning.monitors import Review, with_monitors
 from olivine.algorithms.learning.parameters import ByChoice, ByTheorem, Parameters
 from olivine.algorithms.learning.registry import Algorithm, Task
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",

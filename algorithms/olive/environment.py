@@ -14,7 +14,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.sampled_program import LevelData
 

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.protocol import AnyPolicy, Environment
-from olivine.algorithms.exact.arrays import group_sums
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END, group_sums
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.q_functions import pairs_of_class
+from olivine.algorithms.olive.finite_pairs import pairs_of_class
 from olivine.algorithms.olive.sampled_program import LevelData
 
 

@@ -1,7 +1,8 @@
-"""What OLIVE's parts ask of each other: programs and their solvers."""
+"""What OLIVE's parts ask of each other: ranges of g, programs and their solvers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,83 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.exact.arrays import IntArray, integer_array
+from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.mdp.bellman import Pair
+
+Upper = Fraction | int | Sequence[Fraction | int]
+"""Upper end of the range of g, for all observations or one for each."""
+
+
+class Ranged:
+    """What a program knows of the range of g.
+
+    Parameters
+    ----------
+    size
+        Number of observations.
+    lower, upper
+        Ends of the range; the upper end for all observations or one for each.
+
+    Attributes
+    ----------
+    lower, upper
+        Lower end, and the largest upper end.
+    upper_ends
+        The upper end of each observation; empty where there is one for all.
+
+    Raises
+    ------
+    ValueError
+        If an end is no exact rational, a range empty, or their number wrong.
+    """
+
+    def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:
+        self.lower = as_rational("lower", lower)
+        self.upper_ends: tuple[Fraction, ...] = ()
+        if isinstance(upper, Sequence):
+            if len(upper) != size:
+                raise ValueError(f"{len(upper)} upper ends for {size} observations")
+            # There are few ends, each given many times over, and Fractions are slow.
+            given = list(upper)
+            objects = {id(end): end for end in given}
+            ends = {name: as_rational("upper", end) for name, end in objects.items()}
+            self.upper_ends = tuple(ends[id(end)] for end in given)
+            self._kinds = list(ends.values())
+            place = {name: k for k, name in enumerate(ends)}
+            self._kind = np.array([place[id(end)] for end in given], dtype=np.int64)
+            self.upper, least = max(self._kinds), min(self._kinds)
+        else:
+            self.upper = least = as_rational("upper", upper)
+        if self.lower > least:
+            raise ValueError(f"empty range [{self.lower}, {least}]")
+
+    @property
+    def upper_given(self) -> Upper:
+        """The upper end as it was given, for a program with the same ranges."""
+        return self.upper_ends or self.upper
+
+    def floors(self, denominator: int) -> IntArray:
+        """Largest integers k with k/denominator in the range of each observation.
+
+        There must be an upper end for each.
+        """
+        floors = integer_array(math.floor(end * denominator) for end in self._kinds)
+        return floors[self._kind]
+
+    def upper_of(self, observation: int) -> Fraction:
+        """Upper end of the range of g at an observation."""
+        return self.upper_ends[observation] if self.upper_ends else self.upper
+
+    def nearest_to_zero(self, observation: int) -> Fraction:
+        """Value of an observation's range that is nearest to 0."""
+        return min(max(Fraction(0), self.lower), self.upper_of(observation))
+
+    def greatest_mean(self, shares: Sequence[tuple[int, Fraction]]) -> Fraction:
+        """Greatest value of Σ share · g over observations with their shares."""
+        if self.upper_ends:
+            return sum((p * self.upper_ends[s] for s, p in shares), Fraction(0))
+        return self.upper * sum((p for _, p in shares), Fraction(0))
 
 
 class Program(Protocol):

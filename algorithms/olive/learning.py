@@ -21,7 +21,7 @@ from olivine.algorithms.learning.draw_q_functions import optimal_member
 from olivine.algorithms.learning.events import Iteration, notify
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Algorithm, Task
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.loop import OliveRound
@@ -32,7 +32,7 @@ from olivine.algorithms.olive.review import (
     olive_reports,
     optimal_pair,
 )
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive.task_choices import (
     CHOICES,
     PRACTICAL,

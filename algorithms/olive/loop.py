@@ -11,8 +11,8 @@ Agarwal, Langford, Schapire 2017, recalled: in each round
 3. choose a level h whose error is at least stop/H and add the constraint
    |average Bellman error under the distribution of (x_h under π)| ≤ φ.
 
-What "measure" and "add" mean is up to a `World`: `olivine.algorithms.olive.exact` has
-exact expectations, `olivine.algorithms.olive.sampled` data sets.
+What "measure" and "add" mean is up to a `World`: `olivine.algorithms.olive.run` has
+exact expectations, `olivine.algorithms.olive.run` data sets.
 """
 
 from __future__ import annotations

@@ -42,17 +42,8 @@ from olivine.algorithms.mdp.bellman import (
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.ranges import Ranged, Upper
-
-__all__ = [
-    "Distribution",
-    "Distributions",
-    "OliveProgram",
-    "Pair",
-    "Violation",
-    "average_bellman_errors",
-]
-
+from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.olive.interfaces import Ranged, Upper
 
 Form = Literal["value-policy", "q-function"]
 """A model over (g, π), or over Q-functions f."""
@@ -217,3 +208,34 @@ def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
     """
     met = Distributions.from_iterable(state_distributions(mdp, pair.policy))
     return as_fractions(*average_errors(mdp, met, pair), met)
+
+
+def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]:
+    """Write a program over the MDP of two actions, each node in its state's range.
+
+    A pair of it gives one of the original: values at the roots, the actions that the
+    paths lead to. So with φ = 0 its optimum is no more. It is no less where each
+    action of the states bound is worth something in its state's range under some
+    optimal pair, as in the layered variants of the family (docs/ties.md).
+
+    Raises
+    ------
+    ValueError
+        If the MDP is not layered, or the tolerance positive: it would add up.
+    """
+    if program.tolerance:
+        raise ValueError(
+            f"tolerance {program.tolerance} would add up along trees; only 0 is kept"
+        )
+    trees = TwoActions(program.mdp)
+    bound = {}
+    for distribution in program.distributions:
+        for found in trees.constraints(distribution):
+            key = (found.level, tuple(found.probabilities().items()))
+            bound[key] = found
+    upper = [
+        program.upper_of(s) for s in range(program.mdp.n_states) for _ in trees.nodes(s)
+    ]
+    return trees, OliveProgram(
+        trees.mdp, bound.values(), lower=program.lower, upper=upper
+    )

@@ -35,7 +35,7 @@ from typing import Any
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.numbers import rational
 from olivine.algorithms.learning.monitors import UNKNOWN, Tally
-from olivine.algorithms.learning.result import MonitorReport, Scope
+from olivine.algorithms.learning.run import MonitorReport, Scope
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs

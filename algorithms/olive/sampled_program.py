@@ -23,11 +23,11 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import as_integers
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END, as_integers
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.backups import Affine
-from olivine.algorithms.olive.ranges import Ranged, Upper
+from olivine.algorithms.olive.interfaces import Ranged, Upper
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_model import FiniteLevel
 from olivine.algorithms.environments.latent_truth import LatentTruth
 from olivine.algorithms.environments.protocol import Environment, UnknownTruthError
 from olivine.algorithms.mdp.bellman import Pair

@@ -38,7 +38,7 @@ from olivine.algorithms.oracles.csc_enumerated import (
     minimise_tabular,
 )
 from olivine.algorithms.oracles.csc_linear import minimise_linear
-from olivine.algorithms.oracles.ledger import oracle
+from olivine.algorithms.oracles.ledger import data_rows, oracle
 from olivine.algorithms.oracles.reductions import minimise_learned
 from olivine.algorithms.oracles.results import CscResult, check_accuracy
 
@@ -63,11 +63,7 @@ solve_csc.register(LinearPolicyClass, minimise_linear)
 solve_csc.register(LearnedPolicyClass, minimise_learned)
 
 
-def _rows(policy_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:
-    return len(data)
-
-
-@oracle("csc", rows=_rows, function="policy")
+@oracle("csc", rows=data_rows, function="policy")
 def csc(
     policy_class: PolicyClass,
     /,

@@ -167,16 +167,11 @@ def ellipsoid_lp(
     iterations = search.run(bound)
     operations = iterations * n * (len(rows) + 3 * n + 4)
     if search.best is None:
-        return EllipsoidResult(
-            LpStatus.INFEASIBLE,
-            None,
-            None,
-            0.0,
-            0.0,
+        return EllipsoidResult.infeasible(
             epsilon_sub,
             epsilon_feas,
             iterations,
-            operations,
+            operations=operations,
             iteration_bound=bound,
         )
     theta = search.best

@@ -32,7 +32,7 @@ from olivine.algorithms.oracles.csc_enumerated import (
     support,
 )
 from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
-from olivine.algorithms.oracles.ledger import oracle
+from olivine.algorithms.oracles.ledger import data_rows, oracle
 from olivine.algorithms.oracles.results import (
     LeastSquaresResult,
     check_accuracy,
@@ -99,11 +99,7 @@ solve_least_squares.register(LinearValueClass, fit_linear)
 solve_least_squares.register(LearnedValueClass, fit_learned)
 
 
-def _rows(value_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:
-    return len(data)
-
-
-@oracle("ls", rows=_rows, function="function")
+@oracle("ls", rows=data_rows, function="function")
 def least_squares(
     value_class: ValueClass,
     /,

@@ -197,22 +197,8 @@ def _rows(program: ValueProgram, objective: Functional, **options: Any) -> int:
 
 
 @oracle("lp", rows=_rows, function="function")
-def _optimise(
-    program: ValueProgram,
-    objective: Functional,
-    *,
-    maximise: bool,
-    epsilon_sub: float,
-    epsilon_feas: float,
-    exact: bool,
-) -> LpResult:
-    return program._backend.optimise(
-        objective,
-        maximise=maximise,
-        epsilon_sub=epsilon_sub,
-        epsilon_feas=epsilon_feas,
-        exact=exact,
-    )
+def _optimise(program: ValueProgram, objective: Functional, **asked: Any) -> LpResult:
+    return program._backend.optimise(objective, **asked)
 
 
 def lp(

@@ -101,9 +101,7 @@ class PolyhedralProgram:
                     outcome.iterations,
                 )
         elif outcome.status is Status.INFEASIBLE and self._refuted():
-            return self._infeasible(
-                epsilon_sub, epsilon_feas, outcome.iterations, exact=False
-            )
+            return LpResult.infeasible(epsilon_sub, epsilon_feas, outcome.iterations)
         return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
 
     # ------------------------------------------------------------------ rows
@@ -216,7 +214,7 @@ class PolyhedralProgram:
         session.set_objective(*self._form.exact_row(objective), maximise=maximise)
         outcome = session.solve(exact=True)
         if outcome.status is Status.INFEASIBLE:
-            return self._infeasible(epsilon_sub, epsilon_feas, 0, exact=True)
+            return LpResult.infeasible(epsilon_sub, epsilon_feas, 0, exact=True)
         if outcome.status is not Status.OPTIMAL or outcome.values is None:
             raise RuntimeError(f"exact LP ended {outcome.status}: {outcome.reason}")
         value = Fraction(outcome.objective or 0)
@@ -251,21 +249,6 @@ class PolyhedralProgram:
             _add_exactly(session, self._form, constraint)
         self._in_session = [len(rows), len(self._constraints)]
         return session
-
-    def _infeasible(
-        self, epsilon_sub: float, epsilon_feas: float, iterations: int, *, exact: bool
-    ) -> LpResult:
-        return LpResult(
-            LpStatus.INFEASIBLE,
-            None,
-            None,
-            0.0,
-            0.0,
-            epsilon_sub,
-            epsilon_feas,
-            iterations,
-            exact=exact,
-        )
 
 
 def _add_exactly(session: LpSession, form: Form, constraint: Constraint) -> None:

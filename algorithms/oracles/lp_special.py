@@ -67,7 +67,7 @@ class EnumeratedProgram:
         feasible = self._excess <= self._rounding
         members = len(self._class)
         if not feasible.any():
-            return _infeasible(epsilon_sub, epsilon_feas, members, exact=False)
+            return LpResult.infeasible(epsilon_sub, epsilon_feas, members)
         gains = np.where(feasible, values if maximise else -values, -np.inf)
         best = int(np.argmax(gains))
         member: Any = self._class.members[best]
@@ -111,7 +111,7 @@ class EnumeratedProgram:
                 best, best_value = member, value
         members = len(self._class)
         if best is None:
-            return _infeasible(epsilon_sub, epsilon_feas, members, exact=True)
+            return LpResult.infeasible(epsilon_sub, epsilon_feas, members, exact=True)
         found: Any = best
         return LpResult(
             LpStatus.OPTIMAL,
@@ -143,22 +143,6 @@ def _meets(member: Any, constraint: Constraint) -> bool:
     value = exact_value(constraint.functional, member)
     above = constraint.lower is None or value >= Fraction(constraint.lower)
     return above and (constraint.upper is None or value <= Fraction(constraint.upper))
-
-
-def _infeasible(
-    epsilon_sub: float, epsilon_feas: float, members: int, *, exact: bool
-) -> LpResult:
-    return LpResult(
-        LpStatus.INFEASIBLE,
-        None,
-        None,
-        0.0,
-        0.0,
-        epsilon_sub,
-        epsilon_feas,
-        members,
-        exact=exact,
-    )
 
 
 _BLOCK = 1024

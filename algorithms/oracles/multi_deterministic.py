@@ -82,29 +82,7 @@ def _enumerate(policy_class: FinitePolicyClass, pricing: Pricing) -> MultiResult
         answer = _single(pricing, pricing.evaluate(member), nodes=0)
         if answer.feasible:
             return answer
-    return _none(pricing, MultiStatus.INFEASIBLE, proved=True, nodes=0)
-
-
-def _none(
-    pricing: Pricing, status: MultiStatus, *, proved: bool, nodes: int, reason: str = ""
-) -> MultiResult:
-    """Answer without a policy and without weights that prove anything."""
-    infeasible = status is MultiStatus.INFEASIBLE
-    return MultiResult(
-        status,
-        None,
-        None,
-        0.0 if infeasible else np.inf,
-        None,
-        proved,
-        pricing.epsilon_feas,
-        pricing.calls,
-        None,
-        None,
-        METHOD,
-        nodes,
-        reason=reason,
-    )
+    return pricing.none(MultiStatus.INFEASIBLE, METHOD, proved=True, nodes=0)
 
 
 def deterministic_model(
@@ -152,11 +130,12 @@ def _by_milp(
     outcome = solve_milp(model, time_limit=time_limit)
     nodes = outcome.nodes or 0
     if outcome.status is Status.INFEASIBLE:
-        return _none(pricing, MultiStatus.INFEASIBLE, proved=False, nodes=nodes)
+        none = MultiStatus.INFEASIBLE
+        return pricing.none(none, METHOD, proved=False, nodes=nodes)
     if outcome.values is None:
-        return _none(
-            pricing,
+        return pricing.none(
             MultiStatus.UNKNOWN,
+            METHOD,
             proved=False,
             nodes=nodes,
             reason=outcome.reason or outcome.status.value,

@@ -55,7 +55,7 @@ from olivine.solvers.lp import LpSession
 from olivine.solvers.model import LinearModel
 from scipy.sparse import csr_matrix
 
-METHOD = "multiplicative-weights"
+WEIGHTS = "multiplicative-weights"
 
 
 def round_bound(
@@ -114,7 +114,7 @@ def multiplicative_weights(pricing: Pricing, max_calls: int) -> MultiResult:
         weights = _weights(rate * total.astype(np.float64))
         found = pricing.price(weights)
         if found.bound > 0:
-            return pricing.infeasible(found, METHOD, call_bound=rounds)
+            return pricing.infeasible(found, WEIGHTS, call_bound=rounds)
         total = total + found.excess
         members.setdefault(found.key, found)
         times[found.key] = times.get(found.key, 0) + 1
@@ -126,7 +126,7 @@ def multiplicative_weights(pricing: Pricing, max_calls: int) -> MultiResult:
         answer = pricing.feasible(
             list(members.values()),
             [Fraction(n, t) for n in times.values()],
-            METHOD,
+            WEIGHTS,
             call_bound=rounds,
             reason=reason,
         )
@@ -141,7 +141,7 @@ def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-METHOD = "column-generation"
+COLUMNS = "column-generation"
 
 SMOOTHING = 0.7
 """Share of the best weights so far in the weights of the next CSC call."""
@@ -275,7 +275,7 @@ class _Run:
         at_optimum = False
         while True:
             if found.bound > 0:
-                return self._pricing.infeasible(found, METHOD, operations=None)
+                return self._pricing.infeasible(found, COLUMNS, operations=None)
             if found.bound > best.bound:
                 best = found
             known = found.key in self._keys
@@ -290,7 +290,7 @@ class _Run:
                 reason = reason or f"limit of {self._max_calls} CSC calls"
             shares, weights = self._solve()
             answer = self._pricing.feasible(
-                self._members, shares, METHOD, operations=None, reason=reason
+                self._members, shares, COLUMNS, operations=None, reason=reason
             )
             if answer.feasible or reason:
                 return answer

@@ -18,7 +18,7 @@ import enum
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +87,20 @@ def _shaped(numbers: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
     return array.reshape(shape)
 
 
+class _Certified:
+    """A result with a certified bound on its suboptimality."""
+
+    suboptimality: float
+    epsilon_sub: float
+
+    @property
+    def honoured(self) -> bool:
+        """Whether the suboptimality is certified to be as asked."""
+        return self.suboptimality <= self.epsilon_sub
+
+
 @dataclass(frozen=True)
-class CscResult:
+class CscResult(_Certified):
     """Result of cost-sensitive classification.
 
     Attributes
@@ -114,14 +126,9 @@ class CscResult:
     operations: int
     exact_cost: Fraction | None = None
 
-    @property
-    def honoured(self) -> bool:
-        """Whether the suboptimality is certified to be as asked."""
-        return self.suboptimality <= self.epsilon_sub
-
 
 @dataclass(frozen=True)
-class LeastSquaresResult:
+class LeastSquaresResult(_Certified):
     """Result of least-squares regression.
 
     Attributes
@@ -143,11 +150,6 @@ class LeastSquaresResult:
     suboptimality: float
     epsilon_sub: float
     operations: int
-
-    @property
-    def honoured(self) -> bool:
-        """Whether the suboptimality is certified to be as asked."""
-        return self.suboptimality <= self.epsilon_sub
 
 
 class LpStatus(enum.Enum):
@@ -200,6 +202,15 @@ class LpResult:
     operations: int | None = None
     exact: bool = False
     exact_value: Fraction | None = None
+
+    @classmethod
+    def infeasible(
+        cls, epsilon_sub: float, epsilon_feas: float, iterations: int, **more: Any
+    ) -> Self:
+        """Answer that no function of the class meets the constraints."""
+        asked = epsilon_sub, epsilon_feas
+        none = LpStatus.INFEASIBLE, None, None, 0.0, 0.0
+        return cls(*none, *asked, iterations, **more)
 
     @property
     def feasible(self) -> bool:

@@ -48,8 +48,7 @@ from olivine.algorithms.learning.events import (
     notify,
 )
 from olivine.algorithms.learning.metaalg import learn
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import check_fit
+from olivine.algorithms.learning.run import LearningResult, check_fit
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import guard, reveal
 from olivine.algorithms.oracles.multi import ClassificationSet, multi

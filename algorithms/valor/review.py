@@ -20,7 +20,7 @@ from olivine.algorithms.learning.events import (
     Triple,
 )
 from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 from olivine.algorithms.valor.parameters import CONSTRAINED, ValorParameters
 
 

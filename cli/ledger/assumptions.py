@@ -14,11 +14,11 @@ from olivine.algorithms.assumptions.checks import (
     violating_classes,
 )
 from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
-from olivine.algorithms.assumptions.evaluation import (
+from olivine.algorithms.assumptions.members import Assumption
+from olivine.algorithms.assumptions.policy_value import (
     evaluation_closed,
     evaluation_closed_classes,
 )
-from olivine.algorithms.assumptions.result import Assumption
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.baselines.backup import backup
+from olivine.algorithms.baselines.backwards import backup, fqi, psdp
 from olivine.algorithms.baselines.exact import finite_model, occupancies
-from olivine.algorithms.baselines.fqi import fqi
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
@@ -18,7 +17,6 @@ from olivine.algorithms.baselines.parameters import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.psdp import psdp
 from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
 from olivine.algorithms.baselines.rmax_model import Decoding
@@ -31,7 +29,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger import runs

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.exact import ExactWorld
 from olivine.algorithms.olive.loop import run_rounds
 from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.run import ExactWorld
 from olivine.cli.ledger.claim import Evidence, claim
 from olivine.cli.ledger.support.families import families
 from olivine.cli.ledger.ties import SEARCHED

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.cli.ledger.claim import Evidence
 from scipy.stats import beta
 

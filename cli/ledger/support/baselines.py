@@ -15,8 +15,7 @@ from olivine.algorithms.classes import (
     ValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import HALF, Instance
+from olivine.algorithms.environments.finite_lists import HALF, Instance, from_lists
 from olivine.algorithms.exact.numbers import check_count
 
 

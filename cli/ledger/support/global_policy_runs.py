@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from olivine.algorithms.assumptions import complete_classes
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.global_policy.algorithm import MultiOracle, global_policy
 from olivine.algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
@@ -24,7 +24,7 @@ from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.parameters import Version
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.oracles.multi import multi
 from olivine.cli.ledger.runs import made_once, monitored_run, seeds
 from olivine.cli.ledger.support.global_policy import pruned_then_learned, stale

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import HALF
+from olivine.algorithms.environments.finite_lists import HALF, from_lists
 from olivine.algorithms.environments.protocol import Environment
 
 

@@ -35,7 +35,7 @@ from olivine.algorithms.learning.events import (
     Triple,
 )
 from olivine.algorithms.learning.monitors import Tally, with_monitors
-from olivine.algorithms.learning.result import (
+from olivine.algorithms.learning.run import (
     LearningResult,
     MonitorReport,
     contradictions,

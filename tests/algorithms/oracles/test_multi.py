@@ -147,7 +147,7 @@ def test_column_generation_goes_over_to_rationals_where_floats_stall(monkeypatch
         opened.append(args)
         return original(*args)
 
-    monkeypatch.setattr(multi_columns, "ExactMaster", recorded)
+    monkeypatch.setattr(multi_mixtures, "ExactMaster", recorded)
     policies = TabularPolicyClass(1, 2)
     # Feasible by the mixture (1/3, 2/3) alone, which no float hits.
     sets = [

@@ -16,7 +16,8 @@ from olivine.algorithms.classes import (
     identity_kernel,
     zero_class,
 )
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles import lp_polyhedral
 from olivine.algorithms.oracles.ellipsoid import (
     cube_side,

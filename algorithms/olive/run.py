@@ -1,14 +1,19 @@
-"""OLIVE with exact expectations on tabular MDPs.
+"""OLIVE on tabular MDPs with exact expectations, and on any environment from data sets.
 
-All numbers are rationals. With tolerance 0 and accuracy 0 OLIVE ends with an
-optimal policy after adding at most one constraint a state: a distribution over
-states is a vector with one entry a state, a pair that meets the constraints has
+All numbers are rationals. With exact expectations, tolerance 0 and accuracy 0, OLIVE
+ends with an optimal policy after adding at most one constraint a state: a distribution
+over states is a vector with one entry a state, a pair that meets the constraints has
 residuals x ↦ g(x) − E[r + g(x′) | x, π(x)] orthogonal to all collected vectors,
 and the vector that a round adds is not orthogonal to the residuals of that
 round's pair, hence no linear combination of the earlier ones. (This is the rank
 argument of Jiang et al. 2017 with the Bellman rank at most the number of
 states.) At the end all errors add up to 0, so π attains the predicted value,
 and that is at least V*, as (V*, π*) meets every constraint.
+
+From data (Jiang et al. 2017, its parameters recalled) predicted values are averaged
+over n_est initial observations, errors over n_eval trajectories of the round's policy,
+and a constraint over n trajectories whose action at the chosen level is uniform. Given
+the data everything is exact, so a run is reproducible from its generator's seed.
 
 Examples
 --------
@@ -27,18 +32,26 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
+import numpy as np
+from olivine.algorithms.exact.seeds import RecordedSeed
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.interfaces import Optimiser
-from olivine.algorithms.olive.loop import OliveResult, run_rounds
+from olivine.algorithms.olive.environment import SampledEnvironment
+from olivine.algorithms.olive.interfaces import Optimiser, Upper
+from olivine.algorithms.olive.loop import OliveResult, OliveRound, run_rounds
 from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.parameters import OliveParameters
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.algorithms.olive.ranges import Upper
+from olivine.algorithms.olive.sampled_program import (
+    SampledConstraint,
+    SampledProgram,
+    on_policy_error,
+)
 from olivine.algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
 
 
@@ -139,5 +152,118 @@ class ExactWorld:
                 continue
             if all(met.probabilities() != d.probabilities() for d in known + added):
                 added.append(met)
+        self.program = self.program.extended(added)
+        return tuple(added)
+
+
+def olive_sampled(
+    environment: SampledEnvironment,
+    parameters: OliveParameters,
+    rng: np.random.Generator,
+    *,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
+    lower: Fraction | int = 0,
+    upper: Upper = 1,
+    all_levels: bool = False,
+    watch: Callable[[OliveRound[SampledConstraint]], None] | None = None,
+) -> OliveResult[SampledConstraint]:
+    """Run OLIVE on data sets.
+
+    Parameters
+    ----------
+    environment
+        Where trajectories come from; `TabularEnvironment` makes one of an MDP,
+        `layered.LayeredEnvironment` one of `olivine.algorithms.environments`.
+    parameters
+        `parameters.theorem_parameters`, or one's own.
+    rng
+        The randomness of the data.
+    optimiser
+        Solves the programs, and with it the class; see `olive_exact`.
+    tiebreak
+        The choices that OLIVE leaves open.
+    lower, upper
+        Range of g; the upper end for all observations or one for each.
+    all_levels
+        Whether a round adds the constraints of all levels (a data set each), or
+        only of one.
+    watch
+        Told each round when it is over.
+
+    Returns
+    -------
+    OliveResult
+        Its `trajectories` counts all that were drawn.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or stop/H is below the tolerance.
+    """
+    world = SampledWorld(environment, parameters, rng, lower, upper)
+    return run_rounds(
+        world,
+        Milp() if optimiser is None else optimiser,
+        SolverTiebreak() if tiebreak is None else tiebreak,
+        stop=parameters.stop,
+        all_levels=all_levels,
+        max_rounds=parameters.max_rounds,
+        watch=watch,
+    )
+
+
+class SampledWorld:
+    """An environment seen through data sets; see `olivine.algorithms.olive.loop`.
+
+    Attributes
+    ----------
+    program : SampledProgram
+        The current program; grows with `constrain`.
+    trajectories : int
+        Drawn so far.
+    seed : RecordedSeed
+        The generator before the first draw.
+    """
+
+    def __init__(
+        self,
+        environment: SampledEnvironment,
+        parameters: OliveParameters,
+        rng: np.random.Generator,
+        lower: Fraction | int = 0,
+        upper: Upper = 1,
+    ) -> None:
+        self.environment, self.parameters, self.rng = environment, parameters, rng
+        self.seed = RecordedSeed.of(rng)
+        self.horizon = environment.horizon
+        self.trajectories = parameters.n_est
+        self.program = SampledProgram(
+            environment.action_counts,
+            environment.starts(parameters.n_est, rng),
+            (),
+            parameters.tolerance,
+            lower,
+            upper,
+        )
+
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+        """Estimate the average Bellman error at each level from n_eval trajectories."""
+        n = self.parameters.n_eval
+        self.trajectories += n
+        levels = self.environment.follow(pair.policy, n, self.rng)
+        return tuple(on_policy_error(data, pair) for data in levels)
+
+    def constrain(
+        self, pair: Pair, levels: Sequence[int]
+    ) -> tuple[SampledConstraint, ...]:
+        """Draw n trajectories for each of some levels and add the constraints."""
+        n = self.parameters.n_train
+        added = []
+        for level in levels:
+            data = self.environment.explore(pair.policy, level, n, self.rng)
+            self.trajectories += n
+            counts = self.environment.action_counts
+            added.append(SampledConstraint.of(data, counts, level))
         self.program = self.program.extended(added)
         return tuple(added)
