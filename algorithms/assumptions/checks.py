@@ -107,7 +107,10 @@ def violating_classes(
 ) -> Classes:
     """Make finite classes of which one assumption does not hold.
 
-    Where ``name`` is a completeness, both realizabilities hold.
+    Where ``name`` is a completeness, both realizabilities hold. Raises ValueError for
+    an unknown name, observations that are not finite, or where no such classes were
+    found. There need not be any, say, where no later policy changes what is best
+    before.
 
     Parameters
     ----------
@@ -119,13 +122,6 @@ def violating_classes(
         The assumption, one of `checks.NAMES` or `checks.CLIPPED`.
     size
         Most members of a class of a level, at least 1.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, observations that are not finite, or where no such
-        classes were found. There need not be any, say, where no later policy changes
-        what is best before.
     """
     if name not in _CHANGES:
         raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")

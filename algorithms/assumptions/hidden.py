@@ -28,19 +28,14 @@ _ZERO = Fraction(0)
 class HiddenModel:
     """Exact one-step expectations of a finite environment.
 
-    Tables have one row for each observable code of a level, in order of the
-    codes; vectors one entry for each reachable hidden state. Levels are 1..H;
-    level H+1 has no states.
+    Tables have one row for each observable code of a level, in order of the codes;
+    vectors one entry for each reachable hidden state. Levels are 1..H; level H+1 has no
+    states. Raises ValueError if observations are not finite.
 
     Parameters
     ----------
     environment
         With finite observations; hidden dynamics may be stochastic.
-
-    Raises
-    ------
-    ValueError
-        If observations are not finite.
 
     Examples
     --------
@@ -161,18 +156,14 @@ class HiddenModel:
     ) -> dict[Vector, int]:
         """E[gains(x, π(x)) | s] for the states, for policies with tables ``rows``.
 
+        Returns the distinct vectors, each with the first of its rows.
+
         Parameters
         ----------
-        level
-            1..H.
         gains
             Fractions, shape (observable codes, K).
         rows
             Actions, shape (n, observable codes).
-
-        Returns
-        -------
-        The distinct vectors, each with the first of its rows.
         """
         scale = math.lcm(*(v.denominator for v in gains.ravel().tolist()))
         whole = (gains * scale).astype(object)

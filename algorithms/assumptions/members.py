@@ -171,10 +171,6 @@ class Values:
 
     Parameters
     ----------
-    model
-        The hidden model.
-    value_class
-        G.
     level
         h, 1..H.
 

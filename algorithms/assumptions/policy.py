@@ -38,6 +38,9 @@ def policy_completeness(
 ) -> Assumption:
     """Check policy completeness (paper, appendix Additional Notation).
 
+    Raises ValueError if the class does not admit the environment's observations, or the
+    limit is below 1.
+
     Parameters
     ----------
     environment
@@ -51,12 +54,6 @@ def policy_completeness(
     -------
     Holds, with a counterexample where it does not; None where a class is of
     another kind or the limit was met, and nothing is violated.
-
-    Raises
-    ------
-    ValueError
-        If the class does not admit the environment's observations, or the limit
-        is below 1.
     """
     check_count("limit", limit)
     try:

@@ -70,6 +70,8 @@ def policy_value_completeness(
 ) -> Assumption:
     """Check policy-value completeness (paper, appendix Additional Notation).
 
+    Raises ValueError if a class does not admit the environment's observations.
+
     Parameters
     ----------
     environment
@@ -85,11 +87,6 @@ def policy_value_completeness(
     to [0, 1] that is missing; else a backup outside [0, 1], and then `reason` says
     so); None where a class is of another kind, or G_{h+1} is tabular, Π_h finite,
     and the argument above does not apply (and nothing else is violated).
-
-    Raises
-    ------
-    ValueError
-        If a class does not admit the environment's observations.
     """
     name = CLIPPED if clipped else NAME
     try:
@@ -227,6 +224,8 @@ def evaluation_closed(
 ) -> Assumption:
     """Check that G is closed under evaluation of the policies of Π.
 
+    Raises ValueError if a class does not admit the environment's observations.
+
     Parameters
     ----------
     environment
@@ -237,11 +236,6 @@ def evaluation_closed(
     Returns
     -------
     Holds, with a counterexample where it does not; None where not decided.
-
-    Raises
-    ------
-    ValueError
-        If a class does not admit the environment's observations.
     """
     try:
         model = HiddenModel(environment)
@@ -268,7 +262,8 @@ def evaluation_closed_classes(
 ) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     """Make finite classes, policy-value complete and closed under evaluation.
 
-    Sizes are products over levels: for small environments.
+    Sizes are products over levels: for small environments. Raises ValueError if
+    observations are not finite, or ``others`` is below 1.
 
     Parameters
     ----------
@@ -278,11 +273,6 @@ def evaluation_closed_classes(
         Draws policies beside the greedy ones.
     others
         How many, a level; at least 1.
-
-    Raises
-    ------
-    ValueError
-        If observations are not finite, or ``others`` is below 1.
     """
     check_count("others", others)
     model = HiddenModel(environment)

@@ -58,13 +58,9 @@ def realizability(
 ) -> Realizability:
     """Check both assumptions at the observable codes of every level.
 
-    A squared loss below 1e-12 of the uniform average counts as 0. g* of level 1
-    is not asked for: the learning algorithms never use it.
-
-    Raises
-    ------
-    ValueError
-        If a class does not admit the environment's observations.
+    A squared loss below 1e-12 of the uniform average counts as 0. g* of level 1 is not
+    asked for: the learning algorithms never use it. Raises ValueError if a class does
+    not admit the environment's observations.
     """
     value: bool | None = True
     policy: bool | None = True

@@ -199,8 +199,6 @@ def run_all(
 
     Parameters
     ----------
-    barrier
-        The construction.
     rng
         The only source of randomness; exploration with average constraints has
         none.

@@ -93,21 +93,16 @@ def replay(
 ) -> Replay:
     """Follow the recursion.
 
+    Raises ValueError if the mean is not in [0, 1].
+
     Parameters
     ----------
-    barrier
-        The construction.
     mean
         r̄, the share of rewards 1 at x_{H,b}, in [0, 1].
     ties
         Whom ties favour.
     loss
         What the fits minimise on average.
-
-    Raises
-    ------
-    ValueError
-        If the mean is not in [0, 1].
     """
     if not 0 <= mean <= 1:
         raise ValueError(f"mean: {mean} is not in [0, 1]")

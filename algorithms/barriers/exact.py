@@ -158,16 +158,14 @@ Distribution = tuple[Fraction, ...]
 def roll_in(model: FiniteModel, policies: Sequence[Any]) -> list[Distribution]:
     """Distribution of the observation of each level under deterministic policies.
 
+    Returns one tuple of Fractions a level, with an entry for each code.
+
     Parameters
     ----------
     model
         Finite; its dynamics may be stochastic.
     policies
         One for each level 1..H-1, at least.
-
-    Returns
-    -------
-    One tuple of Fractions a level, with an entry for each code.
     """
     total = int(model.start.sum())
     states = [Fraction(int(w), total) for w in model.start]

@@ -168,6 +168,8 @@ def practical_parameters(
 ) -> BatchParameters:
     """Free parameters; by default n = 400K and ε_sub as VALOR's.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     algorithm
@@ -176,11 +178,6 @@ def practical_parameters(
         ε and δ in (0, 1).
     **chosen
         M, K, H and any other field of `BatchParameters`; n, eps_sub None: the default.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n", "eps_sub")
@@ -254,13 +251,9 @@ def rmax_theorem(
 ) -> RmaxParameters:
     """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε².
 
-    The test that ends a run errs with probability at most δ/2 over all batches if
-    n ≥ 16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of range.
+    The test that ends a run errs with probability at most δ/2 over all batches if n ≥
+    16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is. Raises ValueError for an argument
+    out of range.
     """
     accuracy, chance = rational(eps), rational(delta)
     check_sizes(accuracy, chance, {"X": X, "K": K, "H": H})
@@ -274,17 +267,14 @@ def rmax_theorem(
 def rmax_practical(eps: Number, delta: Number, **chosen: Any) -> RmaxParameters:
     """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     eps, delta
         ε and δ in (0, 1).
     **chosen
         X, K, H and any other field of `RmaxParameters`; n None: the default.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n")

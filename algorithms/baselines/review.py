@@ -85,10 +85,6 @@ class BaselineMonitors(Review):
 
     Parameters
     ----------
-    environment
-        Whose `truth` is asked.
-    parameters
-        Of the run.
     complete
         Whether the classes are known to be complete, as tabular ones are. Without,
         or with parameters of one's own, what should be probable is only noted.

@@ -66,14 +66,15 @@ def rmax(
 ) -> LearningResult:
     """Run R-max on decoded observations.
 
+    Raises ValueError if parameters do not fit or take more than 10^9 batches, or
+    observations cannot be decoded.
+
     Parameters
     ----------
     environment
         One whose truth can decode (`Decoding`); hidden dynamics may be stochastic.
     parameters
         m and n.
-    rng
-        The only source of randomness.
     observers
         Told of every batch.
 
@@ -83,12 +84,6 @@ def rmax(
         The estimate is the optimistic value of the first observations of the last
         batch, an estimate of V* from above. Status "failure" if max_batches did not
         do.
-
-    Raises
-    ------
-    ValueError
-        If parameters do not fit or take more than 10^9 batches, or observations
-        cannot be decoded.
     """
     check_fit(environment, parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)

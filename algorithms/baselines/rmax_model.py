@@ -20,10 +20,11 @@ class Decoding:
 
     Rewards depend on the observation and the action, hidden moves on the hidden state
     and the action. So a learner that may decode needs, for each observation, a *cell*
-    that its rewards depend on and the *state* that moves depend on. Finite
-    observations are their own cells; feature vectors are decoded into hidden states,
-    which are both. Learning algorithms do not get to see either, which makes R-max a
-    reference, not a competitor.
+    that its rewards depend on and the *state* that moves depend on. Finite observations
+    are their own cells; feature vectors are decoded into hidden states, which are both.
+    Learning algorithms do not get to see either, which makes R-max a reference, not a
+    competitor. Raises ValueError if the environment's truth has no hidden model or no
+    decoder.
 
     Parameters
     ----------
@@ -34,11 +35,6 @@ class Decoding:
     ----------
     states_of_cells
         Hidden state of each cell, one int64 array (cells,) per level.
-
-    Raises
-    ------
-    ValueError
-        If the environment's truth has no hidden model or no decoder.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -146,8 +142,6 @@ class RmaxModel:
     ----------
     states_of_cells
         Hidden state of each cell, one array per level.
-    n_actions
-        K.
     m
         Visits that make a pair known, at least 1.
 

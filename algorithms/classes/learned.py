@@ -80,8 +80,6 @@ class LearnedPolicyClass(Stationary):
         What is fitted: a binary learner for ``all-pairs`` and ``filter-tree``, a
         multiclass one for ``weighted-multiclass``, a regressor for
         ``cost-regression``.
-    n_actions
-        K.
     reduction
         How CSC is reduced to the learner.
     features
@@ -121,13 +119,7 @@ class LearnedPolicyClass(Stationary):
         return self.features.admit(observations, name)
 
     def log_size(self, *, points: int | None = None) -> float:
-        """Return the size given.
-
-        Raises
-        ------
-        ValueError
-            If none was.
-        """
+        """Return the size given; ValueError if none was."""
         if self._log_size is None:
             raise ValueError("log_size: a learner does not know the size of its class")
         return self._log_size
@@ -196,13 +188,7 @@ class LearnedValueClass:
         points: int | None = None,
         squared: bool = False,
     ) -> float:
-        """Return the size given.
-
-        Raises
-        ------
-        ValueError
-            If none was.
-        """
+        """Return the size given; ValueError if none was."""
         if self._log_size is None:
             raise ValueError("log_size: a learner does not know the size of its class")
         return self._log_size

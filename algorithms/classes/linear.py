@@ -39,6 +39,8 @@ FeatureSource = int | ArrayLike | Callable[[Any], Any]
 class FeatureMap:
     """A map from observations to R^d.
 
+    Raises ValueError for NaN or infinite features, or a missing or needless dimension.
+
     Parameters
     ----------
     source
@@ -48,11 +50,6 @@ class FeatureMap:
         ``dimension``.
     dimension
         d, for a callable only.
-
-    Raises
-    ------
-    ValueError
-        For NaN or infinite features, or a missing or needless dimension.
     """
 
     def __init__(self, source: FeatureSource, dimension: int | None = None) -> None:
@@ -90,11 +87,8 @@ class FeatureMap:
     def __call__(self, observations: Observations) -> NDArray[np.float64]:
         """Features of n observations, float64, shape (n, d).
 
-        Raises
-        ------
-        ValueError
-            For observations without features, or if a callable returns
-            another shape, NaN or infinity.
+        Raises ValueError for observations without features, or if a callable returns
+        another shape, NaN or infinity.
         """
         admitted = self.admit(observations)
         if self.table is not None:
@@ -200,13 +194,9 @@ class LinearValueClass(Stationary):
     ) -> float:
         """Log of a cover: d ln ceil(bound · L / resolution), L the largest Σ_i |φ_i|.
 
-        A grid on θ of half-width resolution / L moves no value by more than
-        the resolution. L is known only for a table of features.
-
-        Raises
-        ------
-        ValueError
-            Without a resolution, or without a table of features.
+        A grid on θ of half-width resolution / L moves no value by more than the
+        resolution. L is known only for a table of features. Raises ValueError without a
+        resolution, or without a table of features.
         """
         if resolution is None:
             raise ValueError("resolution: a linear class is infinite, give one")

@@ -47,10 +47,7 @@ class MixedPolicy:
     def __post_init__(self) -> None:
         """Check the weights.
 
-        Raises
-        ------
-        ValueError
-            If there is no member, or the weights are not as above.
+        Raises ValueError if there is no member, or the weights are not as above.
         """
         if not self.members or len(self.members) != len(self.weights):
             raise ValueError(
@@ -85,23 +82,15 @@ def action_probabilities(
 ) -> NDArray[np.float64]:
     """Evaluate any policy, deterministic or mixed, to action probabilities.
 
+    Returns float64, shape (n, K). Raises ValueError if an action is K or above, or the
+    shape is neither.
+
     Parameters
     ----------
     policy
         Maps n observations to actions (n,) or to probabilities (n, K).
     observations
         What it is called on.
-    n_actions
-        K.
-
-    Returns
-    -------
-    float64, shape (n, K).
-
-    Raises
-    ------
-    ValueError
-        If an action is K or above, or the shape is neither.
     """
     found = policy(observations)
     n = len(observations)
@@ -121,14 +110,12 @@ def sample_actions(
 ) -> NDArray[np.int64]:
     """Draw one action a row, independently.
 
+    Returns int64, shape (n,); an action of probability 0 is never drawn.
+
     Parameters
     ----------
     probabilities
         Shape (n, K), rows that sum to 1.
-
-    Returns
-    -------
-    int64, shape (n,); an action of probability 0 is never drawn.
     """
     heights = np.cumsum(probabilities, axis=1)
     # Scaled by the last height, which rounding may leave off 1; the draw is

@@ -27,14 +27,13 @@ def action_weights(
 ) -> NDArray[Any]:
     """Integer action weights of a policy, or of an action rule.
 
+    Raises ValueError for an unknown action or rule, or probabilities that are negative
+    or do not sum to 1 within 1e-9.
+
     Parameters
     ----------
     policy
         ``"uniform"``, an action, or a policy (deterministic or randomised).
-    observations
-        n observations.
-    n_actions
-        K.
 
     Returns
     -------
@@ -42,12 +41,6 @@ def action_weights(
     probability of an action is its weight over the row's sum. Those of a
     `MixedPolicy` are exact; a policy that returns float probabilities stands
     for those floats, normalised.
-
-    Raises
-    ------
-    ValueError
-        For an unknown action or rule, or probabilities that are negative or
-        do not sum to 1 within 1e-9.
     """
     n = len(observations)
     if isinstance(policy, str):
@@ -70,23 +63,12 @@ def choose_actions(
 ) -> NDArray[np.int64]:
     """Draw one action for each observation.
 
+    Returns int64, shape (n,). Raises ValueError as for `action_weights`.
+
     Parameters
     ----------
     rule
         ``"uniform"``, an action, or a policy (deterministic or randomised).
-    observations
-        n observations.
-    n_actions
-        K.
-
-    Returns
-    -------
-    int64, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        As `action_weights`.
     """
     n = len(observations)
     if isinstance(rule, str):
@@ -131,10 +113,7 @@ def check_chances(chances: NDArray[np.float64]) -> None:
 def check_policies(policies: Sequence[Any], horizon: int) -> Sequence[Any]:
     """Return policies, one for each of ``horizon`` levels at least.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer.
+    Raises ValueError if there are fewer.
     """
     if len(policies) < horizon:
         raise ValueError(f"policies: {len(policies)} for {horizon} levels")

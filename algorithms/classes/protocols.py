@@ -111,12 +111,7 @@ class PolicyClass(Protocol):
 
 
 def check_level(level: int, deepest: int | None = None) -> None:
-    """Refuse a level that is not 1-based or lies beyond the deepest one.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a level that is not 1-based or lies beyond the deepest one (ValueError)."""
     if level < 1 or (deepest is not None and level > deepest):
         limit = "" if deepest is None else f"..{deepest}"
         raise ValueError(f"level: {level} is not in 1{limit}")
@@ -132,11 +127,6 @@ class Stationary:
 
 
 def check_resolution(resolution: float) -> None:
-    """Refuse a resolution outside (0, 1].
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a resolution outside (0, 1] (ValueError)."""
     if not 0 < resolution <= 1:
         raise ValueError(f"resolution: {resolution} is not in (0, 1]")

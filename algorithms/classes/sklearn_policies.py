@@ -24,6 +24,8 @@ from olivine.algorithms.classes.linear import FeatureSource
 class SklearnLearner:
     """A scikit-learn estimator as a learner; each fit is of a fresh clone.
 
+    Raises ValueError if a generator is needed and there is none.
+
     Parameters
     ----------
     estimator
@@ -32,11 +34,6 @@ class SklearnLearner:
         Needed where ``fit`` takes no ``sample_weight``: then examples are drawn
         in proportion to their weights instead (costing; Zadrozny, Langford and
         Abe 2003), as many as there are.
-
-    Raises
-    ------
-    ValueError
-        If a generator is needed and there is none.
     """
 
     def __init__(self, estimator: Any, rng: np.random.Generator | None = None) -> None:

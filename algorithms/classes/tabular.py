@@ -64,10 +64,7 @@ class TabularValue:
     def __post_init__(self) -> None:
         """Check the range.
 
-        Raises
-        ------
-        ValueError
-            For a value outside [0, 1] (NaN included); names the code.
+        Raises ValueError for a value outside [0, 1] (NaN included); names the code.
         """
         table = check_reals(self.values, "values", (len(self.values),))
         reject("values", (table < 0) | (table > 1), "outside [0, 1]")

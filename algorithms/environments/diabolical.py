@@ -48,9 +48,11 @@ def diabolical_lock(
 ) -> LatentEnvironment:
     """Make a diabolical lock.
 
-    Observations are the type of the state one-hot (A, B, dead; the start is of
-    type A), the level one-hot, and then H fair bits (``"bernoulli"``), or the
-    two one-hots plus normal noise in every coordinate (``"gaussian"``).
+    Observations are the type of the state one-hot (A, B, dead; the start is of type A),
+    the level one-hot, and then H fair bits (``"bernoulli"``), or the two one-hots plus
+    normal noise in every coordinate (``"gaussian"``). Raises ValueError for an option
+    out of range, or a death reward that makes dying at once at least as good as opening
+    a lock.
 
     Parameters
     ----------
@@ -72,12 +74,6 @@ def diabolical_lock(
         Number of fair bits; None: H.
     deviation
         Standard deviation of the normal noise.
-
-    Raises
-    ------
-    ValueError
-        For an option out of range, or a death reward that makes dying at once
-        at least as good as opening a lock.
     """
     check_sizes(2, horizon=horizon, actions=actions)
     bits = extra_dimension(horizon, dimension)

@@ -145,8 +145,6 @@ class ReturnLaws:
 
     Parameters
     ----------
-    model
-        The finite model.
     policies
         One a level; those of levels h+1..H are used.
     level

@@ -189,6 +189,10 @@ def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
 class FiniteModel:
     """Levels 1..H with the unit of reward and the distribution of the start.
 
+    Raises ValueError naming level and place: shapes that do not match, weights that are
+    negative or sum to 0, codes of two states, negative rewards, a return above 1 with
+    positive probability.
+
     Attributes
     ----------
     levels
@@ -197,13 +201,6 @@ class FiniteModel:
         Number of units in a reward of 1.
     start
         int64, shape (S_1,): weights of the first hidden state.
-
-    Raises
-    ------
-    ValueError
-        Naming level and place: shapes that do not match, weights that are
-        negative or sum to 0, codes of two states, negative rewards, a return
-        above 1 with positive probability.
     """
 
     levels: tuple[FiniteLevel, ...]
@@ -274,17 +271,14 @@ class FiniteModel:
 def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any], int]:
     """Distribution of the hidden state at the end of a path, exactly.
 
+    Raises ValueError if the path has H actions or more, or names an unknown action.
+
     Returns
     -------
     weights
         Integers (Python or int64), shape (S_h,) with h = len(path)+1.
     total
         Their sum.
-
-    Raises
-    ------
-    ValueError
-        If the path has H actions or more, or names an unknown action.
     """
     if len(path) >= model.horizon:
         raise ValueError(

@@ -27,13 +27,7 @@ from olivine.algorithms.exact.arrays import frozen
 
 
 class FiniteTruth:
-    """The `olivine.algorithms.environments.protocol.Truth` of a finite model.
-
-    Parameters
-    ----------
-    model
-        The hidden model.
-    """
+    """The `olivine.algorithms.environments.protocol.Truth` of a finite model."""
 
     exact = True
 

@@ -37,6 +37,8 @@ def grid(
 ) -> FiniteEnvironment:
     """Make a grid world; the features of a code are its image, row by row.
 
+    Raises ValueError for a size out of range.
+
     Parameters
     ----------
     rng
@@ -50,11 +52,6 @@ def grid(
         Number of walls; some cell beside the start stays free.
     flicker
         Number of flickering cells, 0 to 10.
-
-    Raises
-    ------
-    ValueError
-        For a size out of range.
     """
     cells = rows * columns
     for name, value in (("rows", rows), ("columns", columns), ("horizon", horizon)):

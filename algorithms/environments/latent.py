@@ -45,8 +45,6 @@ class LatentEnvironment(OverModel):
     ----------
     model
         Hidden model with one code for each hidden state.
-    emission
-        Renders the states.
     name
         Name in the registry and in messages.
     """

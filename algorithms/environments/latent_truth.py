@@ -31,8 +31,6 @@ class LatentTruth(FiniteTruth):
     ----------
     model
         Hidden model with one code for each hidden state.
-    emission
-        Renders the states.
     """
 
     def __init__(self, model: FiniteModel, emission: Emission) -> None:

@@ -44,6 +44,8 @@ def lock(
 ) -> LatentEnvironment | FiniteEnvironment:
     """Make the Bernoulli lock.
 
+    Raises ValueError for an option out of range.
+
     Parameters
     ----------
     rng
@@ -59,11 +61,6 @@ def lock(
     observations
         ``"features"``: vectors of 3 + d numbers. ``"codes"``: the code
         ``state·2^d + bits``, d at most 12 (finite, with exact truth).
-
-    Raises
-    ------
-    ValueError
-        For an option out of range.
     """
     bits = extra_dimension(horizon, dimension)
     codes = 2**bits if observations == "codes" and bits <= _MAX_CODE_BITS else 1
@@ -91,6 +88,8 @@ def lock_gaussian(
 ) -> LatentEnvironment:
     """Make the Gaussian lock.
 
+    Raises ValueError for an option out of range.
+
     Parameters
     ----------
     rng
@@ -103,11 +102,6 @@ def lock_gaussian(
         Standard deviation of the noise in each coordinate, not negative.
     rotate
         Whether to turn the features.
-
-    Raises
-    ------
-    ValueError
-        For an option out of range.
     """
     width = N_TYPES + extra_dimension(horizon, dimension)
     _check_tables(horizon, width - N_TYPES, actions)
@@ -138,8 +132,6 @@ def expanded(
         Hidden model with one code for each hidden state.
     emission
         Lists the features of each state.
-    name
-        Name of the environment.
     """
     levels, features = [], []
     copies = 2**emission.bits
@@ -172,10 +164,7 @@ def share(name: str, value: float) -> Fraction:
 def extra_dimension(horizon: int, dimension: int | None) -> int:
     """Coordinates beside those that tell the state: H where nobody chooses.
 
-    Raises
-    ------
-    ValueError
-        For a horizon below 1, or no integer from 0.
+    Raises ValueError for a horizon below 1, or no integer from 0.
     """
     check_sizes(1, horizon=horizon)
     if dimension is None:

@@ -39,15 +39,15 @@ def random_finite(
 ) -> FiniteEnvironment:
     """Draw a random finite environment.
 
-    Level 1 has one hidden state, every other level `states` of them (fewer
-    where K paths cannot reach as many). A state emits `observations` codes
-    with random weights 1..`denominator`; the reward of (x, a) has `support`
-    values with random weights, multiples of 1/(`denominator`·H) in [0, 1/H].
+    Level 1 has one hidden state, every other level `states` of them (fewer where K
+    paths cannot reach as many). A state emits `observations` codes with random weights
+    1..`denominator`; the reward of (x, a) has `support` values with random weights,
+    multiples of 1/(`denominator`·H) in [0, 1/H]. Raises ValueError for a parameter out
+    of range, tables of more than 10^7 rewards or 10^8 weights, or if no instance with
+    distinct values is found in 1000 attempts (too coarse a denominator).
 
     Parameters
     ----------
-    rng
-        The only source of randomness.
     states
         M, at least 1.
     actions
@@ -63,13 +63,6 @@ def random_finite(
     distinct
         Whether the states of a level must have distinct optimal values; drawn
         again until they have.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range, tables of more than 10^7 rewards or 10^8
-        weights, or if no instance with distinct values is found in 1000 attempts
-        (too coarse a denominator).
     """
     sizes = {
         "states": states,
@@ -191,22 +184,15 @@ def tabular(
 def from_mdp(mdp: TabularMDP, name: str = "tabular") -> FiniteEnvironment:
     """Environment of a layered MDP with constant rewards, X = S.
 
-    The code of a state is its rank among the states of its level. States with
-    fewer actions than others repeat their last one.
+    The code of a state is its rank among the states of its level. States with fewer
+    actions than others repeat their last one. Raises ValueError if the MDP is not
+    layered, an action ends an episode early, or returns leave [0, 1].
 
     Parameters
     ----------
     mdp
         Layered, every episode H actions long; rewards in [0, 1], returns at
         most 1. Rewards are paid as they are (they are constants).
-    name
-        Name of the environment.
-
-    Raises
-    ------
-    ValueError
-        If the MDP is not layered, an action ends an episode early, or returns
-        leave [0, 1].
     """
     if not mdp.is_layered:
         raise ValueError("mdp: not layered, a successor is not one level deeper")

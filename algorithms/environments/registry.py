@@ -37,6 +37,8 @@ _FACTORIES: dict[str, Factory] = {
 def register(name: str, factory: Factory) -> None:
     """Add an environment, say from a floor above.
 
+    Raises ValueError if another factory has that name.
+
     Parameters
     ----------
     name
@@ -44,11 +46,6 @@ def register(name: str, factory: Factory) -> None:
     factory
         Called with a numpy Generator and options as keywords (which
         `signature` shows); returns an Environment.
-
-    Raises
-    ------
-    ValueError
-        If another factory has that name.
     """
     if _FACTORIES.setdefault(name, factory) is not factory:
         raise ValueError(f"environment {name!r}: registered already")

@@ -50,13 +50,7 @@ class _Block:
 
 
 class Episodes:
-    """Plays a simulator.
-
-    Parameters
-    ----------
-    simulator
-        Its calls.
-    """
+    """Plays a simulator."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -138,10 +132,8 @@ class Episodes:
     ) -> Iterator[_Block]:
         """Play n episodes with a rule for each level; keep observations of kept..last.
 
-        Raises
-        ------
-        ValueError
-            For too many episodes, or a return value that is not as it must be.
+        Raises ValueError for too many episodes, or a return value that is not as it
+        must be.
         """
         sim = self._simulator
         width = sim.spaces[0].dimension or 1

@@ -129,10 +129,7 @@ class SimulatorStepper:
 def stepper(process: Environment | TabularMDP) -> Stepper:
     """Make a stepper.
 
-    Raises
-    ------
-    ValueError
-        For an environment of another kind, which can only be sampled.
+    Raises ValueError for an environment of another kind, which can only be sampled.
     """
     if isinstance(process, TabularMDP):
         return MdpStepper(process)

@@ -56,11 +56,8 @@ class Truth(Protocol):
     def state(self, path: Path) -> int:
         """Hidden state 0..n_states(len(path)+1)-1 at the end of a path.
 
-        Raises
-        ------
-        ValueError
-            If the path does not end at one of the levels 1..H, names an
-            unknown action, or hidden dynamics are stochastic.
+        Raises ValueError if the path does not end at one of the levels 1..H, names an
+        unknown action, or hidden dynamics are stochastic.
         """
 
     def successor(self, level: int, state: int, action: int) -> int:

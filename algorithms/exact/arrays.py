@@ -52,6 +52,10 @@ def check_observations(
 ) -> NDArray[Any]:
     """Bring observations into one of the two forms, or refuse them.
 
+    Returns int64 array of shape (n,) or float64 array of shape (n, d). Raises
+    ValueError for another shape or type, a negative code, NaN or infinity; the message
+    names the argument and the row.
+
     Parameters
     ----------
     values
@@ -60,16 +64,6 @@ def check_observations(
         The argument's name in messages.
     allow_end
         Whether the code `END` may occur.
-
-    Returns
-    -------
-    int64 array of shape (n,) or float64 array of shape (n, d).
-
-    Raises
-    ------
-    ValueError
-        For another shape or type, a negative code, NaN or infinity; the
-        message names the argument and the row.
     """
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1:
@@ -199,11 +193,8 @@ def magnitude(values: IntArray) -> int:
 def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> IntArray:
     """Convert to a one-dimensional array of an integer type, losing nothing.
 
-    Raises
-    ------
-    ValueError
-        If `values` are not integers, do not fit the type, or are not
-        one-dimensional.
+    Raises ValueError if `values` are not integers, do not fit the type, or are not
+    one-dimensional.
     """
     array = np.asarray(values)
     if array.ndim != 1:

@@ -49,6 +49,8 @@ _SCALE_BITS = 32
 def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     """Draw the number of successes in n trials of probability weight/total.
 
+    Raises ValueError if an argument is out of range.
+
     Parameters
     ----------
     n
@@ -60,11 +62,6 @@ def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     -------
     A Python integer in 0..n. The distance from Bin(n, weight/total) is stated
     in the module's docstring.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     _check_draws("n", n)
     if total < 1 or not 0 <= weight <= total:
@@ -141,6 +138,8 @@ def multinomial(
 ) -> NDArray[Any]:
     """Draw the counts of n draws from integer weights.
 
+    Raises ValueError for a negative n, negative weights, or none that is positive.
+
     Parameters
     ----------
     n
@@ -154,11 +153,6 @@ def multinomial(
     sum to n; a cell of weight 0 has count 0. The distance from the multinomial
     is at most the sum of those of the binomials (module docstring), one for
     each cell.
-
-    Raises
-    ------
-    ValueError
-        For a negative n, negative weights, or none that is positive.
     """
     cells = check_counts(weights, "weights", np.size(weights))
     return np.asarray(multinomial_rows([n], cells[None, :], rng)[0])
@@ -171,6 +165,10 @@ def multinomial_rows(
 ) -> NDArray[Any]:
     """Draw one multinomial a row, independently.
 
+    Returns shape (rows, cells), as `multinomial`: int64, or Python integers where a
+    count is beyond 64 bits. Raises ValueError as for `multinomial`; the message names
+    the row.
+
     Parameters
     ----------
     counts
@@ -178,16 +176,6 @@ def multinomial_rows(
     weights
         Non-negative integers, shape (rows, cells); a row with a positive count
         has a positive weight.
-
-    Returns
-    -------
-    Shape (rows, cells), as `multinomial`: int64, or Python integers where a
-    count is beyond 64 bits.
-
-    Raises
-    ------
-    ValueError
-        As `multinomial`; the message names the row.
     """
     draws = check_counts(counts, "counts", len(weights))
     totals = _row_totals(weights)

@@ -14,17 +14,14 @@ Number = int | float | Fraction
 def rational(value: Number, name: str | None = None) -> Fraction:
     """Rational that a number's decimal digits stand for (0.1 is 1/10).
 
+    Raises ValueError for NaN, infinity or no number.
+
     Parameters
     ----------
     value
         The number.
     name
         What it is, for the message.
-
-    Raises
-    ------
-    ValueError
-        For NaN, infinity or no number.
     """
     if isinstance(value, Fraction):
         return value
@@ -53,10 +50,7 @@ def check_unit(name: str, value: Fraction) -> None:
 def as_rational(what: str, value: Any) -> Fraction:
     """Give an exact number as a Fraction: an integer, numpy's too, or a Fraction.
 
-    Raises
-    ------
-    ValueError
-        For anything else; floats and booleans are no exact numbers.
+    Raises ValueError for anything else; floats and booleans are no exact numbers.
     """
     if isinstance(value, np.integer):
         value = int(value)
@@ -89,10 +83,7 @@ MOST_NUMBERS = 10**7
 def check_sizes(least: int, **sizes: int) -> None:
     """Refuse an option outside `least`..`MOST_NUMBERS`, whatever the others are.
 
-    Raises
-    ------
-    ValueError
-        For the first one, with its name, value and range.
+    Raises ValueError for the first one, with its name, value and range.
     """
     for name, value in sizes.items():
         if value < least:
@@ -104,6 +95,8 @@ def check_sizes(least: int, **sizes: int) -> None:
 def check_table(numbers: int, most: int = MOST_NUMBERS, **sizes: int) -> None:
     """Refuse a table of too many numbers; the largest option is to blame.
 
+    Raises ValueError if there are more.
+
     Parameters
     ----------
     numbers
@@ -112,11 +105,6 @@ def check_table(numbers: int, most: int = MOST_NUMBERS, **sizes: int) -> None:
         The limit.
     **sizes
         Options that its size comes from.
-
-    Raises
-    ------
-    ValueError
-        If there are more.
     """
     if numbers <= most:
         return

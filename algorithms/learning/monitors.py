@@ -168,17 +168,7 @@ class Review:
 
 
 class ClassReview(Review):
-    """A review of a run over classes of functions.
-
-    Parameters
-    ----------
-    environment
-        Whose `truth` is asked.
-    value_class, policy_class
-        G and Π.
-    parameters
-        Of the run.
-    """
+    """A review of a run over classes of functions."""
 
     def __init__(
         self,
@@ -270,8 +260,6 @@ def chance_of_unlearned(
     ----------
     truth
         Of an environment with deterministic hidden dynamics, exact.
-    n_actions
-        K.
     learned
         Learned hidden states of each level 1..H.
     policies

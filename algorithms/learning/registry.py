@@ -117,13 +117,7 @@ _ALGORITHMS: dict[str, Algorithm] = {}
 
 
 def register(algorithm: Algorithm) -> None:
-    """Add an algorithm.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
-    """
+    """Add an algorithm; ValueError if the name is taken."""
     if algorithm.name in _ALGORITHMS:
         raise ValueError(f"algorithm {algorithm.name!r}: registered already")
     _ALGORITHMS[algorithm.name] = algorithm
@@ -140,10 +134,7 @@ def algorithms() -> list[Algorithm]:
 def get(name: str) -> Algorithm:
     """Look an algorithm up.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name; the message suggests the nearest one.
+    Raises ValueError for an unknown name; the message suggests the nearest one.
     """
     algorithms()
     if name not in _ALGORITHMS:

@@ -255,23 +255,16 @@ def check_fit(
 ) -> None:
     """Refuse an environment that the parameters or classes do not fit.
 
+    Raises ValueError if something does not fit.
+
     Parameters
     ----------
-    environment
-        Of the run.
     parameters
         With K and H, and M where states are counted.
-    algorithm
-        Its name.
     values, policies
         Its classes.
     deterministic
         Whether stochastic dynamics are refused, and levels of more than M states.
-
-    Raises
-    ------
-    ValueError
-        If something does not fit.
     """
     if deterministic:
         require_deterministic(environment, algorithm)

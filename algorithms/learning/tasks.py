@@ -126,10 +126,7 @@ def problem_of(
 ) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
     """(ε, δ, M, K, H) of a task, and the settings beside M and those of classes.
 
-    Raises
-    ------
-    ValueError
-        If there are such settings and a theorem sets them.
+    Raises ValueError if there are such settings and a theorem sets them.
     """
     environment = task.environment
     chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
@@ -150,11 +147,8 @@ def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
 def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     """Drawn for a task, drawn by its generator.
 
-    Raises
-    ------
-    ValueError
-        If they do not go with the environment, or are not realizable (unless the
-        task insists).
+    Raises ValueError if they do not go with the environment, or are not realizable
+    (unless the task insists).
     """
     if isinstance(task.classes, FiniteQClass):
         raise ValueError("classes: Q-functions are for lsvee and olive; give (G, Π)")
@@ -248,10 +242,7 @@ def log_sizes(
 ) -> tuple[float, float]:
     """Logarithms of |G|, for squared losses if wanted, and of |Π|; 0 for None.
 
-    Raises
-    ------
-    ValueError
-        Where a class is not finite.
+    Raises ValueError where a class is not finite.
     """
     try:
         return (

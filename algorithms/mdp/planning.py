@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 def heights(mdp: TabularMDP) -> NDArray[np.int32]:
     """Greatest number of actions from each state to an end, shape (n,).
 
-    Kahn's algorithm from the ends backwards, one wave a height.
-
-    Raises
-    ------
-    ValueError
-        If the transitions have a cycle.
+    Kahn's algorithm from the ends backwards, one wave a height. Raises ValueError if
+    the transitions have a cycle.
     """
     # Imported on use: it would be half of the time that a command needs to start.
     from scipy.sparse import csr_array
@@ -85,10 +81,7 @@ def checked_policy(
 ) -> NDArray[np.int64]:
     """Check that a policy takes an action of each of the n states; shape (n,).
 
-    Raises
-    ------
-    ValueError
-        If the policy has another length than (n,) or names no action.
+    Raises ValueError if the policy has another length than (n,) or names no action.
     """
     local = as_integers("policy", policy, np.int64)
     if len(local) != len(action_counts):
@@ -197,14 +190,9 @@ def _first_best(
 def state_distribution(mdp: TabularMDP, policy: ArrayLike, level: int) -> Distribution:
     """Exact distribution of the state met at time step `level` under a policy.
 
-    Time steps count the states of an episode from the start state, which is
-    met at step 1; they are not the level labels, from which they differ where
-    the MDP is not layered.
-
-    Raises
-    ------
-    ValueError
-        If `level` is outside 1..horizon or the policy is none.
+    Time steps count the states of an episode from the start state, which is met at step
+    1; they are not the level labels, from which they differ where the MDP is not
+    layered. Raises ValueError if `level` is outside 1..horizon or the policy is none.
     """
     if not 1 <= level <= mdp.horizon:
         raise ValueError(f"time step {level} is outside 1..{mdp.horizon}")

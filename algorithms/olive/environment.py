@@ -87,10 +87,7 @@ class TabularEnvironment:
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
         """Return the start state, n times.
 
-        Raises
-        ------
-        ValueError
-            If n is outside 1..2^53; so in the other methods.
+        Raises ValueError if n is outside 1..2^53; so in the other methods.
         """
         return EmpiricalMeasure([self.mdp.start], weights=[_checked(n)])
 
@@ -113,10 +110,7 @@ class TabularEnvironment:
     ) -> LevelData:
         """Draw n trajectories with a uniform action at `level`.
 
-        Raises
-        ------
-        ValueError
-            If the policy is none or there is no such level.
+        Raises ValueError if the policy is none or there is no such level.
         """
         if not 1 <= level <= self.mdp.horizon:
             raise ValueError(f"level {level} is outside 1..{self.mdp.horizon}")

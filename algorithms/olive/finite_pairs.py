@@ -32,8 +32,9 @@ def pairs_of_q_functions(
 ) -> list[Pair]:
     """Turn Q-functions into the pairs (x ↦ f(x, π_f(x)), π_f).
 
-    OLIVE with Q-functions is OLIVE with these pairs (paper, appendix; Jiang et
-    al. 2017, A.2). π_f takes the first of the greedy actions.
+    OLIVE with Q-functions is OLIVE with these pairs (paper, appendix; Jiang et al.
+    2017, A.2). π_f takes the first of the greedy actions. Raises ValueError if a
+    function has another length.
 
     Parameters
     ----------
@@ -41,11 +42,6 @@ def pairs_of_q_functions(
         Number of actions of each observation, shape (n,).
     functions
         Each one exact value for every action of every observation, in order.
-
-    Raises
-    ------
-    ValueError
-        If a function has another length.
     """
     counts = as_integers("action_counts", action_counts, np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).tolist()
@@ -68,6 +64,8 @@ def pairs_of_class(
 ) -> list[Pair]:
     """Turn the members of a class into pairs, in order.
 
+    Raises ValueError if a level or a code is none of the class.
+
     Parameters
     ----------
     functions
@@ -75,11 +73,6 @@ def pairs_of_class(
     levels, codes
         Level 1..H of each observation and its code there, shape (n,); decoded,
         where observations are features.
-
-    Raises
-    ------
-    ValueError
-        If a level or a code is none of the class.
     """
     depth = as_integers("levels", levels, np.int64)
     local = as_integers("codes", codes, np.int64)
@@ -102,12 +95,8 @@ def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
 
     The code of a state is its rank among the states of its level, as in
     `environments.random_finite.from_mdp`; and as there, an action beyond a state's last
-    one repeats the last.
-
-    Raises
-    ------
-    ValueError
-        If the MDP has more levels, or more states at a level, than the class.
+    one repeats the last. Raises ValueError if the MDP has more levels, or more states
+    at a level, than the class.
     """
     codes = np.zeros(mdp.n_states, dtype=np.int64)
     for level in range(1, mdp.horizon + 1):
@@ -120,6 +109,8 @@ def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
 
 class PairStack:
     """N pairs on the same n observations.
+
+    Raises ValueError if there is none, or the numbers of observations differ.
 
     Parameters
     ----------
@@ -134,11 +125,6 @@ class PairStack:
         Common to all.
     policies
         int32, shape (N, n).
-
-    Raises
-    ------
-    ValueError
-        If there is none, or the numbers of observations differ.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:

@@ -21,6 +21,9 @@ Upper = Fraction | int | Sequence[Fraction | int]
 class Ranged:
     """What a program knows of the range of g.
 
+    Raises ValueError if an end is no exact rational, a range empty, or their number
+    wrong.
+
     Parameters
     ----------
     size
@@ -34,11 +37,6 @@ class Ranged:
         Lower end, and the largest upper end.
     upper_ends
         The upper end of each observation; empty where there is one for all.
-
-    Raises
-    ------
-    ValueError
-        If an end is no exact rational, a range empty, or their number wrong.
     """
 
     def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:

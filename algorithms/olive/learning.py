@@ -83,11 +83,8 @@ def _round(played: OliveRound[Any]) -> dict[str, Any]:
 def run(task: Task) -> LearningResult:
     """Make the classes of a task and run OLIVE on them, with monitors.
 
-    Raises
-    ------
-    ValueError
-        For classes that do not go with the environment, settings that do not go
-        with the parameters, or data that do not fit into memory.
+    Raises ValueError for classes that do not go with the environment, settings that do
+    not go with the parameters, or data that do not fit into memory.
     """
     seed, chosen = RecordedSeed.of(task.rng), dict(task.settings)
     classes = olive_classes(task, chosen)

@@ -110,13 +110,9 @@ class PairModel:
     def pair(self, values: Sequence[Fraction | int]) -> Pair:
         """Read an exactly feasible pair off an exact point of the model.
 
-        States without a variable get the value of the range nearest to 0.
-
-        Raises
-        ------
-        ValueError
-            If a value is no exact rational, or the pair breaks the program
-            (then the point breaks the model).
+        States without a variable get the value of the range nearest to 0. Raises
+        ValueError if a value is no exact rational, or the pair breaks the program (then
+        the point breaks the model).
         """
         if len(values) != len(self.model.variables):
             raise ValueError(

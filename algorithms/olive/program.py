@@ -73,6 +73,9 @@ class Violation:
 class OliveProgram(Ranged):
     """OLIVE's program over all tabular (g, π) of an MDP.
 
+    Raises ValueError if the tolerance is negative, a range empty, a parameter no exact
+    rational, or a distribution names an unknown state.
+
     Parameters
     ----------
     mdp
@@ -86,12 +89,6 @@ class OliveProgram(Ranged):
         Lower end of the range of g.
     upper
         Upper end, for all states or one for each.
-
-    Raises
-    ------
-    ValueError
-        If the tolerance is negative, a range empty, a parameter no exact
-        rational, or a distribution names an unknown state.
     """
 
     def __init__(
@@ -197,14 +194,10 @@ class OliveProgram(Ranged):
 def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
     """Average Bellman errors along the pair's own policy, one a time step.
 
-    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at time step h
-    under π, for h = 1..horizon; OLIVE compares these (and their sum) with its
-    thresholds. Their sum is g(s0) − V^π(s0).
-
-    Raises
-    ------
-    ValueError
-        If the policy does not belong to the MDP.
+    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at time step h under
+    π, for h = 1..horizon; OLIVE compares these (and their sum) with its thresholds.
+    Their sum is g(s0) − V^π(s0). Raises ValueError if the policy does not belong to the
+    MDP.
     """
     met = Distributions.from_iterable(state_distributions(mdp, pair.policy))
     return as_fractions(*average_errors(mdp, met, pair), met)
@@ -214,14 +207,10 @@ def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]
     """Write a program over the MDP of two actions, each node in its state's range.
 
     A pair of it gives one of the original: values at the roots, the actions that the
-    paths lead to. So with φ = 0 its optimum is no more. It is no less where each
-    action of the states bound is worth something in its state's range under some
-    optimal pair, as in the layered variants of the family (docs/ties.md).
-
-    Raises
-    ------
-    ValueError
-        If the MDP is not layered, or the tolerance positive: it would add up.
+    paths lead to. So with φ = 0 its optimum is no more. It is no less where each action
+    of the states bound is worth something in its state's range under some optimal pair,
+    as in the layered variants of the family (docs/ties.md). Raises ValueError if the
+    MDP is not layered, or the tolerance positive: it would add up.
     """
     if program.tolerance:
         raise ValueError(

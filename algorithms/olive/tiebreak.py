@@ -71,16 +71,13 @@ class Tiebreak(Protocol):
 class SolverTiebreak:
     """The optimiser's own maximiser.
 
+    Raises ValueError if the rule is unknown.
+
     Parameters
     ----------
     level
         "first", "last", or "largest" error (the first of those), among the
         eligible levels.
-
-    Raises
-    ------
-    ValueError
-        If the rule is unknown.
     """
 
     def __init__(self, level: LevelRule = "largest") -> None:
@@ -181,12 +178,8 @@ class ScriptedTiebreak:
     def maximiser(self, problem: RoundProblem) -> Answer:
         """Take the next pair of the script and verify that it is a maximiser.
 
-        No program is solved where the pair attains the upper end of the range.
-
-        Raises
-        ------
-        ValueError
-            If it breaks the program or is worse than the optimum.
+        No program is solved where the pair attains the upper end of the range. Raises
+        ValueError if it breaks the program or is worse than the optimum.
         """
         move = next(self._script, None)
         if move is None:
@@ -209,10 +202,7 @@ class ScriptedTiebreak:
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
         """Take the script's level.
 
-        Raises
-        ------
-        ValueError
-            If its error is too small to be chosen.
+        Raises ValueError if its error is too small to be chosen.
         """
         if self._level is None:
             return self._then.level(errors, eligible)

@@ -107,10 +107,7 @@ def csc(
 def check_costs(costs: ArrayLike, n: int, n_actions: int) -> NDArray[Any]:
     """Cost vectors as a float64 or object array of shape (n, K).
 
-    Raises
-    ------
-    ValueError
-        For another shape, NaN or infinity; names the row.
+    Raises ValueError for another shape, NaN or infinity; names the row.
     """
     table = np.asarray(costs)
     if table.ndim == 2 and table.shape[1] != n_actions:

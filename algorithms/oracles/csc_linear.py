@@ -317,8 +317,6 @@ def descend(
     ----------
     start
         θ, shape (K, d), of scores about 1 in size.
-    cost
-        What to minimise.
     schedule
         β, growing.
     """

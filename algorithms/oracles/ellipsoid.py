@@ -129,6 +129,8 @@ def ellipsoid_lp(
 ) -> EllipsoidResult:
     """Solve a linear program over tabular values by the ellipsoid method.
 
+    Raises ValueError as for `lp`, and for accuracies so small that t is below 10^-6.
+
     Parameters
     ----------
     value_class
@@ -142,11 +144,6 @@ def ellipsoid_lp(
         A function within both accuracies, or INFEASIBLE: no function meets the
         constraints. (Where the program is infeasible but its relaxation by
         ε_feas is not, either may be returned.)
-
-    Raises
-    ------
-    ValueError
-        As `lp`, and for accuracies so small that t is below 10^-6.
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     check_accuracy("epsilon_feas", epsilon_feas)

@@ -213,21 +213,12 @@ def lp(
 ) -> LpResult:
     """Solve one linear program over a value class.
 
+    Raises ValueError as for `ValueProgram`.
+
     Parameters
     ----------
-    value_class
-        G.
     objective, constraints, maximise, epsilon_sub, epsilon_feas, exact
         See `ValueProgram.optimise`.
-
-    Returns
-    -------
-    LpResult
-
-    Raises
-    ------
-    ValueError
-        As `ValueProgram`.
     """
     return ValueProgram(value_class, constraints).optimise(
         objective,

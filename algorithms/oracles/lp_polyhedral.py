@@ -41,13 +41,7 @@ class _Certificate:
 
 
 class PolyhedralProgram:
-    """A program over a polyhedron; the engine keeps model and basis.
-
-    Parameters
-    ----------
-    form
-        The class.
-    """
+    """A program over a polyhedron; the engine keeps model and basis."""
 
     def __init__(self, form: Form) -> None:
         self._form = form

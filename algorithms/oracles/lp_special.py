@@ -156,12 +156,7 @@ class KernelProgram:
         self._last: tuple[Functional, float] | None = None
 
     def add(self, constraint: Constraint) -> None:
-        """Refuse.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse (ValueError)."""
         raise ValueError("constraint: a kernel ball takes objectives only")
 
     def optimise(
@@ -173,13 +168,7 @@ class KernelProgram:
         epsilon_feas: float,
         exact: bool,
     ) -> LpResult:
-        """Optimum in closed form.
-
-        Raises
-        ------
-        ValueError
-            If ``exact``: norms are irrational.
-        """
+        """Optimum in closed form; ValueError if ``exact``: norms are irrational."""
         if exact:
             raise ValueError("exact: the optimum over a kernel ball is irrational")
         ball = self._class

@@ -37,21 +37,16 @@ def deterministic(
 ) -> MultiResult:
     """Find one policy within ε_feas of every limit.
 
+    Raises ValueError for a class of another kind.
+
     Parameters
     ----------
     policy_class
         Tabular or finite.
-    pricing
-        The CSC oracle on the data sets.
     max_calls
         Limit on the CSC calls of the relaxation.
     time_limit
         Wall seconds for the engine; None for no limit.
-
-    Raises
-    ------
-    ValueError
-        For a class of another kind.
     """
     if not isinstance(policy_class, TabularPolicyClass | FinitePolicyClass):
         raise ValueError(

@@ -63,6 +63,8 @@ def round_bound(
 ) -> int:
     """Bound the rounds, one CSC call each, after which ε_feas is reached if it can be.
 
+    Raises ValueError if δ is not below ε_feas.
+
     Parameters
     ----------
     n_sets
@@ -73,11 +75,6 @@ def round_bound(
         Violation allowed.
     accuracy
         δ < ε_feas, suboptimality of the CSC calls.
-
-    Raises
-    ------
-    ValueError
-        If δ is not below ε_feas.
     """
     if not 0 <= accuracy < epsilon_feas:
         raise ValueError(f"accuracy: {accuracy} is not in [0, {epsilon_feas})")
@@ -90,8 +87,6 @@ def multiplicative_weights(pricing: Pricing, max_calls: int) -> MultiResult:
 
     Parameters
     ----------
-    pricing
-        The CSC oracle on the data sets.
     max_calls
         Limit on CSC calls.
 
@@ -162,8 +157,6 @@ class FloatMaster:
 
     Parameters
     ----------
-    n_sets
-        J.
     magnitude
         Bound on the absolute excesses.
     """
@@ -200,8 +193,6 @@ class ExactMaster:
 
     Parameters
     ----------
-    n_sets
-        J.
     magnitude
         Bound on the absolute excesses, a Fraction.
     """
@@ -237,8 +228,6 @@ def column_generation(pricing: Pricing, max_calls: int) -> MultiResult:
 
     Parameters
     ----------
-    pricing
-        The CSC oracle on the data sets.
     max_calls
         Limit on CSC calls, at least 1.
 

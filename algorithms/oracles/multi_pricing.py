@@ -77,12 +77,6 @@ class Pricing:
 
     Parameters
     ----------
-    policy_class
-        Π.
-    problem
-        The data sets.
-    oracle
-        The CSC oracle.
     epsilon_feas
         What the caller was asked for; it sets the accuracy of the calls.
 

@@ -31,17 +31,15 @@ from scipy.sparse import csr_matrix
 class Problem:
     """Checked data sets over a class, grouped by observation.
 
+    Raises ValueError if there is none, or one is bad; names the set, the argument, the
+    row.
+
     Parameters
     ----------
     policy_class
         Π; observations must be in it.
     sets
         At least one data set.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one is bad; names the set, the argument, the row.
 
     Attributes
     ----------

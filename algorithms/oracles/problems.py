@@ -131,10 +131,7 @@ def exact_cost(
 ) -> Fraction:
     """Average cost of a policy in rationals.
 
-    Raises
-    ------
-    ValueError
-        If the policy takes an action that the costs do not have.
+    Raises ValueError if the policy takes an action that the costs do not have.
     """
     table = np.asarray(costs)
     actions = check_actions(policy(data.observations), table.shape[1])

@@ -42,12 +42,7 @@ def summation_bound(terms: int, magnitude: float) -> float:
 
 
 def check_accuracy(name: str, value: float) -> None:
-    """Refuse an accuracy that is not positive and finite.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse an accuracy that is not positive and finite (ValueError)."""
     if not 0 < value < math.inf:
         raise ValueError(f"{name}: {value} is not positive and finite")
 

@@ -276,8 +276,6 @@ def verify_lp(
     oracle
         Called as ``oracle(value_class, objective, constraints, maximise=...,
         epsilon_sub=..., epsilon_feas=...)``.
-    problem
-        What to solve.
     epsilon_sub, epsilon_feas
         Accuracies to ask for.
     value_class
@@ -286,10 +284,6 @@ def verify_lp(
         An exact answer; default by `olivine.algorithms.oracles.lp.lp` in rationals.
     operations
         Bound on the operations reported.
-
-    Returns
-    -------
-    LpResult
 
     Raises
     ------

@@ -92,8 +92,6 @@ def differences(
         Of the environment.
     path
         Ends at the level of the data.
-    n_actions
-        K.
     """
     level = truth.model.level(len(path) + 1)
     chances = truth.observation_probabilities(path).tolist()
