@@ -111,7 +111,7 @@ class PolicyClass(Protocol):
 
 
 def check_level(level: int, deepest: int | None = None) -> None:
-    """Refuse a level that is not 1-based or lies beyond the deepest one (ValueError)."""
+    """Refuse a level outside 1..deepest, if that is given (ValueError)."""
     if level < 1 or (deepest is not None and level > deepest):
         limit = "" if deepest is None else f"..{deepest}"
         raise ValueError(f"level: {level} is not in 1{limit}")

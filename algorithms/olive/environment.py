@@ -33,28 +33,23 @@ class SampledEnvironment(Protocol):
     @property
     def horizon(self) -> int:
         """Number of levels H."""
-        ...
 
     @property
     def action_counts(self) -> NDArray[np.int64]:
         """Number of actions of each observation, shape (n,)."""
-        ...
 
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
         """Draw the initial observations of n trajectories."""
-        ...
 
     def follow(
         self, policy: ArrayLike, n: int, rng: np.random.Generator
     ) -> list[LevelData]:
         """Draw n trajectories of a policy; the tuples at levels 1..H."""
-        ...
 
     def explore(
         self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
     ) -> LevelData:
         """Draw n trajectories with a uniform action at one level; its tuples."""
-        ...
 
 
 class TabularEnvironment:

@@ -93,42 +93,33 @@ class Program(Protocol):
     @property
     def lower(self) -> Fraction:
         """Lower end of the range of g."""
-        ...
 
     @property
     def upper(self) -> Fraction:
         """Largest upper end of the ranges of g, and so of the objective."""
-        ...
 
     def upper_of(self, observation: int) -> Fraction:
         """Upper end of the range of g at an observation."""
-        ...
 
     def nearest_to_zero(self, observation: int) -> Fraction:
         """Value of an observation's range that is nearest to 0."""
-        ...
 
     @property
     def tolerance(self) -> Fraction:
         """Bound φ on the absolute value of every error."""
-        ...
 
     @property
     def action_counts(self) -> NDArray[np.int64]:
         """Number of actions of each observation."""
-        ...
 
     def objective(self, pair: Pair) -> Fraction:
         """Predicted value."""
-        ...
 
     def errors(self, pair: Pair) -> Sequence[Fraction]:
         """Average Bellman error under each constraint, signed."""
-        ...
 
     def is_feasible(self, pair: Pair) -> bool:
         """Whether a pair meets every constraint and the range, exactly."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -168,10 +159,8 @@ class Optimiser(Protocol):
 
     def maximise(self, program: Program) -> Answer:
         """Find a maximiser."""
-        ...
 
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
         """Find a random pair with the objective `value`, the program's optimum."""
-        ...

@@ -54,18 +54,15 @@ class Tiebreak(Protocol):
     @property
     def seed(self) -> RecordedSeed | None:
         """Its generator as it stands; None if it draws nothing."""
-        ...
 
     def maximiser(self, problem: RoundProblem) -> Answer:
         """Choose a maximiser of the round's program."""
-        ...
 
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
         """Choose one of the eligible levels (1-based, rising).
 
         ``errors[h-1]`` is the average Bellman error at level h.
         """
-        ...
 
 
 class SolverTiebreak:
