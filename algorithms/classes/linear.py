@@ -148,7 +148,17 @@ class LinearPolicy:
         return actions
 
 
-class LinearValueClass(Stationary):
+class OnFeatures(Stationary):
+    """A class whose members look at features of the observations."""
+
+    features: FeatureMap
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        return self.features.admit(observations, name)
+
+
+class LinearValueClass(OnFeatures):
     """Value functions linear in features.
 
     Parameters
@@ -181,10 +191,6 @@ class LinearValueClass(Stationary):
         self.bound = float(bound)
         self.clipped = clipped
 
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations that have features, or ValueError naming argument and row."""
-        return self.features.admit(observations, name)
-
     def log_size(
         self,
         *,
@@ -208,7 +214,7 @@ class LinearValueClass(Stationary):
         return self.features.dimension * math.log(cells)
 
 
-class LinearPolicyClass(Stationary):
+class LinearPolicyClass(OnFeatures):
     """Policies that take the action of largest linear score.
 
     Parameters
@@ -236,10 +242,6 @@ class LinearPolicyClass(Stationary):
             raise ValueError(f"n_actions: {n_actions} is below 1")
         self.features = FeatureMap(features, dimension)
         self.n_actions = n_actions
-
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations that have features, or ValueError naming argument and row."""
-        return self.features.admit(observations, name)
 
     def log_size(self, *, points: int | None = None) -> float:
         """Log of a bound on the number of labellings of ``points`` observations.
