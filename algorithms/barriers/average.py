@@ -182,8 +182,7 @@ class Run:
 
 
 def run_average(
-    barrier: AverageBarrier,
-    functions: Sequence[Function] = (EVEN, BEST),
+    barrier: AverageBarrier, functions: Sequence[Function] = (EVEN, BEST)
 ) -> AverageResult:
     """Run exploration with average constraints; expectations are exact."""
     made = barrier.instance(functions)

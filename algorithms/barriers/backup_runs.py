@@ -86,10 +86,7 @@ class Replay:
 
 
 def replay(
-    barrier: BackupBarrier,
-    mean: Fraction,
-    ties: Ties = "against",
-    loss: Loss = square,
+    barrier: BackupBarrier, mean: Fraction, ties: Ties = "against", loss: Loss = square
 ) -> Replay:
     """Follow the recursion.
 
@@ -243,9 +240,7 @@ def valor_parameters(
 
 
 def run_valor(
-    barrier: BackupBarrier,
-    rng: np.random.Generator,
-    kind: Kind = "practical",
+    barrier: BackupBarrier, rng: np.random.Generator, kind: Kind = "practical"
 ) -> LearningResult:
     """Run VALOR on the same environment and classes, for accuracy ε/2."""
     made = barrier.instance()

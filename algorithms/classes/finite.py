@@ -24,11 +24,7 @@ from olivine.algorithms.classes.protocols import (
     check_resolution,
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
-from olivine.algorithms.exact.arrays import (
-    check_actions,
-    check_observations,
-    reject,
-)
+from olivine.algorithms.exact.arrays import check_actions, check_observations, reject
 
 Callables = Sequence[Callable[[Any], Any]]
 

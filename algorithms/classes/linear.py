@@ -232,11 +232,7 @@ class LinearPolicyClass(OnFeatures):
     """
 
     def __init__(
-        self,
-        features: FeatureSource,
-        n_actions: int,
-        *,
-        dimension: int | None = None,
+        self, features: FeatureSource, n_actions: int, *, dimension: int | None = None
     ) -> None:
         if n_actions < 1:
             raise ValueError(f"n_actions: {n_actions} is below 1")

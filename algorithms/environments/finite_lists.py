@@ -29,10 +29,7 @@ Target = str | Mapping[str, Number]
 """A certain next state, or next states with their probabilities."""
 
 State = tuple[
-    str,
-    Mapping[str, Number],
-    Mapping[str, Sequence[Reward]],
-    Sequence[Target],
+    str, Mapping[str, Number], Mapping[str, Sequence[Reward]], Sequence[Target]
 ]
 """(name, {observation: probability}, {observation: reward of each action},
 next state of each action; empty at the last level)."""

@@ -155,10 +155,7 @@ class Graph:
                     yield node, tag, action, count
 
     def returns(
-        self,
-        counts: Counts,
-        rules: Sequence[ActionRule],
-        rng: np.random.Generator,
+        self, counts: Counts, rules: Sequence[ActionRule], rng: np.random.Generator
     ) -> Counter[tuple[Node, int, Fraction]]:
         """Draw (place, action, return to go) from one level to the last.
 

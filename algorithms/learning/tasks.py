@@ -121,9 +121,7 @@ def by_kind(
     return choose
 
 
-def problem_of(
-    task: Task,
-) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
+def problem_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
     """(ε, δ, M, K, H) of a task, and the settings beside M and those of classes.
 
     Raises ValueError if there are such settings and a theorem sets them.

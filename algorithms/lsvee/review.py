@@ -262,9 +262,7 @@ class LsveeMonitors(MetaAlgReview):
             )
             if kept:
                 self.tallies["td-errors"].at_most(
-                    error,
-                    Fraction(25, 4) * self.p.phi_squared,
-                    f"path {list(path)}",
+                    error, Fraction(25, 4) * self.p.phi_squared, f"path {list(path)}"
                 )
 
     # ------------------------------------------------------------ outer loop

@@ -123,10 +123,7 @@ def common_denominator(mdp: TabularMDP, actions: NDArray[np.int64]) -> int:
 
 
 def average_errors(
-    mdp: TabularMDP,
-    distributions: Distributions,
-    pair: Pair,
-    scale: int | None = None,
+    mdp: TabularMDP, distributions: Distributions, pair: Pair, scale: int | None = None
 ) -> tuple[IntArray, int]:
     """Average Bellman error of a pair under each distribution.
 

@@ -213,10 +213,7 @@ def state_distributions(mdp: TabularMDP, policy: ArrayLike) -> Iterator[Distribu
 
 
 def _step(
-    mdp: TabularMDP,
-    actions: NDArray[np.int64],
-    numerators: IntArray,
-    denominator: int,
+    mdp: TabularMDP, actions: NDArray[np.int64], numerators: IntArray, denominator: int
 ) -> tuple[NDArray[np.int64], IntArray, int]:
     """Push a distribution over states with their chosen actions one step on."""
     own = mdp.transition_denominator[actions]

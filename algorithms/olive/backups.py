@@ -107,10 +107,7 @@ def needed_states(program: OliveProgram) -> list[int]:
 
 
 def backup_range(
-    program: OliveProgram,
-    state: int,
-    backups: Sequence[Affine],
-    alone: Fraction | None,
+    program: OliveProgram, state: int, backups: Sequence[Affine], alone: Fraction | None
 ) -> tuple[Fraction, Fraction]:
     """Range of the backup of a state over its actions and all values.
 

@@ -45,7 +45,7 @@ CHOICES = {
 """What the theorem leaves open."""
 
 PRACTICAL = OliveParameters.settings() | {
-    "all_levels": "whether a round adds the constraints of all levels",
+    "all_levels": "whether a round adds the constraints of all levels"
 }
 
 

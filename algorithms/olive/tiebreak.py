@@ -159,9 +159,7 @@ class ScriptedTiebreak:
     """
 
     def __init__(
-        self,
-        script: Iterable[tuple[Pair, int]],
-        then: Tiebreak | None = None,
+        self, script: Iterable[tuple[Pair, int]], then: Tiebreak | None = None
     ) -> None:
         self._script = iter(script)
         self._then: Tiebreak = SolverTiebreak() if then is None else then

@@ -105,9 +105,7 @@ def _tabular_bound(
     return bound
 
 
-def support(
-    data: EmpiricalMeasure,
-) -> tuple[Observations, NDArray[np.int64]]:
+def support(data: EmpiricalMeasure) -> tuple[Observations, NDArray[np.int64]]:
     """Distinct observations, and the index of each row's one.
 
     Feature vectors are not compared: every row is its own observation.

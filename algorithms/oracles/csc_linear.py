@@ -188,9 +188,7 @@ def separators(
 
 
 def _pairs_separable(
-    features: NDArray[np.float64],
-    best: NDArray[np.int64],
-    extra: NDArray[np.float64],
+    features: NDArray[np.float64], best: NDArray[np.int64], extra: NDArray[np.float64]
 ) -> bool:
     """Whether samples of the busiest pairs of actions have separating directions."""
     n_actions = extra.shape[1]

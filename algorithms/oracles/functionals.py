@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.protocols import Observations, ValueFunction
-from olivine.algorithms.exact.arrays import (
-    END,
-    check_observations,
-    check_reals,
-    frozen,
-)
+from olivine.algorithms.exact.arrays import END, check_observations, check_reals, frozen
 from olivine.algorithms.exact.data import EmpiricalMeasure, Field
 from olivine.algorithms.oracles.results import scaled_integers
 

@@ -26,11 +26,7 @@ from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
 from olivine.algorithms.exact.arrays import check_reals, reject
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc_enumerated import (
-    largest_group,
-    magnitude,
-    support,
-)
+from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude, support
 from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
 from olivine.algorithms.oracles.ledger import data_rows, oracle
 from olivine.algorithms.oracles.results import (

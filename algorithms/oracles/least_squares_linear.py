@@ -222,11 +222,7 @@ def fit_linear(
     rounding = summation_bound(n + dimension, scale)
     operations = n * dimension * (dimension + rounds + 3)
     return LeastSquaresResult(
-        function,
-        loss,
-        max(0.0, lost) + rounding,
-        epsilon_sub,
-        operations,
+        function, loss, max(0.0, lost) + rounding, epsilon_sub, operations
     )
 
 

@@ -79,11 +79,7 @@ __all__ = [
 ]
 
 Method = Literal[
-    "auto",
-    "multiplicative-weights",
-    "column-generation",
-    "disjoint",
-    "deterministic",
+    "auto", "multiplicative-weights", "column-generation", "disjoint", "deterministic"
 ]
 METHODS: tuple[Method, ...] = Method.__args__  # type: ignore[attr-defined]
 

@@ -133,10 +133,7 @@ class Pricing:
             weights = weights.astype(np.float64)
         costs = self.tables.combined(weights)
         found = self._oracle(
-            self._policy_class,
-            self.problem.measure,
-            costs,
-            epsilon_sub=self.accuracy,
+            self._policy_class, self.problem.measure, costs, epsilon_sub=self.accuracy
         )
         self.calls += 1
         self.operations += found.operations + 2 * self.tables.operations

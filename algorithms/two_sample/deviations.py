@@ -200,10 +200,7 @@ def policy_value_deviation(
 
 
 def squared_loss_deviation(
-    found: Differences,
-    values: ValueClass,
-    policies: PolicyClass,
-    following: ValueClass,
+    found: Differences, values: ValueClass, policies: PolicyClass, following: ValueClass
 ) -> Bracket:
     """Bracket the supremum over g, π and g' of |L_D̃(g; π, g') - L_s(g; π, g')|.
 

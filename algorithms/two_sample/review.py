@@ -255,8 +255,7 @@ class TwoSampleMonitors(ClassReview, MetaAlgReview):
                 for a in range(self.p.K)
             }
             tally.never(
-                not children <= self.checked[h].keys(),
-                f"children of level {h}",
+                not children <= self.checked[h].keys(), f"children of level {h}"
             )
 
     def policy_loss(self) -> Fraction:
