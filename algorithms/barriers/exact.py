@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.environments.expectations import occupancies
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
@@ -156,63 +157,21 @@ Distribution = tuple[Fraction, ...]
 
 
 def roll_in(model: FiniteModel, policies: Sequence[Any]) -> list[Distribution]:
-    """Distribution of the observation of each level under deterministic policies.
+    """Distribution of the observation of each level under policies.
 
-    Returns one tuple of Fractions a level, with an entry for each code.
-
-    Parameters
-    ----------
-    model
-        Finite; its dynamics may be stochastic.
-    policies
-        One for each level 1..H-1, at least.
+    Gives one tuple of Fractions a level, with an entry for each code. There is a policy
+    for each of the levels 1..H-1, at least.
     """
-    total = int(model.start.sum())
-    states = [Fraction(int(w), total) for w in model.start]
-    found = []
-    for h, level in enumerate(model.levels, 1):
-        emitted = [
+    return [
+        tuple(
             states[s]
             * Fraction(int(level.emissions[s, x]), int(level.emission_totals[s]))
             for x, s in enumerate(level.state_of_code)
-        ]
-        found.append(tuple(emitted))
-        if h == model.horizon:
-            break
-        chosen = chosen_actions(policies[h - 1], level.n_codes, model.n_actions)
-        ahead = [Fraction(0)] * model.levels[h].n_states
-        for x, share in enumerate(emitted):
-            row = level.transitions[level.state_of_code[x], chosen[x]].tolist()
-            for t, weight in enumerate(row):
-                if share and weight:
-                    ahead[t] += share * Fraction(weight, sum(row))
-        states = ahead
-    return found
-
-
-def expected_gains(
-    model: FiniteModel, h: int, future: Sequence[Fraction] | None
-) -> NDArray[Any]:
-    """E[r + ĝ(x′) | x, a]: Fractions, shape (X_h, K); no future at the last level."""
-    level = model.level(h)
-    gains = np.array(level.mean_rewards / model.unit, dtype=object)
-    if future is None:
-        return gains
-    following = model.level(h + 1)
-    worth = [
-        sum(
-            (Fraction(w, sum(row)) * g for w, g in zip(row, future, strict=True)),
-            Fraction(0),
         )
-        for row in following.emissions.tolist()
+        for level, states in zip(
+            model.levels, occupancies(model, policies), strict=True
+        )
     ]
-    for (x, a), _ in np.ndenumerate(gains):
-        row = level.transitions[level.state_of_code[x], a].tolist()
-        gains[x, a] += sum(
-            (Fraction(w, sum(row)) * v for w, v in zip(row, worth, strict=True)),
-            Fraction(0),
-        )
-    return gains
 
 
 def chosen_actions(policy: Any, n_codes: int, n_actions: int) -> NDArray[np.int64]:

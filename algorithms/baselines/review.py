@@ -9,18 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.baselines.backwards import LevelFit
-from olivine.algorithms.baselines.exact import (
-    ZERO,
-    backed_up,
-    clipped,
-    finite_model,
-    means,
-    occupancies,
-    policy_q_values,
-    root_up,
-    shares,
-    table,
-)
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
@@ -33,6 +21,19 @@ from olivine.algorithms.baselines.parameters import (
 )
 from olivine.algorithms.baselines.rmax import Batch
 from olivine.algorithms.baselines.rmax_model import RmaxModel
+from olivine.algorithms.environments.expectations import (
+    ZERO,
+    backed_up,
+    clipped,
+    finite_model,
+    followed,
+    means,
+    occupancies,
+    policy_q_values,
+    root_up,
+    start_shares,
+    table,
+)
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review, Tally
@@ -198,8 +199,7 @@ class BaselineMonitors(Review):
         for h in range(model.horizon, 0, -1):
             level, policy = model.levels[h - 1], fits[h - 1].policy
             q = backed_up(model, h, ahead)
-            chances = shares(policy, level, model.n_actions)
-            target = clipped((chances * q).sum(axis=1))
+            target = clipped(followed(policy, level, q))
             fitted = table(fits[h - 1].functions[0], level)
             here = [s for s, chance in enumerate(reached[h - 1]) if chance]
             losses = means(level, _losses(q, policy, model, h))
@@ -225,10 +225,8 @@ class BaselineMonitors(Review):
         deviation = self.p.eps / (4 * self.p.H)
         _check_model(tallies["model"], model, batch.model, deviation / 2)
         values, _ = batch.model.plan()
-        total = int(model.start.sum())
-        start = [Fraction(int(w), total) for w in model.start]
         first = means(model.levels[0], values[0].tolist())
-        optimistic = sum((p * v for p, v in zip(start, first, strict=True)), ZERO)
+        optimistic = _dot(start_shares(model), first)
         margin, what = self.p.H * deviation, "optimistic value"
         tallies["optimism"].at_most(truth.optimal_value - optimistic, margin, what)
         escape = _escape(model, batch)
@@ -239,8 +237,7 @@ class BaselineMonitors(Review):
 
 def _losses(q: NDArray[Any], policy: Any, model: FiniteModel, level: int) -> Any:
     """max_a Q(x, a) - Q(x, π(x)) at every code."""
-    chances = shares(policy, model.levels[level - 1], model.n_actions)
-    return q.max(axis=1) - (chances * q).sum(axis=1)
+    return q.max(axis=1) - followed(policy, model.levels[level - 1], q)
 
 
 def _dot(chances: Sequence[Fraction], values: Sequence[Fraction]) -> Fraction:
@@ -301,6 +298,4 @@ def _escape(model: FiniteModel, batch: Batch) -> Fraction:
                 met = zip(row, ahead, strict=True)
                 chances.append(sum((w * v for w, v in met), ZERO) / sum(row))
         ahead = means(level, chances)
-    total = int(model.start.sum())
-    pairs = zip(model.start.tolist(), ahead, strict=True)
-    return sum((Fraction(w, total) * v for w, v in pairs), ZERO)
+    return _dot(start_shares(model), ahead)

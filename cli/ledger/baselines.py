@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.baselines.backwards import backup, fqi, psdp
-from olivine.algorithms.baselines.exact import finite_model, occupancies
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
@@ -26,6 +25,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
+from olivine.algorithms.environments.expectations import finite_model, occupancies
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
