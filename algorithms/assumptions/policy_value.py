@@ -3,29 +3,11 @@
 The assumption asks, at each level h and for all g' in G_{h+1}, that Π_h has a
 policy π with π(x) in argmax_a E[r + g'(x_{h+1}) | x, a] for all x, and that G_h
 has the function x ↦ max_a of the same. (Where several actions are best, "the"
-argmax is read as any of them; the function is the same.)
-
-A g' matters only through the vector of its averages over the emissions of the
-hidden states of level h+1; finite classes are run through once for each of these.
-Tabular classes need an argument, for they are infinite:
-
-- G_{h+1} tabular, G_h tabular: g' = 1 asks for 1 + max_a E[r | x, a], which is in
-  [0, 1] only if r = 0. So the class of *all* functions to [0, 1] is complete only
-  if no reward is paid before the last level. (Values above those that any policy
-  attains are to blame; `closure.complete_classes` leaves them out. The weaker
-  assumption that asks for min(1, max_a E[r + g'(x') | x, a]) holds; it is the
-  one that regression over functions to [0, 1] needs.)
-- G_{h+1} tabular, G_h finite: constants g' = c ask for infinitely many functions.
-- Π_h finite: where level h pays nothing and its moves are deterministic, what is
-  best depends on the order of the next states' values only, and ties leave more
-  choice. So the strict orders suffice, which are finitely many.
-
-The paper has it that policy-value completeness implies policy completeness. It does
-not (`instances.value_complete_only`), for G need not hold the values of policies
-that are not greedy. Suppose that G is also closed under evaluation: for all g' in
-G_{h+1} and π in Π_h the function x ↦ E[r + g'(x') | x, a = π(x)] is in G_h. Then by
-induction from the last level G_h holds V^π for all π of Π_h × ... × Π_H, and
-policy-value completeness with g' = V^π is policy completeness.
+argmax is read as any of them; the function is the same.) A g' matters only through its
+averages over the hidden states of level h+1; finite classes are run through once for
+each of these. Tabular classes are infinite: the argument for them, and why closure
+under evaluation makes the assumption imply policy completeness, is in
+docs/assumptions.md.
 """
 
 from __future__ import annotations

@@ -1,22 +1,12 @@
 """The barrier of average constraints: exploration that stops 1/2 below the optimum.
 
-The start s_0 shows one of m contexts, all equally likely; action a leads to s_1,
-which pays 1, action b to s_2, which pays 0. Π holds π*, which always takes a, and
-every policy that takes a in exactly half of the contexts: C(m, m/2) of them. All of
-these lead to s_1 and s_2 with probability 1/2 each, and whoever asks only that ĝ be
-right *on average* there,
-
-    ĝ(s_1)/2 + ĝ(s_2)/2 = 1/2,
-
-keeps (1/2, 1/2), by which all policies are worth the same, and (0, 1), by which π* is
-the worst. Paper, appendix "Additional Barriers", the proposition on expectation
-constraints. The paper speaks of Ω(2^m) bad policies; there are
-C(m, m/2) ~ 2^m √(2/(πm)), and m must be even.
-
-`run_all` runs three algorithms on the same environment and classes: exploration with
-average constraints (`explore_by_averages`), OLIVE, which uses average Bellman errors
-too but ties g to π in one program, and VALOR, which keeps a value for each state. OLIVE
-is sampled, at its theorem's constants.
+The start s_0 shows one of m contexts, all equally likely; action a leads to s_1, that
+pays 1, action b to s_2, which pays 0. Π holds π*, which always takes a, and every policy
+that takes a in exactly half of the contexts; ĝ need only be right on average (paper,
+appendix "Additional Barriers"; docs/barriers.md). `run_all` runs three algorithms on
+it: exploration with average constraints (`explore_by_averages`), OLIVE at its theorem's
+constants, which ties g to π in one program, and VALOR, which keeps a value for each
+state.
 
 >>> barrier = AverageBarrier(4)
 >>> barrier.n_balanced, barrier.environment().truth.optimal_value

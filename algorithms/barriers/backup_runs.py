@@ -1,16 +1,10 @@
 """The backup barrier, run: Bellman backups that fail, and VALOR that does not.
 
 Both get the same environment and the same classes. `simulate` runs the Bellman backup
-algorithm of `olivine.algorithms.baselines` many times; how often it must fail,
-`olivine.algorithms.barriers.backup_probability` says exactly. `run_valor` runs VALOR:
-it keeps a value for each state instead of a function for each level, so that one bad
-fit at the end of a chain cannot be handed on, and asks for as many samples as the
-accuracy needs at x_{1,b}, not at x_{H,b}.
-
-The functions of the class differ at one state a level, x_{h,b}, and rewards are
-random at one level, the last. So the mean reward r̄ at x_{H,b} decides everything, and
-`replay` follows the recursion by hand, in rationals: a reference for the algorithm that
-runs on samples through oracles, and the way to ask what another loss would do.
+algorithm many times; how often it must fail, `backup_probability` says exactly.
+`run_valor` runs VALOR, which keeps a value for each state (docs/barriers.md). The mean
+reward r̄ at x_{H,b} decides everything: `replay` follows the backups by hand from it, in
+rationals: a reference for the algorithm, and the way to ask what another loss would do.
 
 >>> barrier = BackupBarrier(3, Fraction(1, 4))
 >>> replay(barrier, Fraction(17, 32)).taken

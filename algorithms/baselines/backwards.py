@@ -1,23 +1,12 @@
 """Three algorithms that go backwards over levels: PSDP, fitted Q iteration, backups.
 
-PSDP, policy search by dynamic programming (Bagnell, Kakade, Ng, Schneider 2003): the
-policy of a level is found by classification on returns to go under the policies found
-for later levels, on data of uniform actions.
-
-Fitted Q iteration over a finite horizon (Ernst, Geurts, Wehenkel 2005): Q̂_h is the
-least-squares fit of r + max_a' Q̂_{h+1}(x', a') on data of uniform actions; the policy
-is greedy in Q̂. The LS oracle is over value functions G: the class of Q-functions is
-G_h^K, and a level takes K calls, each with importances K 1{a = b}. An action without
-data gets any function of G_h.
-
-Bellman backup algorithms (paper, appendix Additional Barriers, definition): from n
-samples of *every* hidden state of the level (the definition leaves exploration out),
+PSDP (Bagnell, Kakade, Ng, Schneider 2003) classifies on returns to go under policies
+found for later levels; fitted Q iteration (Ernst, Geurts, Wehenkel 2005) regresses
+Q_h on r + max_a' Q̂_{h+1}, over G_h^K, by K calls a level; a Bellman backup algorithm
+(paper, appendix Additional Barriers) takes from n samples of *every* hidden state
 
 - π̂_h = argmax over Π_h of Σ_s Ê_s[r + ĝ_{h+1}(x') | a = π(x)],
 - ĝ_h = argmin over G_h of Σ_s Ê_s[(g(x) - r - ĝ_{h+1}(x'))² | a = π̂_h(x)].
-
-Where the classes hold every backup, sizes polynomial in H are enough. Realizability
-alone is not: the paper's barrier needs 4^H.
 
 None of them knows whether it succeeded: the status is always "success". What they
 guarantee, and what is done where their definitions leave something open, is in

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
 
 ONE, ZERO = Fraction(1), Fraction(0)
 
@@ -81,30 +81,7 @@ class Decoding:
                 next_observations=after,
                 weights=data.weights,
             )
-        return _counted(cells, data, after)
-
-
-def _counted(
-    cells: NDArray[np.int64], data: EmpiricalMeasure, after: NDArray[np.int64] | None
-) -> EmpiricalMeasure:
-    """Merge equal rows (of weight 1 each; rewards are floats where x is features)."""
-    if data.actions is None or data.rewards is None:
-        raise ValueError("data: actions or rewards are missing")
-    amounts, ranks = np.unique(data.rewards, return_inverse=True)
-    columns = [cells, data.actions, ranks.reshape(-1)]
-    columns += [] if after is None else [after]
-    # One key per row: sorting rows of a matrix takes many times as long.
-    sizes = tuple(int(column.max()) + 1 for column in columns)
-    keys = np.ravel_multi_index(columns, sizes)
-    distinct, counts = np.unique(keys, return_counts=True)
-    rows = np.unravel_index(distinct, sizes)
-    return EmpiricalMeasure(
-        rows[0],
-        actions=rows[1],
-        rewards=amounts[rows[2]],
-        next_observations=None if after is None else rows[3],
-        weights=counts,
-    )
+        return recoded(data, cells, after)
 
 
 class CellPolicy:

@@ -374,6 +374,36 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([order[value] for value in values.tolist()], dtype=np.int64)
 
 
+def recoded(
+    data: EmpiricalMeasure, codes: NDArray[Any], following: NDArray[Any] | None
+) -> EmpiricalMeasure:
+    """Put codes for the features of (x, a, r, x'), and count rows that agree then.
+
+    Rows are in lexicographic order. Next codes may be `END`, or left out. Raises
+    ValueError if actions or rewards are missing.
+    """
+    if data.actions is None or data.rewards is None:
+        raise ValueError("data: actions or rewards are missing")
+    amounts, ranks = np.unique(data.rewards, return_inverse=True)
+    columns = [codes, data.actions, ranks.reshape(-1)]
+    columns += [] if following is None else [following - END]
+    # One key per row: sorting rows of a matrix takes many times as long.
+    sizes = tuple(int(column.max()) + 1 for column in columns)
+    keys = np.ravel_multi_index(columns, sizes)
+    distinct, group = np.unique(keys, return_inverse=True)
+    weights = group_sums(
+        data.weights, group.reshape(-1), len(distinct), data.total_weight
+    )
+    rows = np.unravel_index(distinct, sizes)
+    return EmpiricalMeasure(
+        rows[0],
+        actions=rows[1],
+        rewards=amounts[rows[2]],
+        next_observations=None if following is None else rows[3] + END,
+        weights=weights,
+    )
+
+
 def pool(
     measures: Sequence[EmpiricalMeasure],
     *,

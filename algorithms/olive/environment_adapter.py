@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.protocol import AnyPolicy, Environment
-from olivine.algorithms.exact.arrays import END, group_sums
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.finite_pairs import pairs_of_class
 from olivine.algorithms.olive.sampled_program import LevelData
@@ -184,25 +184,4 @@ class LayeredEnvironment:
                 next_observations=following,
                 weights=tuples.weights,
             )
-        return _counted(own, tuples, following)
-
-
-def _counted(
-    own: NDArray[np.int64], tuples: EmpiricalMeasure, following: NDArray[np.int64]
-) -> EmpiricalMeasure:
-    """Count equal tuples of decoded observations."""
-    if tuples.actions is None or tuples.rewards is None:
-        raise ValueError("tuples: actions or rewards are missing")
-    rewards, rank = np.unique(tuples.rewards, return_inverse=True)
-    columns = np.stack([own, tuples.actions, rank.reshape(-1), following], axis=1)
-    rows, group = np.unique(columns, axis=0, return_inverse=True)
-    weights = group_sums(
-        tuples.weights, group.reshape(-1), len(rows), tuples.total_weight
-    )
-    return EmpiricalMeasure(
-        rows[:, 0],
-        actions=rows[:, 1],
-        rewards=rewards[rows[:, 2]],
-        next_observations=rows[:, 3],
-        weights=weights,
-    )
+        return recoded(tuples, own, following)

@@ -1,22 +1,12 @@
 """OLIVE on tabular MDPs with exact expectations, and on any environment from data sets.
 
-All numbers are rationals. With exact expectations, tolerance 0 and accuracy 0, OLIVE
-ends with an optimal policy after adding at most one constraint a state: a distribution
-over states is a vector with one entry a state, a pair that meets the constraints has
-residuals x ↦ g(x) − E[r + g(x′) | x, π(x)] orthogonal to all collected vectors,
-and the vector that a round adds is not orthogonal to the residuals of that
-round's pair, hence no linear combination of the earlier ones. (This is the rank
-argument of Jiang et al. 2017 with the Bellman rank at most the number of
-states.) At the end all errors add up to 0, so π attains the predicted value,
-and that is at least V*, as (V*, π*) meets every constraint.
+With exact expectations, tolerance 0 and accuracy 0, OLIVE ends with an optimal policy
+after adding at most one constraint a state (docs/olive.md). From data (Jiang et al.
+2017, its parameters recalled) predicted values are averaged over n_est initial
+observations, errors over n_eval trajectories of the round's policy, and a constraint
+over n trajectories whose action at the chosen level is uniform. All numbers are
+rationals, so a run is reproducible from its generator's seed.
 
-From data (Jiang et al. 2017, its parameters recalled) predicted values are averaged
-over n_est initial observations, errors over n_eval trajectories of the round's policy,
-and a constraint over n trajectories whose action at the chosen level is uniform. Given
-the data everything is exact, so a run is reproducible from its generator's seed.
-
-Examples
---------
 >>> from fractions import Fraction
 >>> from olivine.algorithms.mdp.tabular import TabularMDP
 >>> mdp = TabularMDP.from_lists(

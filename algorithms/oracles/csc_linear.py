@@ -1,40 +1,11 @@
 """Cost-sensitive classification over linear policies: surrogates and a certificate.
 
-Finding the best policy x ↦ argmax_a ⟨θ_a, φ(x)⟩ is NP-hard already for two
-actions and 0/1 costs (agnostic learning of halfspaces; Johnson and Preparata
-1978). What is guaranteed here:
-
-- the policy returned is the cheapest of several candidates, its cost computed
-  from its own actions;
-- ``suboptimality`` is certified: its cost minus Σ_x min_a of the summed costs,
-  which no policy whatever beats. It can be loose where the class cannot follow
-  the least costs (with importance-weighted costs it always is);
-- where some linear policy takes the least-cost action (the first one at ties) at
-  every observation, its score ahead of all worse actions, linear programs find it
-  (`separators`), and the suboptimality is rounding alone.
-
-Candidates: regression of the costs on the features, in closed form; the
-cost-sensitive hinge loss; and descent on the expected cost of a softmax policy
-(`descend`) that is sharpened step by step, or sharp at once, started from
-the others. All are deterministic. Observations that cost the same whatever is done
-are left out of the descent.
-
-The hinge loss (Crammer and Singer 2001, with costs) is
-
-    Σ_x ξ_x with ξ_x ≥ Δ_x(b) (1 - ⟨θ_best - θ_b, φ(x)⟩), ξ ≥ 0,
-
-Δ_x(b) being the extra cost of b over the best action, the first one at ties. Its
-optimum is 0 exactly where a linear policy with positive margin takes best actions
-only, and it is a linear program. On few observations it is solved as it stands, and
-is a useful surrogate besides. On many, rows are generated: a sample of them first,
-then those that the answer gets wrong. Most large problems are noise that nothing
-separates, so before that two actions have to be told apart on a sample: random
-labels cannot be, at little more than twice as many rows as features (Cover 1965).
-
-The softmax policy takes action a at x with chance proportional to
-exp(β⟨θ_a, φ(x)⟩). Its expected cost Σ_x Σ_a p_a(x) c_x(a) is smooth in θ and tends
-to the cost of the linear policy θ as β grows. It has local minima: where one ends
-depends on the start and on how β grows.
+The best policy x ↦ argmax_a ⟨θ_a, φ(x)⟩ is NP-hard to find. Returned is the cheapest of
+several candidates, with a certified bound on its suboptimality: regression of the costs
+on the features; linear programs for the cost-sensitive hinge loss, which find a policy
+that takes the least-cost action everywhere, if there is one (`separators`); and descent
+on the expected cost of a softmax policy (`descend`). All are deterministic. What is
+guaranteed, and why, is in docs/oracles.md.
 """
 
 from __future__ import annotations

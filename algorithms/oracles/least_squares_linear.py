@@ -1,25 +1,11 @@
 """Least squares over linear values, with the range [0, 1] enforced on the data.
 
-The program is: minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1
-at every observation and |θ_k| ≤ B. It is solved by cutting planes: solve with
-the constraints found so far, add those the solution violates, repeat. With few
-features few constraints bind. Classes that are not clipped have no range, and the
-box alone binds.
-
-The answer is certified by Lagrangian duality, whatever happened on the way: for
-multipliers μ ≥ 0 of rows Gθ ≥ h, convexity gives for every feasible θ'
-
-    f(θ') ≥ f(θ) - Σ_k μ_k (Gθ - h)_k - Σ_j |∇f(θ) - Gᵀμ|_j (B + |θ_j|).
-
-Each subproblem is min ‖rθ - z‖² subject to gθ ≥ h (`LeastDistance`). Non-negative
-least squares proposes a point and multipliers (Lawson and Hanson 1974, chapter 23).
-Where r is nearly singular, as with fewer observations than features, its answer is
-off by far more than rounding; so it is polished: the constraints it takes to be
-active are made equations, the point is found in their null space, and multipliers
-that the gradient wants are fitted to the constraints that are active there. This
-never meets r⁻¹. Constraints the point violates come in, those without a multiplier
-go, for a few rounds. What is returned is the answer whose gap, a bound on its
-suboptimality over the box, is least.
+Minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1 at every observation and
+|θ_k| ≤ B, by cutting planes: solve with the constraints found so far, add those the
+solution violates, repeat. Classes that are not clipped have no range, and the box alone
+binds. The answer is certified by Lagrangian duality, whatever happened on the way. Each
+subproblem is a `LeastDistance`: non-negative least squares proposes, and is polished
+(docs/oracles.md).
 """
 
 from __future__ import annotations
@@ -175,7 +161,7 @@ class Regression:
 def fit_linear(
     value_class: LinearValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:
-    """Solve by cutting planes and certify; see the module."""
+    """Solve by cutting planes and certify."""
     features = value_class.features(problem.data.observations)
     ranged = _ranged(value_class, features)
     n, dimension = features.shape

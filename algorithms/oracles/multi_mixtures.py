@@ -1,43 +1,11 @@
 """Multi-data-set classification by mixtures: two ways to run CSC calls.
 
-Column generation. The least violation of a mixture of the policies π_1..π_k found so
-far is a small linear program; its dual
-
-    max s   subject to   Σ_j λ_j (cost_j(π_i) - U_j) ≥ s for each i,
-                         Σ_j λ_j = 1,  λ ≥ 0
-
-gives both the weights λ to call the CSC oracle with and, by its multipliers,
-the mixture. The run stops on a certificate: the mixture is within ε_feas of
-every limit, or the policy that is best for λ still exceeds the weighted limits,
-which proves that there is none. Otherwise the policy is new, and joins. There are
-finitely many policies, so it ends; in practice after a small multiple of J calls,
-whatever ε_feas is. (It is Kelley's cutting-plane method on the dual, and no
-polynomial bound on its calls is known.) HiGHS proposes λ and mixture in floating
-point; what they are worth is computed from the policies, in rationals where rounding
-matters at ε_feas. Where proposals repeat themselves without a certificate, which
-takes an ε_feas near HiGHS's tolerance of 1e-9 or below, the linear program goes over
-to rationals as well, and then the run ends for sure if the CSC oracle is exact.
-
-Multiplicative weights. Each round weights the data sets by how much the policies
-found so far exceed their limits, λ_j ∝ exp(η Σ_t (cost_j(π_t) - U_j)), and asks the
-CSC oracle for the best policy for these weights. If even the best one exceeds the
-weighted limits, λ proves the problem infeasible. Otherwise the uniform mixture of the
-policies found approaches feasibility:
-
-    max_j avg_t (cost_j(π_t) - U_j) ≤ δ + ln J / (η T) + η R² / 8
-
-where δ is the accuracy of the CSC calls and R bounds the spread of the excesses
-of one policy over the data sets (Hedge with Hoeffding's lemma; Cesa-Bianchi and
-Lugosi 2006, Theorem 2.2; the use for feasibility: Arora, Hazan and Kale 2012,
-section 3.2, after Plotkin, Shmoys and Tardos 1995). With
-η = √(8 ln J / T) / R, after
-
-    T = ⌈R² ln J / (2 (ε_feas - δ)²)⌉
-
-rounds the mixture is within ε_feas: `round_bound`. In practice it is much
-earlier, and the run stops when a certificate says so, either way. The mixture
-is one of policies of the class: a single policy of it need not exist, and for
-tabular classes to find one is NP-hard (`olivine.reduction.multi.hardness`).
+Column generation keeps a linear program over the policies found so far, whose dual
+weighs the data sets; multiplicative weights weigh them by how much the policies so far
+exceed the limits. Either asks the CSC oracle for the best policy for its weights, and
+stops on a certificate: a mixture within ε_feas of every limit, or weights for which
+even the best policy exceeds the weighted limits. What bounds the calls is in
+docs/oracles.md.
 """
 
 from __future__ import annotations
