@@ -1,7 +1,7 @@
 """The barrier of average constraints: exploration that stops 1/2 below the optimum.
 
 The start s_0 shows one of m contexts, all equally likely; action a leads to s_1, that
-pays 1, action b to s_2, which pays 0. Π holds π*, which always takes a, and every policy
+pays 1, action b to s_2, which pays 0. Π holds π*, which always takes a, and each policy
 that takes a in exactly half of the contexts; ĝ need only be right on average (paper,
 appendix "Additional Barriers"; docs/barriers.md). `run_all` runs three algorithms on
 it: exploration with average constraints (`explore_by_averages`), OLIVE at its theorem's

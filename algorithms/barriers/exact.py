@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments.expectations import occupancies
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.exact.arrays import object_array

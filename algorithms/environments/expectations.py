@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.arrays import object_array
@@ -61,6 +61,13 @@ def means(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
         whole = sum((int(row[x]) * values[x] for x in codes), ZERO)
         found.append(whole / int(total))
     return found
+
+
+def law(weights: NDArray[np.int64]) -> list[tuple[int, Fraction]]:
+    """List (number, probability) of the positive ones of n weights, ascending."""
+    total = int(weights.sum())
+    places = np.flatnonzero(weights).tolist()
+    return [(i, Fraction(int(weights[i]), total)) for i in places]
 
 
 def start_shares(model: FiniteModel) -> list[Fraction]:

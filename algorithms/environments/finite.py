@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import check_policies
+from olivine.algorithms.classes.policies import check_policies
 from olivine.algorithms.environments import finite_draws as draws
 from olivine.algorithms.environments.finite_draws import ReturnLaws
 from olivine.algorithms.environments.finite_model import FiniteModel, path_weights

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel, pick
 from olivine.algorithms.exact.arrays import END, group_sums
 from olivine.algorithms.exact.multinomial import multinomial_rows

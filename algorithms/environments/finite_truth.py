@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import (
+from olivine.algorithms.classes.policies import (
     action_weights,
     check_action,
     check_policies,

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import check_policies, choose_actions
+from olivine.algorithms.classes.policies import check_policies, choose_actions
 from olivine.algorithms.environments.emissions import Emission
 from olivine.algorithms.environments.finite_model import FiniteModel, path_weights, pick
 from olivine.algorithms.environments.latent_truth import LatentTruth

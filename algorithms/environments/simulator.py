@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import check_action, check_policies
+from olivine.algorithms.classes.policies import check_action, check_policies
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.over_model import check_draws
 from olivine.algorithms.environments.protocol import (

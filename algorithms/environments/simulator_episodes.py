@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.mixed import action_probabilities
-from olivine.algorithms.classes.policy_tables import (
+from olivine.algorithms.classes.policies import (
+    action_probabilities,
     check_action,
     check_chances,
     check_rule,

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import ActionRule, Path
 from olivine.algorithms.environments.simulator_calls import Simulator, stacked

@@ -21,7 +21,7 @@ class UnknownTruthError(ValueError):
 class AnyPolicy(Protocol):
     """Deterministic or randomised: what `action_probabilities` understands.
 
-    See `olivine.algorithms.classes.mixed`: n observations to actions (n,), int64, or
+    See `olivine.algorithms.classes.policies`: n observations to actions (n,), int64, or
     to probabilities (n, K), float64.
     """
 

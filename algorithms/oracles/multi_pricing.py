@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.classes.protocols import Policy, PolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.multi_results import (

@@ -17,7 +17,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import (
     Instance,

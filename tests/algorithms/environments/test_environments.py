@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.algorithms.environments import make, names, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
