@@ -100,10 +100,7 @@ class BackupBarrier:
     def excess(self, h: int) -> Fraction:
         """Δ_h = g_bad(x_{h,b}) - g*(x_{h,b}), for h = 1..H.
 
-        Raises
-        ------
-        ValueError
-            For another h.
+        Raises ValueError for another h.
         """
         if not 1 <= h <= self.H:
             raise ValueError(f"h: {h} is not in 1..{self.H}")
@@ -169,14 +166,9 @@ class BackupBarrier:
     def check_floats(self) -> None:
         """Refuse parameters at which float64 does not do what the rationals do.
 
-        Oracles see the values of functions as float64. Where ties matter these
-        must be the rationals themselves; where not, Δ_H must stay well above
-        rounding.
-
-        Raises
-        ------
-        ValueError
-            Naming the parameter.
+        Oracles see the values of functions as float64. Where ties matter these must be
+        the rationals themselves; where not, Δ_H must stay well above rounding. Raises
+        ValueError naming the parameter.
         """
         if not self.has_ties:
             if self.excess(self.H) < _LEAST_EXCESS:

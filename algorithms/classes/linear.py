@@ -242,16 +242,11 @@ class LinearPolicyClass(OnFeatures):
     def log_size(self, *, points: int | None = None) -> float:
         """Log of a bound on the number of labellings of ``points`` observations.
 
-        A labelling is determined by the signs of the N = points · K(K-1)/2
-        score differences, each linear in D = Kd parameters. Sign vectors
-        (zeros included) of N central hyperplanes are no more than the cells of
-        2N shifted ones, at most Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975); and never
-        more than K^points.
-
-        Raises
-        ------
-        ValueError
-            Without a number of points, when there is no table to count.
+        A labelling is determined by the signs of the N = points · K(K-1)/2 score
+        differences, each linear in D = Kd parameters. Sign vectors (zeros included) of
+        N central hyperplanes are no more than the cells of 2N shifted ones, at most
+        Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975); and never more than K^points. Raises
+        ValueError without a number of points, when there is no table to count.
         """
         if points is None:
             if self.features.table is None:

@@ -96,10 +96,7 @@ class TabularPolicy:
     def __post_init__(self) -> None:
         """Check and freeze the table.
 
-        Raises
-        ------
-        ValueError
-            For anything but a vector of non-negative integers.
+        Raises ValueError for anything but a vector of non-negative integers.
         """
         table = np.asarray(self.actions)
         if table.ndim != 1 or not np.issubdtype(table.dtype, np.integer):

@@ -98,6 +98,10 @@ class EmpiricalMeasure:
     ) -> None:
         """Check and freeze the columns.
 
+        Raises ValueError for empty data, columns of different lengths, NaN or infinity,
+        negative codes or weights, all-zero weights; the message names the argument and
+        the row.
+
         Parameters
         ----------
         observations
@@ -114,13 +118,6 @@ class EmpiricalMeasure:
             each.
         draws
             Number of draws, default the total weight.
-
-        Raises
-        ------
-        ValueError
-            For empty data, columns of different lengths, NaN or infinity,
-            negative codes or weights, all-zero weights; the message names the
-            argument and the row.
         """
         x = check_observations(observations)
         n = len(x)
@@ -171,10 +168,7 @@ class EmpiricalMeasure:
     def exact_rewards(self) -> NDArray[Any]:
         """Rewards as Fractions (object array): as given, or the floats' own values.
 
-        Raises
-        ------
-        ValueError
-            If the measure has no rewards.
+        Raises ValueError if the measure has no rewards.
         """
         if self._rational_rewards is not None:
             return self._rational_rewards
@@ -185,10 +179,7 @@ class EmpiricalMeasure:
     def codes(self, field: Field = "observations") -> NDArray[np.int64]:
         """Integer codes of a column.
 
-        Raises
-        ------
-        ValueError
-            If the column is missing or continuous.
+        Raises ValueError if the column is missing or continuous.
         """
         column = getattr(self, field)
         if column is None:
@@ -202,21 +193,15 @@ class EmpiricalMeasure:
     ) -> NDArray[Any]:
         """Look a table over codes up, one entry a row.
 
+        Returns array of shape (n, ...), of the table's type. Raises ValueError if a
+        code lies outside the table (the message names the row).
+
         Parameters
         ----------
         table
             One entry a code, floats or Fractions, shape (number of codes, ...).
         field
             The column whose codes are looked up; `END` gives 0.
-
-        Returns
-        -------
-        Array of shape (n, ...), of the table's type.
-
-        Raises
-        ------
-        ValueError
-            If a code lies outside the table (the message names the row).
         """
         codes = self.codes(field)
         values = np.asarray(table)
@@ -231,10 +216,7 @@ class EmpiricalMeasure:
     def expectation(self, values: ArrayLike) -> float:
         """Average of one float a row, weighted.
 
-        Raises
-        ------
-        ValueError
-            If the shape is not (n,) or a value is NaN or infinite.
+        Raises ValueError if the shape is not (n,) or a value is NaN or infinite.
         """
         reals = check_reals(values, "values", (len(self),))
         return float(np.dot(self.probabilities, reals))
@@ -244,10 +226,7 @@ class EmpiricalMeasure:
     ) -> Fraction:
         """Average of one number a row in rationals; floats stand for themselves.
 
-        Raises
-        ------
-        ValueError
-            If the length is not n or a value is NaN or infinite.
+        Raises ValueError if the length is not n or a value is NaN or infinite.
         """
         if len(values) != len(self):
             raise ValueError(f"values: expected {len(self)} rows, got {len(values)}")
@@ -265,12 +244,8 @@ class EmpiricalMeasure:
     ) -> NDArray[Any]:
         """Exact weight of every code, shape (n_codes,), int64 or Python integers.
 
-        Rows whose code is `END` are left out.
-
-        Raises
-        ------
-        ValueError
-            If a code is ``n_codes`` or more.
+        Rows whose code is `END` are left out. Raises ValueError if a code is
+        ``n_codes`` or more.
         """
         codes = self.codes(field)
         if int(codes.max()) >= n_codes:
@@ -281,10 +256,7 @@ class EmpiricalMeasure:
     def marginal(self, field: Field = "observations") -> EmpiricalMeasure:
         """Keep one column of observations alone (rows that ended stay out).
 
-        Raises
-        ------
-        ValueError
-            If the column is missing, or every row ended.
+        Raises ValueError if the column is missing, or every row ended.
         """
         column = getattr(self, field)
         if column is None:
@@ -297,10 +269,7 @@ class EmpiricalMeasure:
     def merged(self) -> EmpiricalMeasure:
         """Merge equal rows; the measure is the same, rows in lexicographic order.
 
-        Raises
-        ------
-        ValueError
-            For continuous observations.
+        Raises ValueError for continuous observations.
         """
         columns = [self.codes()]
         if self.actions is not None:

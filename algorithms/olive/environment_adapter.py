@@ -109,11 +109,8 @@ class LayeredEnvironment:
     ) -> LevelData:
         """Draw n trajectories with a uniform action at one level; its tuples.
 
-        Raises
-        ------
-        ValueError
-            If there is no such level, or the policy has not one action for
-            each observation; so in `follow`.
+        Raises ValueError if there is no such level, or the policy has not one action
+        for each observation; so in `follow`.
         """
         if not 1 <= level <= self.horizon:
             raise ValueError(f"level {level} is outside 1..{self.horizon}")
@@ -123,10 +120,7 @@ class LayeredEnvironment:
     def policies(self, policy: ArrayLike) -> list[AnyPolicy]:
         """Split a table of actions into one policy for each level.
 
-        Raises
-        ------
-        ValueError
-            If it has not one action for each observation.
+        Raises ValueError if it has not one action for each observation.
         """
         table = np.asarray(policy, dtype=np.int64)
         if table.shape != (int(self.offsets[-1]),):

@@ -142,10 +142,7 @@ class ValueProgram:
     def add(self, constraint: Constraint) -> None:
         """Add a constraint.
 
-        Raises
-        ------
-        ValueError
-            If it evaluates the class at an observation outside of it.
+        Raises ValueError if it evaluates the class at an observation outside of it.
         """
         self._value_class.admit(constraint.functional.observations)
         self._backend.add(constraint)
@@ -162,6 +159,9 @@ class ValueProgram:
     ) -> LpResult:
         """Solve with the constraints added so far; one call of the oracle.
 
+        Raises ValueError for accuracies that are not positive, or an objective that
+        evaluates the class outside.
+
         Parameters
         ----------
         objective
@@ -172,12 +172,6 @@ class ValueProgram:
             Accuracies asked for, positive.
         exact
             Answer in rationals whatever the accuracies are.
-
-        Raises
-        ------
-        ValueError
-            For accuracies that are not positive, or an objective that
-            evaluates the class outside.
         """
         check_accuracy("epsilon_sub", epsilon_sub)
         check_accuracy("epsilon_feas", epsilon_feas)
