@@ -73,14 +73,6 @@ class Decoding:
         else:
             after = self.cells(level + 1, following)
         cells = self.cells(level, data.observations)
-        if self._finite:
-            return EmpiricalMeasure(
-                cells,
-                actions=data.actions,
-                rewards=data.exact_rewards,
-                next_observations=after,
-                weights=data.weights,
-            )
         return recoded(data, cells, after)
 
 

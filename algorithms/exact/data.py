@@ -346,11 +346,20 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
 def recoded(
     data: EmpiricalMeasure, codes: NDArray[Any], following: NDArray[Any] | None
 ) -> EmpiricalMeasure:
-    """Put codes for the features of (x, a, r, x'), and count rows that agree then.
+    """Put other codes for the observations of (x, a, r, x').
 
-    Rows are in lexicographic order. Next codes may be `END`, or left out. Raises
-    ValueError if actions or rewards are missing.
+    Rows of features that agree then are counted, in lexicographic order; those of codes
+    stay. Next codes may be `END`, or left out. Raises ValueError if actions or rewards
+    are missing.
     """
+    if data.is_finite:
+        return EmpiricalMeasure(
+            codes,
+            actions=data.actions,
+            rewards=data.exact_rewards,
+            next_observations=following,
+            weights=data.weights,
+        )
     if data.actions is None or data.rewards is None:
         raise ValueError("data: actions or rewards are missing")
     amounts, ranks = np.unique(data.rewards, return_inverse=True)

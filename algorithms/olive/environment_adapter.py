@@ -170,12 +170,4 @@ class LayeredEnvironment:
         elif level < self.horizon:
             following = self._codes(level + 1, following) + self.offsets[level]
         own = self._codes(level, tuples.observations) + self.offsets[level - 1]
-        if tuples.is_finite:
-            return EmpiricalMeasure(
-                own,
-                actions=tuples.actions,
-                rewards=tuples.exact_rewards,
-                next_observations=following,
-                weights=tuples.weights,
-            )
         return recoded(tuples, own, following)
