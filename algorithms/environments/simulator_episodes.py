@@ -308,21 +308,7 @@ def _merged(
     after: NDArray[Any] | None = None,
 ) -> EmpiricalMeasure:
     """Give a measure; equal rows of codes are counted."""
-    columns = [c for c in (after, rewards, actions, x) if c is not None]
-    if x.ndim > 1:
-        return EmpiricalMeasure(
-            x, actions=actions, rewards=rewards, next_observations=after
-        )
-    order = np.lexsort(columns)
-    changes = np.ones(len(x), dtype=np.bool_)
-    ordered = [column[order] for column in columns]
-    changes[1:] = np.any([c[1:] != c[:-1] for c in ordered], axis=0)
-    firsts = np.flatnonzero(changes)
-    rows = order[firsts]
-    return EmpiricalMeasure(
-        x[rows],
-        actions=None if actions is None else actions[rows],
-        rewards=None if rewards is None else rewards[rows],
-        next_observations=None if after is None else after[rows],
-        weights=np.diff(np.r_[firsts, len(x)]),
+    whole = EmpiricalMeasure(
+        x, actions=actions, rewards=rewards, next_observations=after
     )
+    return whole.merged() if whole.is_finite else whole

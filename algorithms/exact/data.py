@@ -271,19 +271,17 @@ class EmpiricalMeasure:
 
         Raises ValueError for continuous observations.
         """
-        columns = [self.codes()]
-        if self.actions is not None:
-            columns.append(self.actions)
-        if self.rewards is not None:
-            columns.append(_ranks(self.exact_rewards))
-        if self.next_observations is not None:
-            columns.append(self.codes("next_observations"))
-        _, first, group = np.unique(
-            np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True
-        )
-        weights = group_sums(
-            self.weights, group.reshape(-1), len(first), self.total_weight
-        )
+        codes, rational = self.codes(), self._rational_rewards
+        rewards = self.rewards if rational is None else _ranks(rational)
+        given: list[Any] = [codes, self.actions, rewards, self.next_observations]
+        columns = [column for column in given if column is not None]
+        order = np.lexsort(columns[::-1])
+        new = np.ones(len(order), dtype=np.bool_)
+        ordered = [column[order] for column in columns]
+        new[1:] = np.any([c[1:] != c[:-1] for c in ordered], axis=0)
+        first = order[new]
+        groups = np.cumsum(new) - 1
+        weights = group_sums(self.weights[order], groups, len(first), self.total_weight)
         return self._rows(first, weights)
 
     def _rows(self, index: NDArray[np.int64], weights: Any) -> EmpiricalMeasure:
