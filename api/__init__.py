@@ -36,15 +36,16 @@ if TYPE_CHECKING:
     from olivine.algorithms.classes import sklearn_policies, sklearn_values
     from olivine.algorithms.environments import from_lists, make
     from olivine.algorithms.environments.check import check_environment
-    from olivine.algorithms.environments.from_gym import from_gymnasium
-    from olivine.algorithms.environments.from_simulator import from_simulator
+    from olivine.algorithms.environments.from_simulator import (
+        from_gymnasium,
+        from_simulator,
+    )
     from olivine.algorithms.global_policy import global_policy
     from olivine.algorithms.learning.draw_classes import make_classes
-    from olivine.algorithms.learning.learn import learn
+    from olivine.algorithms.learning.registry import learn
     from olivine.algorithms.lsvee import lsvee
     from olivine.algorithms.mdp.tabular import TabularMDP
-    from olivine.algorithms.olive.exact import olive_exact
-    from olivine.algorithms.olive.sampled import olive_sampled
+    from olivine.algorithms.olive.run import olive_exact, olive_sampled
     from olivine.algorithms.two_sample import two_sample
     from olivine.algorithms.valor import valor, valor_constrained
     from olivine.reduction.certificate.certificate import make_certificate
@@ -70,15 +71,13 @@ _HOMES = {
     "algorithms.classes": ("sklearn_policies", "sklearn_values"),
     "algorithms.environments": ("from_lists", "make"),
     "algorithms.environments.check": ("check_environment",),
-    "algorithms.environments.from_gym": ("from_gymnasium",),
-    "algorithms.environments.from_simulator": ("from_simulator",),
+    "algorithms.environments.from_simulator": ("from_gymnasium", "from_simulator"),
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
-    "algorithms.learning.learn": ("learn",),
+    "algorithms.learning.registry": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),
-    "algorithms.olive.exact": ("olive_exact",),
-    "algorithms.olive.sampled": ("olive_sampled",),
+    "algorithms.olive.run": ("olive_exact", "olive_sampled"),
     "algorithms.two_sample": ("two_sample",),
     "algorithms.valor": ("valor", "valor_constrained"),
     "reduction.certificate.certificate": ("make_certificate",),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from olivine.algorithms.assumptions import check_assumptions
-from olivine.algorithms.barriers.average import AverageBarrier
-from olivine.algorithms.barriers.average_runs import run_all
+from olivine.algorithms.barriers.average import AverageBarrier, run_all
 from olivine.algorithms.barriers.backup import TIES, BackupBarrier
 from olivine.algorithms.barriers.backup_probability import failure_probability
 from olivine.algorithms.barriers.backup_runs import (

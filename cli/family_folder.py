@@ -15,8 +15,7 @@ from olivine import __version__
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.two_actions import two_action_program
+from olivine.algorithms.olive.program import OliveProgram, two_action_program
 from olivine.cli.common import ContradictionError
 from olivine.cli.folder import pretty_json
 from olivine.reduction.export.dot import write_dot

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
     from olivine.algorithms.environments.protocol import Environment
     from olivine.algorithms.learning.registry import Algorithm
-    from olivine.algorithms.learning.result import LearningResult
+    from olivine.algorithms.learning.run import LearningResult
 
 
 class ViolatedError(ValueError):
@@ -110,7 +110,7 @@ class Examination:
 
         What is claimed under an assumption may fail without it.
         """
-        from olivine.algorithms.learning.result import contradictions
+        from olivine.algorithms.learning.run import contradictions
 
         if not self.violated:
             return result.contradictions

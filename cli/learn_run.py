@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from olivine.algorithms.environments.protocol import Environment
-    from olivine.algorithms.learning.interim import Recorder
+    from olivine.algorithms.learning.events import Recorder
     from olivine.algorithms.learning.registry import Algorithm
-    from olivine.algorithms.learning.result import LearningResult
+    from olivine.algorithms.learning.run import LearningResult
     from olivine.cli.learn_assumptions import Examination
 
 PATIENCE = 10

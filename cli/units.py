@@ -104,7 +104,7 @@ class LearningUnit:
     def __call__(self) -> Row:
         """Run it in a child process, which cannot hang or exhaust this one."""
         # Imported here, once, and not by each child.
-        from olivine.algorithms.learning import interim, registry  # noqa: F401
+        from olivine.algorithms.learning import registry
         from olivine.solvers.child import run_in_child
 
         registry.get(self.run.algorithm)
@@ -139,7 +139,7 @@ def _failed(run: LearningRun, seed: int, status: str, reason: str) -> Row:
 
 def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
     """Run, and evaluate the policies on the way, up to the limit if it is reached."""
-    from olivine.algorithms.learning.interim import Recorder
+    from olivine.algorithms.learning.events import Recorder
 
     recorder, status = Recorder(), ExitStatus.DONE
     try:

@@ -5,13 +5,13 @@
 
 from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
 from olivine.algorithms.assumptions.closure import complete_classes
+from olivine.algorithms.assumptions.members import Assumption, Counterexample
 from olivine.algorithms.assumptions.policy import policy_completeness
 from olivine.algorithms.assumptions.policy_value import policy_value_completeness
 from olivine.algorithms.assumptions.realizable import (
     policy_realizability,
     value_realizability,
 )
-from olivine.algorithms.assumptions.result import Assumption, Counterexample
 
 __all__ = [
     "CLIPPED",

@@ -1,19 +1,41 @@
-"""The assumptions by name, and all that an algorithm needs at once."""
+"""The assumptions by name, and classes that violate one.
+
+Classes that violate an assumption show what comes of it: complete classes are drawn,
+and at one level members are taken away. For realizability, those that are right. For
+completeness, all but the right one, so that the classes stay realizable but later
+levels ask for more than there is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
+from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from olivine.algorithms.assumptions import policy, policy_value, realizable
+from olivine.algorithms.assumptions.closure import (
+    complete_classes,
+    policy_class,
+    value_class,
+)
+from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
+from olivine.algorithms.assumptions.members import Assumption, Policies, Values
 from olivine.algorithms.assumptions.policy import policy_completeness
 from olivine.algorithms.assumptions.policy_value import policy_value_completeness
 from olivine.algorithms.assumptions.realizable import (
     policy_realizability,
     value_realizability,
 )
-from olivine.algorithms.assumptions.result import Assumption
-from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.classes import (
+    PolicyClass,
+    PolicyClassByLevel,
+    ValueClass,
+    ValueClassByLevel,
+)
 from olivine.algorithms.environments.protocol import Environment
 
 Checker = Callable[[Environment, ValueClass, PolicyClass], Assumption]
@@ -74,3 +96,121 @@ def check_assumptions(
     return {
         name: _CHECKERS[name](environment, value_class, policy_class) for name in chosen
     }
+
+
+Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
+_ByLevel = TypeVar("_ByLevel", ValueClassByLevel, PolicyClassByLevel)
+
+
+def violating_classes(
+    environment: Environment, rng: np.random.Generator, name: str, *, size: int = 128
+) -> Classes:
+    """Make finite classes of which one assumption does not hold.
+
+    Where ``name`` is a completeness, both realizabilities hold. Raises ValueError for
+    an unknown name, observations that are not finite, or where no such classes were
+    found. There need not be any, say, where no later policy changes what is best
+    before.
+
+    Parameters
+    ----------
+    environment
+        Finite observations.
+    rng
+        Draws the classes.
+    name
+        The assumption, one of `checks.NAMES` or `checks.CLIPPED`.
+    size
+        Most members of a class of a level, at least 1.
+    """
+    if name not in _CHANGES:
+        raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")
+    model = HiddenModel(environment)
+    drawn = complete_classes(environment, rng, "both", size=size)
+    for h in range(environment.horizon, 0, -1):
+        q = model.gains(h, model.optimal(h + 1))
+        for classes in _CHANGES[name](_Level(model, h, q, drawn, rng)):
+            found = check_assumptions(environment, *classes, [name])[name]
+            if found.holds is False:
+                return classes
+    raise ValueError(
+        f"violate: no classes found that violate {name} on {environment.name!r} (there "
+        "need not be any); take another seed, or more states and actions"
+    )
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A level whose members are changed: gains q of (x, a) there, classes drawn."""
+
+    model: HiddenModel
+    h: int
+    q: NDArray[Any]
+    drawn: Classes
+    rng: np.random.Generator
+
+    def with_values(self, rows: list[Any]) -> Classes:
+        """Put other functions at the level."""
+        made = value_class(self.model, self.h, rows, self.rng)
+        return _replaced(self.drawn[0], self.h, made), self.drawn[1]
+
+    def with_policies(self, rows: list[Any]) -> Classes:
+        """Put other policies at the level."""
+        made = policy_class(self.model, self.h, rows, self.rng)
+        return self.drawn[0], _replaced(self.drawn[1], self.h, made)
+
+
+def _without_values(at: _Level) -> Iterator[Classes]:
+    right = tuple(at.q.max(axis=1).tolist())
+    rows = [row for row in Values(at.model, at.drawn[0], at.h).rows if row != right]
+    off = right[0] / 2 if right[0] else Fraction(1, 2)
+    yield at.with_values(rows or [(off, *right[1:])])
+
+
+def _without_policies(at: _Level) -> Iterator[Classes]:
+    good = best(at.q)
+    every = np.arange(len(at.q))
+    table = Policies(at.model, at.drawn[1], at.h).rows
+    rows = [tuple(row.tolist()) for row in table if not good[every, row].all()]
+    yield at.with_policies(rows or [tuple(at.q.argmin(axis=1).tolist())])
+
+
+def _only_values(at: _Level) -> Iterator[Classes]:
+    yield at.with_values([tuple(at.q.max(axis=1).tolist())])
+
+
+def _only_policies(at: _Level) -> Iterator[Classes]:
+    model, right = at.model, tuple(at.q.argmax(axis=1).tolist())
+    values, one = at.with_policies([right])
+    yield values, one
+    # Where that is not enough, later policies that are as bad as can be in some states.
+    for _ in range(_ATTEMPTS):
+        more = one
+        ahead: Vector = ()
+        for later in range(model.horizon, at.h, -1):
+            gains = model.gains(later, ahead)
+            flags = at.rng.integers(2, size=len(model.states(later)))
+            bad = flags[model.owner(later)].astype(np.bool_)
+            row = np.where(bad, gains.argmin(axis=1), gains.argmax(axis=1))
+            ahead = model.averages(later, gains[np.arange(len(row)), row].tolist())
+            table = Policies(model, more, later).rows
+            rows = [tuple(r.tolist()) for r in (*table, row)]
+            changed = policy_class(model, later, rows, at.rng)
+            more = _replaced(more, later, changed)
+        yield values, more
+
+
+_ATTEMPTS = 20
+
+_CHANGES: dict[str, Callable[..., Iterator[Classes]]] = {
+    realizable.POLICY: _without_policies,
+    realizable.VALUE: _without_values,
+    policy_value.NAME: _only_values,
+    policy_value.CLIPPED: _only_values,
+    policy.NAME: _only_policies,
+}
+
+
+def _replaced(classes: _ByLevel, h: int, by: Any) -> _ByLevel:
+    levels = [by if i == h else c for i, c in enumerate(classes.classes, 1)]
+    return type(classes)(levels)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.environments.expectations import law
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
 
@@ -28,19 +29,14 @@ _ZERO = Fraction(0)
 class HiddenModel:
     """Exact one-step expectations of a finite environment.
 
-    Tables have one row for each observable code of a level, in order of the
-    codes; vectors one entry for each reachable hidden state. Levels are 1..H;
-    level H+1 has no states.
+    Tables have one row for each observable code of a level, in order of the codes;
+    vectors one entry for each reachable hidden state. Levels are 1..H; level H+1 has no
+    states. Raises ValueError if observations are not finite.
 
     Parameters
     ----------
     environment
         With finite observations; hidden dynamics may be stochastic.
-
-    Raises
-    ------
-    ValueError
-        If observations are not finite.
 
     Examples
     --------
@@ -75,11 +71,8 @@ class HiddenModel:
             self._read(h)
 
     def _read(self, h: int) -> None:
-        level, states, ahead = (
-            self._model.level(h),
-            self._states[h - 1],
-            self._states[h],
-        )
+        level = self._model.level(h)
+        states, ahead = self._states[h - 1 : h + 1]
         codes = np.flatnonzero(level.emissions[states].sum(axis=0)).astype(np.int64)
         row_of = {int(x): i for i, x in enumerate(codes)}
         place = {s: i for i, s in enumerate(states)}
@@ -93,10 +86,7 @@ class HiddenModel:
         place_ahead = {s: i for i, s in enumerate(ahead)}
         self._moves.append(
             [
-                [
-                    _shares(level.transitions[s, a], place_ahead)
-                    for a in range(self.n_actions)
-                ]
+                [_shares(row, place_ahead) for row in level.transitions[s]]
                 for s in states
             ]
         )
@@ -161,18 +151,14 @@ class HiddenModel:
     ) -> dict[Vector, int]:
         """E[gains(x, π(x)) | s] for the states, for policies with tables ``rows``.
 
+        Returns the distinct vectors, each with the first of its rows.
+
         Parameters
         ----------
-        level
-            1..H.
         gains
             Fractions, shape (observable codes, K).
         rows
             Actions, shape (n, observable codes).
-
-        Returns
-        -------
-        The distinct vectors, each with the first of its rows.
         """
         scale = math.lcm(*(v.denominator for v in gains.ravel().tolist()))
         whole = (gains * scale).astype(object)
@@ -203,8 +189,4 @@ def best(gains: NDArray[Any]) -> NDArray[np.bool_]:
 def _shares(
     weights: NDArray[np.int64], place: dict[int, int]
 ) -> list[tuple[int, Fraction]]:
-    total = int(weights.sum())
-    return [
-        (place[i], Fraction(int(weights[i]), total))
-        for i in np.flatnonzero(weights).tolist()
-    ]
+    return [(place[i], p) for i, p in law(weights)]

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import Given, Policies
-from olivine.algorithms.assumptions.result import Assumption
+from olivine.algorithms.assumptions.members import Assumption, Given, Policies
 from olivine.algorithms.classes import PolicyClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.numbers import check_count
@@ -39,6 +38,9 @@ def policy_completeness(
 ) -> Assumption:
     """Check policy completeness (paper, appendix Additional Notation).
 
+    Raises ValueError if the class does not admit the environment's observations, or the
+    limit is below 1.
+
     Parameters
     ----------
     environment
@@ -52,12 +54,6 @@ def policy_completeness(
     -------
     Holds, with a counterexample where it does not; None where a class is of
     another kind or the limit was met, and nothing is violated.
-
-    Raises
-    ------
-    ValueError
-        If the class does not admit the environment's observations, or the limit
-        is below 1.
     """
     check_count("limit", limit)
     try:

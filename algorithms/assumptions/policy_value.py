@@ -3,22 +3,11 @@
 The assumption asks, at each level h and for all g' in G_{h+1}, that Π_h has a
 policy π with π(x) in argmax_a E[r + g'(x_{h+1}) | x, a] for all x, and that G_h
 has the function x ↦ max_a of the same. (Where several actions are best, "the"
-argmax is read as any of them; the function is the same.)
-
-A g' matters only through the vector of its averages over the emissions of the
-hidden states of level h+1; finite classes are run through once for each of these.
-Tabular classes need an argument, for they are infinite:
-
-- G_{h+1} tabular, G_h tabular: g' = 1 asks for 1 + max_a E[r | x, a], which is in
-  [0, 1] only if r = 0. So the class of *all* functions to [0, 1] is complete only
-  if no reward is paid before the last level. (Values above those that any policy
-  attains are to blame; `closure.complete_classes` leaves them out. The weaker
-  assumption that asks for min(1, max_a E[r + g'(x') | x, a]) holds; it is the
-  one that regression over functions to [0, 1] needs.)
-- G_{h+1} tabular, G_h finite: constants g' = c ask for infinitely many functions.
-- Π_h finite: where level h pays nothing and its moves are deterministic, what is
-  best depends on the order of the next states' values only, and ties leave more
-  choice. So the strict orders suffice, which are finitely many.
+argmax is read as any of them; the function is the same.) A g' matters only through its
+averages over the hidden states of level h+1; finite classes are run through once for
+each of these. Tabular classes are infinite: the argument for them, and why closure
+under evaluation makes the assumption imply policy completeness, is in
+docs/assumptions.md.
 """
 
 from __future__ import annotations
@@ -28,11 +17,25 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.assumptions.closure import Row, policy_class, value_class
 from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import Given, Policies, Values
-from olivine.algorithms.assumptions.result import Assumption, Counterexample
-from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.assumptions.members import (
+    Assumption,
+    Counterexample,
+    Given,
+    Policies,
+    Values,
+)
+from olivine.algorithms.classes import (
+    PolicyClass,
+    PolicyClassByLevel,
+    ValueClass,
+    ValueClassByLevel,
+)
 from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.numbers import check_count
 
 NAME = "policy-value-completeness"
 CLIPPED = "clipped-policy-value-completeness"
@@ -49,6 +52,8 @@ def policy_value_completeness(
 ) -> Assumption:
     """Check policy-value completeness (paper, appendix Additional Notation).
 
+    Raises ValueError if a class does not admit the environment's observations.
+
     Parameters
     ----------
     environment
@@ -64,11 +69,6 @@ def policy_value_completeness(
     to [0, 1] that is missing; else a backup outside [0, 1], and then `reason` says
     so); None where a class is of another kind, or G_{h+1} is tabular, Π_h finite,
     and the argument above does not apply (and nothing else is violated).
-
-    Raises
-    ------
-    ValueError
-        If a class does not admit the environment's observations.
     """
     name = CLIPPED if clipped else NAME
     try:
@@ -196,3 +196,87 @@ class _Search:
             if found is not None:
                 return found
         return None
+
+
+CLOSED = "closed-under-evaluation"
+
+
+def evaluation_closed(
+    environment: Environment, values: ValueClass, policies: PolicyClass
+) -> Assumption:
+    """Check that G is closed under evaluation of the policies of Π.
+
+    Raises ValueError if a class does not admit the environment's observations.
+
+    Parameters
+    ----------
+    environment
+        Any; decided only where observations are finite.
+    values, policies
+        G and Π; decided where both are finite at every level.
+
+    Returns
+    -------
+    Holds, with a counterexample where it does not; None where not decided.
+    """
+    try:
+        model = HiddenModel(environment)
+    except ValueError as error:
+        return Assumption(CLOSED, None, str(error))
+    ahead: list[tuple[Row, Given]] = [((), ())]
+    for h in range(model.horizon, 0, -1):
+        here, chosen = Values(model, values, h), Policies(model, policies, h)
+        if not here.kind == chosen.kind == "finite":
+            return Assumption(CLOSED, None, f"G_{h} or Π_{h} is not finite")
+        for row, given in ahead:
+            gains = model.gains(h, model.averages(h + 1, row))
+            for actions in chosen.rows:
+                wanted = _evaluated(gains, actions)
+                found = here.lacks(wanted, given)
+                if found is not None:
+                    return Assumption(CLOSED, False, str(found), found)
+        ahead = [(row, ((h, row),)) for row in here.rows]
+    return Assumption(CLOSED, True, "G holds the evaluations of Π")
+
+
+def evaluation_closed_classes(
+    environment: Environment, rng: np.random.Generator, *, others: int = 1
+) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+    """Make finite classes, policy-value complete and closed under evaluation.
+
+    Sizes are products over levels: for small environments. Raises ValueError if
+    observations are not finite, or ``others`` is below 1.
+
+    Parameters
+    ----------
+    environment
+        Finite observations.
+    rng
+        Draws policies beside the greedy ones.
+    others
+        How many, a level; at least 1.
+    """
+    check_count("others", others)
+    model = HiddenModel(environment)
+    values, policies = [], []
+    ahead: list[Row] = [()]
+    for h in range(model.horizon, 0, -1):
+        gains = [model.gains(h, model.averages(h + 1, row)) for row in ahead]
+        shape = (others, len(model.codes(h)))
+        drawn = rng.integers(model.n_actions, size=shape).tolist()
+        rows = dict.fromkeys(tuple(q.argmax(axis=1).tolist()) for q in gains)
+        rows |= dict.fromkeys(map(tuple, drawn))
+        ahead = list(
+            dict.fromkeys(
+                _evaluated(q, np.array(row, dtype=np.int64))
+                for q in gains
+                for row in rows
+            )
+        )
+        values.append(value_class(model, h, ahead, rng))
+        policies.append(policy_class(model, h, list(rows), rng))
+    return ValueClassByLevel(values[::-1]), PolicyClassByLevel(policies[::-1])
+
+
+def _evaluated(gains: NDArray[np.object_], actions: NDArray[np.int64]) -> Row:
+    return tuple(gains[np.arange(len(gains)), actions].tolist())

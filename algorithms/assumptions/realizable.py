@@ -2,20 +2,138 @@
 
 Exact for tabular and finite classes. "The" optimal policy is any of them, where
 several are optimal. Other classes over finite observations are asked through
-their oracles (`olivine.algorithms.assumptions.realizability`), in floats.
+their oracles, one call a level, in floats.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 from olivine.algorithms.assumptions.hidden import HiddenModel, best
-from olivine.algorithms.assumptions.members import Policies, Values
-from olivine.algorithms.assumptions.realizability import policy_at_level, value_at_level
-from olivine.algorithms.assumptions.result import Assumption
-from olivine.algorithms.classes import PolicyClass, ValueClass
+from olivine.algorithms.assumptions.members import (
+    Assumption,
+    Counterexample,
+    Policies,
+    Values,
+)
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.least_squares import least_squares
+
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Realizability:
+    """Whether the two assumptions hold.
+
+    Attributes
+    ----------
+    value, policy
+        True, False, or None where the oracles cannot tell (observations
+        without codes, heuristic oracles).
+    reason
+        The first violation: which class, which level.
+    """
+
+    value: bool | None
+    policy: bool | None
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Both; None if neither is violated and one is unknown."""
+        return _both(self.value, self.policy)
+
+
+def realizability(
+    environment: Environment, value_class: ValueClass, policy_class: PolicyClass
+) -> Realizability:
+    """Check both assumptions at the observable codes of every level.
+
+    A squared loss below 1e-12 of the uniform average counts as 0. g* of level 1 is not
+    asked for: the learning algorithms never use it. Raises ValueError if a class does
+    not admit the environment's observations.
+    """
+    value: bool | None = True
+    policy: bool | None = True
+    reason = ""
+    for h in range(1, environment.horizon + 1):
+        if environment.space(h).n_codes is None:
+            return Realizability(None, None, "observations have no codes")
+        answer = True if h == 1 else value_at_level(environment, value_class, h)
+        if answer is False:
+            reason = reason or f"value_class: g* of level {h} is not in it"
+        value = _both(value, answer)
+        answer = policy_at_level(environment, policy_class, h)
+        if answer is False:
+            reason = reason or f"policy_class: no optimal policy of level {h} in it"
+        policy = _both(policy, answer)
+    return Realizability(value, policy, reason)
+
+
+def value_at_level(
+    environment: Environment, value_class: ValueClass, level: int
+) -> bool | None:
+    """Whether g* of a level is in G, by least squares; finite observations only.
+
+    None: within the oracle's own accuracy it may be.
+    """
+    data, q = _observable(environment, level)
+    best = q.max(axis=1)
+    fit = least_squares(value_class.at_level(level), data, best, epsilon_sub=_TOLERANCE)
+    return _verdict(fit.loss, fit.suboptimality)
+
+
+def policy_at_level(
+    environment: Environment, policy_class: PolicyClass, level: int
+) -> bool | None:
+    """Whether an optimal policy of a level is in Π, by CSC; as `value_at_level`."""
+    data, q = _observable(environment, level)
+    costs = q.max(axis=1)[:, None] - q
+    found = csc(policy_class.at_level(level), data, costs, epsilon_sub=_TOLERANCE)
+    return _verdict(found.cost, found.suboptimality)
+
+
+def _observable(
+    environment: Environment, level: int
+) -> tuple[EmpiricalMeasure, NDArray[np.float64]]:
+    """Codes that can be observed, once each, and their Q*.
+
+    Codes of hidden states that no path reaches do not count.
+    """
+    truth = environment.truth
+    codes = np.arange(len(truth.q_values(level)))
+    if isinstance(truth, FiniteTruth):
+        emissions = truth.model.level(level).emissions[sorted(truth.reachable(level))]
+        codes = np.flatnonzero(emissions.sum(axis=0))
+    q = truth.q_values(level)[codes].astype(np.float64)
+    return EmpiricalMeasure(codes), q
+
+
+def _verdict(least: float, suboptimality: float) -> bool | None:
+    if least - suboptimality > _TOLERANCE:
+        return False
+    return None if least > _TOLERANCE else True
+
+
+def _both(first: bool | None, second: bool | None) -> bool | None:
+    if first is False or second is False:
+        return False
+    return None if None in (first, second) else True
+
 
 POLICY = "policy-realizability"
 VALUE = "value-realizability"
+
+_Judged = Counterexample | bool | None
 
 
 def policy_realizability(
@@ -23,39 +141,20 @@ def policy_realizability(
 ) -> Assumption:
     """Check that Π_h has an optimal policy, for every level h.
 
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    policy_class
-        Π.
-
-    Raises
-    ------
-    ValueError
-        If the class does not admit the environment's observations.
+    Decided only where observations are finite. ValueError if the class does not admit
+    the environment's observations.
     """
-    try:
-        model = HiddenModel(environment)
-    except ValueError as error:
-        return Assumption(POLICY, None, str(error))
-    doubt = ""
-    for h in range(1, model.horizon + 1):
+
+    def judge(model: HiddenModel, h: int, q: NDArray[Any]) -> _Judged:
         policies = Policies(model, policy_class, h)
-        q = model.gains(h, model.optimal(h + 1))
         if policies.kind in ("tabular", "finite"):
-            found = policies.lacks(best(q))
-            if found is not None:
-                return Assumption(POLICY, False, str(found), found)
-            continue
-        answer = policy_at_level(environment, policy_class, h)
-        if answer is False:
-            return Assumption(POLICY, False, f"Π_{h} has no optimal policy (by CSC)")
-        if answer is None:
-            doubt = doubt or f"the CSC oracle of Π_{h} cannot tell"
-    if doubt:
-        return Assumption(POLICY, None, doubt)
-    return Assumption(POLICY, True, "Π has an optimal policy")
+            return policies.lacks(best(q)) or True
+        return policy_at_level(environment, policy_class, h)
+
+    missing = "Π_{h} has no optimal policy (by CSC)"
+    unknown = "the CSC oracle of Π_{h} cannot tell"
+    answers = missing, unknown, "Π has an optimal policy"
+    return _at_every_level(POLICY, environment, judge, answers)
 
 
 def value_realizability(
@@ -63,37 +162,41 @@ def value_realizability(
 ) -> Assumption:
     """Check that G_h has g*_h, for every level h, also the first.
 
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    value_class
-        G.
-
-    Raises
-    ------
-    ValueError
-        If the class does not admit the environment's observations.
+    Decided only where observations are finite. ValueError if the class does not admit
+    the environment's observations.
     """
+
+    def judge(model: HiddenModel, h: int, q: NDArray[Any]) -> _Judged:
+        values = Values(model, value_class, h)
+        if values.kind in ("tabular", "finite"):
+            return values.lacks(q.max(axis=1).tolist()) or True
+        return value_at_level(environment, value_class, h)
+
+    missing = "G_{h} has no g* (by least squares)"
+    unknown = "the least-squares oracle of G_{h} cannot tell"
+    answers = missing, unknown, "G has g*"
+    return _at_every_level(VALUE, environment, judge, answers)
+
+
+def _at_every_level(
+    name: str,
+    environment: Environment,
+    judge: Callable[[HiddenModel, int, NDArray[Any]], _Judged],
+    answers: tuple[str, str, str],
+) -> Assumption:
+    """Judge each level, given Q* there; answers are for no, unknown and yes."""
     try:
         model = HiddenModel(environment)
     except ValueError as error:
-        return Assumption(VALUE, None, str(error))
+        return Assumption(name, None, str(error))
+    missing, unknown, right = answers
     doubt = ""
     for h in range(1, model.horizon + 1):
-        values = Values(model, value_class, h)
-        if values.kind in ("tabular", "finite"):
-            right = model.gains(h, model.optimal(h + 1)).max(axis=1)
-            found = values.lacks(right.tolist())
-            if found is not None:
-                return Assumption(VALUE, False, str(found), found)
-            continue
-        answer = value_at_level(environment, value_class, h)
-        if answer is False:
-            reason = f"G_{h} has no g* (by least squares)"
-            return Assumption(VALUE, False, reason)
-        if answer is None:
-            doubt = doubt or f"the least-squares oracle of G_{h} cannot tell"
-    if doubt:
-        return Assumption(VALUE, None, doubt)
-    return Assumption(VALUE, True, "G has g*")
+        found = judge(model, h, model.gains(h, model.optimal(h + 1)))
+        if isinstance(found, Counterexample):
+            return Assumption(name, False, str(found), found)
+        if found is False:
+            return Assumption(name, False, missing.format(h=h))
+        if found is None:
+            doubt = doubt or unknown.format(h=h)
+    return Assumption(name, None, doubt) if doubt else Assumption(name, True, right)

@@ -32,16 +32,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.barriers.expectations import (
+from olivine.algorithms.barriers.exact import (
     Distribution,
     chosen_actions,
-    expected_gains,
     measure,
     pooled,
     roll_in,
     uniform,
 )
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.expectations import backed_up
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.oracles.csc import csc
@@ -174,7 +174,7 @@ class _Run:
         """Go through steps 1 to 3."""
         tables = [self._optimistic(h) for h in range(2, self.horizon + 1)]
         gains = [
-            expected_gains(self.model, h, tables[h - 1] if h < self.horizon else None)
+            backed_up(self.model, h, tables[h - 1] if h < self.horizon else None)
             for h in range(1, self.horizon + 1)
         ]
         policies = [

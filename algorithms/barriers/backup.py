@@ -1,28 +1,13 @@
 """The backup barrier: where Bellman backups need 4^H samples a state.
 
-From the start x_0, action a leads into one chain of H states and action b into
-another; nothing is decided on the way. The last state of chain a pays
-Ber(1/2 + ε), that of chain b Ber(1/2). The class holds g* and one wrong function,
-which is right everywhere but on chain b:
+Two chains of H states: a's last state pays Ber(1/2 + ε), b's Ber(1/2). The class holds
+g* and one wrong function, right everywhere but on chain b:
 
     g_bad(x_{h,b}) = 1/2 + Δ_h,    Δ_h = Δ_1 / ρ^{h-1},    h = 1..H.
 
-With ρ = 2 and Δ_1 = ε this is the paper's construction (appendix "Additional
-Barriers", proof of the theorem on Bellman backups). At x_{H,b} both functions are
-nearly right, and n draws confuse them as soon as n is below the order of 1/Δ_H².
-Once g_bad has been taken there, the target Δ_{h+1} of the level before lies in the
-middle between g* and g_bad: an exact tie, at every level, and the error doubles on
-its way to the start, where a and b seem to be worth the same: another tie.
-
-The paper breaks all of these ties against the algorithm. That is not needed: with
-ρ < 2 the targets are nearer to g_bad, with Δ_1 > ε action b seems better, and
-nothing is left to an adversary (`BackupBarrier` with a ratio below 2). The number of
-samples that is needed then grows like ρ^{2H}, for any ρ < 2.
-
-What the paper's statement leaves open: ε ≤ 1/2, because Ber(1/2 + ε) is a law only
-then, though the statement has ε < 1; H counts the levels after the start, so that
-there are H + 1 levels (the statement has H); and every state has K = 2 actions,
-which do the same everywhere but at the start (the paper has one action there).
+With ρ = 2 and Δ_1 = ε it is the paper's construction (appendix "Additional Barriers");
+below 2 no tie is left to an adversary. Why, and what the statement leaves open, is in
+docs/barriers.md.
 
 >>> barrier = BackupBarrier(3, Fraction(1, 4))
 >>> [str(barrier.excess(h)) for h in (1, 2, 3)], str(barrier.sample_limit)
@@ -45,8 +30,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 
 HALF = Fraction(1, 2)
 A, B = 0, 1
@@ -116,10 +100,7 @@ class BackupBarrier:
     def excess(self, h: int) -> Fraction:
         """Δ_h = g_bad(x_{h,b}) - g*(x_{h,b}), for h = 1..H.
 
-        Raises
-        ------
-        ValueError
-            For another h.
+        Raises ValueError for another h.
         """
         if not 1 <= h <= self.H:
             raise ValueError(f"h: {h} is not in 1..{self.H}")
@@ -185,14 +166,9 @@ class BackupBarrier:
     def check_floats(self) -> None:
         """Refuse parameters at which float64 does not do what the rationals do.
 
-        Oracles see the values of functions as float64. Where ties matter these
-        must be the rationals themselves; where not, Δ_H must stay well above
-        rounding.
-
-        Raises
-        ------
-        ValueError
-            Naming the parameter.
+        Oracles see the values of functions as float64. Where ties matter these must be
+        the rationals themselves; where not, Δ_H must stay well above rounding. Raises
+        ValueError naming the parameter.
         """
         if not self.has_ties:
             if self.excess(self.H) < _LEAST_EXCESS:

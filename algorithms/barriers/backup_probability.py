@@ -1,32 +1,11 @@
 """How probable the backup barrier's failure is, exactly or enclosed.
 
-The wrong function is taken at x_{H,b} exactly if the mean of n rewards Ber(1/2)
-is at least 1/2 + Δ_H/2, so the probability is a binomial tail
-
-    P[S ≥ k],   S ~ Bin(n, 1/2),   k = ⌈n/2 + n Δ_H/2⌉.
-
-Up to `EXACT_DRAWS` it is computed in integers. Beyond, the theorem of Berry and
-Esseen encloses it: for fair coins the distribution of (S - n/2)/√(n/4) is within
-0.4748/√n of the normal one (constant of Shevtsova 2011; the third absolute moment
-of a fair ±1 coin is 1).
-
-That it is at least 1/4 for every n ≤ 1/(8 Δ_H²) the paper derives from Slud's
-inequality, P[S ≥ k] ≥ 1 - Φ((k - np)/√(np(1-p))). That inequality asks for an
-integer k, and for np ≤ k ≤ n(1-p) where p > 1/4, which at p = 1/2 leaves k = n/2
-only; as printed, with n/2 + n Δ_H/2 for k, it is false (n = 2: 1/4 on the left, more
-on the right). The bound of 1/4 holds all the same:
-
-Lemma. If d ≥ 0 and d² ≤ n/32 then P[S ≥ n/2 + d] ≥ 1/4, with equality for n = 2.
-Proof. Let p be the largest probability of S; p ≤ √(2/(πn)). For even n, half of
-1 + p lies at n/2 and above, and ⌈d⌉ ≤ d + 1 points are lost; for odd n half lies
-above n/2, and ⌈d - 1/2⌉ ≤ d + 1/2 points are lost. Either way
-
-    P[S ≥ n/2 + d] ≥ 1/2 - (d + 1/2) p ≥ 1/2 - 1/(4√π) - 1/√(2πn),
-
-which is above 1/4 from n = 14 on. For n ≤ 13, d < 0.64: at most one point is lost
-for even n, which leaves (1 - p)/2 ≥ 1/4, and for odd n none up to n = 7 and one
-from n = 9 on, which leaves at least 1/2 - C(9,4)/2⁹ > 1/4. ∎
-The same holds of P[S > n/2 + d], for which no more points are lost.
+The wrong function is taken at x_{H,b} exactly if the mean of n rewards Ber(1/2) is at
+least 1/2 + Δ_H/2: a binomial tail P[S ≥ k], S ~ Bin(n, 1/2), k = ⌈n/2 + n Δ_H/2⌉. Up to
+`EXACT_DRAWS` it is computed in integers; beyond, the theorem of Berry and Esseen
+encloses it: for fair coins the distribution of (S - n/2)/√(n/4) is within 0.4748/√n of
+the normal one (constant of Shevtsova 2011; the third absolute moment of a fair ±1 coin
+is 1). That it is at least 1/4 for every n ≤ 1/(8 Δ_H²) is proved in docs/barriers.md.
 
 >>> from olivine.algorithms.barriers.backup import BackupBarrier
 >>> failure_probability(BackupBarrier(3, Fraction(1, 4)), 2).exact

@@ -1,12 +1,16 @@
 """The backup barrier, run: Bellman backups that fail, and VALOR that does not.
 
 Both get the same environment and the same classes. `simulate` runs the Bellman backup
-algorithm of `olivine.algorithms.baselines` many times; how often it must fail,
-`olivine.algorithms.barriers.backup_probability` says exactly. `run_valor` runs VALOR:
-it keeps a value for each state instead of a function for each level, so that one bad
-fit at the end of a chain cannot be handed on, and asks for as many samples as the
-accuracy needs at x_{1,b}, not at x_{H,b}.
+algorithm many times; how often it must fail, `backup_probability` says exactly.
+`run_valor` runs VALOR, which keeps a value for each state (docs/barriers.md). The mean
+reward r̄ at x_{H,b} decides everything: `replay` follows the backups by hand from it, in
+rationals: a reference for the algorithm, and the way to ask what another loss would do.
 
+>>> barrier = BackupBarrier(3, Fraction(1, 4))
+>>> replay(barrier, Fraction(17, 32)).taken
+('tie', 'tie', 'tie')
+>>> replay(barrier, Fraction(1, 2)).action, replay(barrier, Fraction(9, 16)).action
+(0, 1)
 >>> barrier = BackupBarrier(6, Fraction(1, 4))
 >>> found = simulate(barrier, 2000, 20, np.random.default_rng(0))
 >>> found.failures > 0, all(loss in (0, Fraction(1, 4)) for loss in found.losses)
@@ -17,23 +21,107 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from olivine.algorithms.barriers.backup import BackupBarrier, Ties
-from olivine.algorithms.baselines.backup import backup
+from olivine.algorithms.barriers.backup import HALF, A, B, BackupBarrier, Ties
+from olivine.algorithms.baselines.backwards import backup
 from olivine.algorithms.baselines.parameters import BACKUP, practical_parameters
 from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import (
     PracticalParameters,
     TheoremParameters,
     ValorParameters,
 )
+
+Loss = Callable[[Fraction, Fraction], Fraction]
+"""Loss of a prediction against a target, the prediction first."""
+
+Taken = Literal["good", "bad", "tie"]
+
+
+def square(prediction: Fraction, target: Fraction) -> Fraction:
+    """(g - y)²."""
+    return (prediction - target) ** 2
+
+
+def absolute(prediction: Fraction, target: Fraction) -> Fraction:
+    """|g - y|."""
+    return abs(prediction - target)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The course of a Bellman backup.
+
+    Attributes
+    ----------
+    taken
+        For h = 1..H, which function fits best at x_{h,b}; where they tie, ties go
+        to whom they favour.
+    value
+        ĝ_1(x_{1,b}).
+    start
+        Whether b seems better at the start ("bad"), worse ("good"), or neither.
+    action
+        The action taken at the start.
+    """
+
+    taken: tuple[Taken, ...]
+    value: Fraction
+    start: Taken
+    action: int
+
+
+def replay(
+    barrier: BackupBarrier, mean: Fraction, ties: Ties = "against", loss: Loss = square
+) -> Replay:
+    """Follow the recursion.
+
+    Raises ValueError if the mean is not in [0, 1].
+
+    Parameters
+    ----------
+    mean
+        r̄, the share of rewards 1 at x_{H,b}, in [0, 1].
+    ties
+        Whom ties favour.
+    loss
+        What the fits minimise on average.
+    """
+    if not 0 <= mean <= 1:
+        raise ValueError(f"mean: {mean} is not in [0, 1]")
+    targets = [(mean, Fraction(1)), (1 - mean, Fraction(0))]
+    taken: list[Taken] = []
+    value = HALF
+    for h in range(barrier.H, 0, -1):
+        bad, good = HALF + barrier.excess(h), HALF
+        excess = sum(
+            (p * (loss(bad, y) - loss(good, y)) for p, y in targets), Fraction(0)
+        )
+        taken.insert(0, _taken(-excess))
+        value = bad if _is_bad(taken[0], ties) else good
+        targets = [(Fraction(1), value)]
+    start = _taken(value - (HALF + barrier.epsilon))
+    return Replay(tuple(taken), value, start, B if _is_bad(start, ties) else A)
+
+
+def _taken(advantage: Fraction) -> Taken:
+    """By how much the bad one is ahead."""
+    if advantage == 0:
+        return "tie"
+    return "bad" if advantage > 0 else "good"
+
+
+def _is_bad(taken: Taken, ties: Ties) -> bool:
+    return taken == "bad" or (taken == "tie" and ties == "against")
+
 
 Kind = Literal["practical", "theorem"]
 VALOR_KINDS: tuple[Kind, ...] = ("practical", "theorem")
@@ -146,9 +234,7 @@ def valor_parameters(
 
 
 def run_valor(
-    barrier: BackupBarrier,
-    rng: np.random.Generator,
-    kind: Kind = "practical",
+    barrier: BackupBarrier, rng: np.random.Generator, kind: Kind = "practical"
 ) -> LearningResult:
     """Run VALOR on the same environment and classes, for accuracy ε/2."""
     made = barrier.instance()

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.barriers.quadratic_number import Surd
+from olivine.algorithms.barriers.exact import Surd
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -34,8 +34,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.oracles.least_squares import least_squares
 
 A, B = 0, 1
@@ -153,12 +152,8 @@ class SquareLossBarrier:
         """Probability that g_bad fits n returns of π̂ better than g* does.
 
         That is P[Bin(n, ε) > n ε]: a return of π̂ is 0, so the losses are ε and the
-        share of x_2. scipy's tail, relative error below 1e-9.
-
-        Raises
-        ------
-        ValueError
-            If n is not in 1..10^9.
+        share of x_2. scipy's tail, relative error below 1e-9. Raises ValueError if n is
+        not in 1..10^9.
         """
         from scipy.stats import binom
 
@@ -181,6 +176,9 @@ class SquareLossBarrier:
     def count_bad_fits(self, n: int, runs: int, rng: np.random.Generator) -> int:
         """How often the LS oracle, given {g*, g_bad}, prefers g_bad (ties: g*).
 
+        Raises ValueError if ε is not the square of a float64 (its loss would be
+        rounded, and rounding break ties), or runs is below 1.
+
         Parameters
         ----------
         n
@@ -189,12 +187,6 @@ class SquareLossBarrier:
             Number of data sets, at least 1.
         rng
             Draws them.
-
-        Raises
-        ------
-        ValueError
-            If ε is not the square of a float64 (its loss would be rounded, and
-            rounding break ties), or runs is below 1.
         """
         if self.why_not_sampled:
             raise ValueError(self.why_not_sampled)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from olivine.algorithms.baselines.backup import backup
-from olivine.algorithms.baselines.fqi import fqi
+from olivine.algorithms.baselines.backwards import backup, fqi, psdp
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
@@ -17,7 +16,6 @@ from olivine.algorithms.baselines.parameters import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.psdp import psdp
 from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
 from olivine.algorithms.baselines.rmax_model import Decoding

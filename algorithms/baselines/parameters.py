@@ -21,7 +21,7 @@ from olivine.algorithms.exact.numbers import (
     rational,
 )
 from olivine.algorithms.learning.declared import count, flag, positive, without_none
-from olivine.algorithms.learning.parameters import PacParameters, Parameters
+from olivine.algorithms.learning.parameters import PacParameters, Parameters, Problem
 from olivine.algorithms.learning.run import check_fit
 
 PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"
@@ -132,10 +132,7 @@ def theorem_parameters(
         For an argument out of range or another algorithm.
     """
     accuracy, chance = rational(eps), rational(delta)
-    check_sizes(accuracy, chance, {"M": M, "K": K, "H": H})
-    for name, size in (("log_G", log_G), ("log_Pi", log_Pi)):
-        if not 0 <= size < math.inf:
-            raise ValueError(f"{name}: {size} is not finite and at least 0")
+    Problem(algorithm, accuracy, chance, M, K, H, log_G, log_Pi, "theorem")  # checks
     if algorithm == PSDP:
         reach = concentrability(K, H)
         union = log_over(4 * H, chance) + log_Pi
@@ -168,6 +165,8 @@ def practical_parameters(
 ) -> BatchParameters:
     """Free parameters; by default n = 400K and ε_sub as VALOR's.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     algorithm
@@ -176,11 +175,6 @@ def practical_parameters(
         ε and δ in (0, 1).
     **chosen
         M, K, H and any other field of `BatchParameters`; n, eps_sub None: the default.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n", "eps_sub")
@@ -254,16 +248,15 @@ def rmax_theorem(
 ) -> RmaxParameters:
     """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε².
 
-    The test that ends a run errs with probability at most δ/2 over all batches if
-    n ≥ 16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of range.
+    The test that ends a run errs with probability at most δ/2 over all batches if n ≥
+    16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is. Raises ValueError for an argument
+    out of range.
     """
     accuracy, chance = rational(eps), rational(delta)
-    check_sizes(accuracy, chance, {"X": X, "K": K, "H": H})
+    check_unit("epsilon", accuracy)
+    check_unit("delta", chance)
+    for name, value in (("X", X), ("K", K), ("H", H)):
+        check_count(name, value)
     union = X * math.log(2) + log_over(8 * X * K * H, chance)
     m = ratio_up(64 * H**2 * union, accuracy**2)
     return RmaxParameters(
@@ -274,17 +267,14 @@ def rmax_theorem(
 def rmax_practical(eps: Number, delta: Number, **chosen: Any) -> RmaxParameters:
     """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     eps, delta
         ε and δ in (0, 1).
     **chosen
         X, K, H and any other field of `RmaxParameters`; n None: the default.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n")
@@ -323,11 +313,3 @@ def _draws(width: int, union: float, deviation: Fraction) -> int:
 def log_over(product: int, delta: Fraction) -> float:
     """ln(product / δ), for δ however small."""
     return math.log(product) + math.log(delta.denominator) - math.log(delta.numerator)
-
-
-def check_sizes(eps: Fraction, delta: Fraction, sizes: dict[str, int]) -> None:
-    """Refuse ε and δ outside (0, 1) and sizes below 1 with a ValueError."""
-    check_unit("epsilon", eps)
-    check_unit("delta", delta)
-    for name, value in sizes.items():
-        check_count(name, value)

@@ -8,19 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.baselines.events import Batch, LevelFit
-from olivine.algorithms.baselines.exact import (
-    ZERO,
-    backed_up,
-    clipped,
-    finite_model,
-    means,
-    occupancies,
-    policy_q_values,
-    root_up,
-    shares,
-    table,
-)
+from olivine.algorithms.baselines.backwards import LevelFit
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
@@ -31,11 +19,25 @@ from olivine.algorithms.baselines.parameters import (
     concentrability,
     propagation,
 )
+from olivine.algorithms.baselines.rmax import Batch
 from olivine.algorithms.baselines.rmax_model import RmaxModel
+from olivine.algorithms.environments.expectations import (
+    ZERO,
+    backed_up,
+    clipped,
+    finite_model,
+    followed,
+    means,
+    occupancies,
+    policy_q_values,
+    root_up,
+    start_shares,
+    table,
+)
 from olivine.algorithms.environments.finite_model import FiniteModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review, Tally
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 
 _LEMMAS: dict[str, dict[str, Scope]] = {
     PSDP: {"concentrability": "always", "classification": "probable"},
@@ -84,10 +86,6 @@ class BaselineMonitors(Review):
 
     Parameters
     ----------
-    environment
-        Whose `truth` is asked.
-    parameters
-        Of the run.
     complete
         Whether the classes are known to be complete, as tabular ones are. Without,
         or with parameters of one's own, what should be probable is only noted.
@@ -145,144 +143,105 @@ class BaselineMonitors(Review):
             for name in _LEMMAS[self._algorithm]:
                 self.tallies[name].skip(FEATURES)
         elif self._batch is not None:
-            _check_rmax(
-                self.tallies, self.environment, model, self.p, self._batch, result
-            )
+            self._check_rmax(model, self._batch, result)
         elif result.policies is not None and self._fits:
             lost = truth.optimal_value - truth.policy_value(list(result.policies))
             fits = [self._fits[h] for h in range(1, model.horizon + 1)]
-            check = {PSDP: _check_psdp, FQI: _check_fqi, BACKUP: _check_backup}
-            check[self._algorithm](self.tallies, model, self.p, fits, lost)
+            checks = {
+                PSDP: self._check_psdp,
+                FQI: self._check_fqi,
+                BACKUP: self._check_backup,
+            }
+            name, bound = checks[self._algorithm](model, fits)
+            self.tallies[name].at_most(lost, bound, "suboptimality")
 
+    def _check_psdp(
+        self, model: FiniteModel, fits: Sequence[LevelFit]
+    ) -> tuple[str, Fraction]:
+        """Check each level; give the claim about the loss, and its bound."""
+        p, policies = self.p, [fit.policy for fit in fits]
+        q_values = policy_q_values(model, policies)
+        reached = occupancies(model, ["uniform"] * model.horizon)
+        bound, meant = ZERO, p.eps / concentrability(p.K, p.H)
+        for h, (q, chances) in enumerate(zip(q_values, reached, strict=True), 1):
+            level = model.levels[h - 1]
+            gap = _dot(chances, means(level, _losses(q, policies[h - 1], model, h)))
+            self.tallies["classification"].at_most(gap, meant, f"level {h}")
+            bound += p.K ** (h - 1) * gap
+        return "concentrability", bound
 
-def _check_psdp(
-    tallies: dict[str, Tally],
-    model: FiniteModel,
-    p: BatchParameters,
-    fits: Sequence[LevelFit],
-    lost: Fraction,
-) -> None:
-    policies = [fit.policy for fit in fits]
-    q_values = policy_q_values(model, policies)
-    reached = occupancies(model, ["uniform"] * model.horizon)
-    bound, meant = ZERO, p.eps / concentrability(p.K, p.H)
-    for h, (q, chances) in enumerate(zip(q_values, reached, strict=True), 1):
-        level = model.levels[h - 1]
-        gap = _dot(chances, means(level, _losses(q, policies[h - 1], model, h)))
-        tallies["classification"].at_most(gap, meant, f"level {h}")
-        bound += p.K ** (h - 1) * gap
-    tallies["concentrability"].at_most(lost, bound, "suboptimality")
+    def _check_fqi(
+        self, model: FiniteModel, fits: Sequence[LevelFit]
+    ) -> tuple[str, Fraction]:
+        """As `_check_psdp`."""
+        p, reached = self.p, occupancies(model, ["uniform"] * model.horizon)
+        meant = (p.eps / propagation(p.K, p.H)) ** 2
+        bound, ahead = ZERO, None
+        for h in range(model.horizon, 0, -1):
+            level = model.levels[h - 1]
+            target = clipped(backed_up(model, h, ahead))
+            fitted = np.stack([table(g, level) for g in fits[h - 1].functions], axis=1)
+            errors = (fitted - target) ** 2
+            squares = [_dot(reached[h - 1], means(level, e)) for e in errors.T]
+            for a, square in enumerate(squares):
+                place = f"level {h}, action {a}"
+                self.tallies["regression"].at_most(square, meant, place)
+            bound += 2 * h * root_up(p.K ** (h - 1) * sum(squares, ZERO))
+            ahead = fitted.max(axis=1).tolist()
+        return "propagation", bound
 
+    def _check_backup(
+        self, model: FiniteModel, fits: Sequence[LevelFit]
+    ) -> tuple[str, Fraction]:
+        """As `_check_psdp`."""
+        p, reached = self.p, occupancies(model, ["uniform"] * model.horizon)
+        bound, ahead = ZERO, None
+        for h in range(model.horizon, 0, -1):
+            level, policy = model.levels[h - 1], fits[h - 1].policy
+            q = backed_up(model, h, ahead)
+            target = clipped(followed(policy, level, q))
+            fitted = table(fits[h - 1].functions[0], level)
+            here = [s for s, chance in enumerate(reached[h - 1]) if chance]
+            losses = means(level, _losses(q, policy, model, h))
+            errors = means(level, abs(fitted - target))
+            worst, error = (max(v[s] for s in here) for v in (losses, errors))
+            place, share = f"level {h}", p.eps / (2 * p.H)
+            self.tallies["classification"].at_most(worst, share, place)
+            self.tallies["regression"].at_most(error, share / p.H, place)
+            bound += worst + 2 * (h - 1) * error
+            ahead = fitted.tolist()
+        return "propagation", bound
 
-def _check_fqi(
-    tallies: dict[str, Tally],
-    model: FiniteModel,
-    p: BatchParameters,
-    fits: Sequence[LevelFit],
-    lost: Fraction,
-) -> None:
-    reached = occupancies(model, ["uniform"] * model.horizon)
-    meant = (p.eps / propagation(p.K, p.H)) ** 2
-    bound, ahead = ZERO, None
-    for h in range(model.horizon, 0, -1):
-        level = model.levels[h - 1]
-        target = clipped(backed_up(model, h, ahead))
-        fitted = np.stack([table(g, level) for g in fits[h - 1].functions], axis=1)
-        errors = (fitted - target) ** 2
-        squares = [_dot(reached[h - 1], means(level, e)) for e in errors.T]
-        for a, square in enumerate(squares):
-            tallies["regression"].at_most(
-                square,
-                meant,
-                f"level {h}, action {a}",
-            )
-        bound += 2 * h * root_up(p.K ** (h - 1) * sum(squares, ZERO))
-        ahead = fitted.max(axis=1).tolist()
-    tallies["propagation"].at_most(lost, bound, "suboptimality")
+    def _check_rmax(
+        self, model: FiniteModel, batch: Batch, result: LearningResult
+    ) -> None:
+        """Check the last batch: what was planned with, and what that is worth.
 
-
-def _check_backup(
-    tallies: dict[str, Tally],
-    model: FiniteModel,
-    p: BatchParameters,
-    fits: Sequence[LevelFit],
-    lost: Fraction,
-) -> None:
-    reached = occupancies(model, ["uniform"] * model.horizon)
-    bound, ahead = ZERO, None
-    for h in range(model.horizon, 0, -1):
-        level, policy = model.levels[h - 1], fits[h - 1].policy
-        q = backed_up(model, h, ahead)
-        chances = shares(policy, level, model.n_actions)
-        target = clipped((chances * q).sum(axis=1))
-        fitted = table(fits[h - 1].functions[0], level)
-        here = [s for s, chance in enumerate(reached[h - 1]) if chance]
-        losses = means(level, _losses(q, policy, model, h))
-        errors = means(level, abs(fitted - target))
-        worst, error = (max(values[s] for s in here) for values in (losses, errors))
-        place = f"level {h}"
-        for name, value, meant in (
-            ("classification", worst, p.eps / (2 * p.H)),
-            ("regression", error, p.eps / (2 * p.H**2)),
-        ):
-            tallies[name].at_most(value, meant, place)
-        bound += worst + 2 * (h - 1) * error
-        ahead = fitted.tolist()
-    tallies["propagation"].at_most(lost, bound, "suboptimality")
+        With dev = ε/(4H). Of a run that failed nothing is checked.
+        """
+        if not result.succeeded or result.policies is None:
+            return
+        tallies, truth = self.tallies, self.truth
+        deviation = self.p.eps / (4 * self.p.H)
+        _check_model(tallies["model"], model, batch.model, deviation / 2)
+        values, _ = batch.model.plan()
+        first = means(model.levels[0], values[0].tolist())
+        optimistic = _dot(start_shares(model), first)
+        margin, what = self.p.H * deviation, "optimistic value"
+        tallies["optimism"].at_most(truth.optimal_value - optimistic, margin, what)
+        escape = _escape(model, batch)
+        value = truth.policy_value(list(result.policies))
+        tallies["simulation"].at_most(optimistic - value, margin + escape, what)
+        tallies["escape"].at_most(escape, self.p.eps / 2, "last policy")
 
 
 def _losses(q: NDArray[Any], policy: Any, model: FiniteModel, level: int) -> Any:
     """max_a Q(x, a) - Q(x, π(x)) at every code."""
-    chances = shares(policy, model.levels[level - 1], model.n_actions)
-    return q.max(axis=1) - (chances * q).sum(axis=1)
+    return q.max(axis=1) - followed(policy, model.levels[level - 1], q)
 
 
 def _dot(chances: Sequence[Fraction], values: Sequence[Fraction]) -> Fraction:
     return sum((c * v for c, v in zip(chances, values, strict=True) if c), ZERO)
-
-
-def _check_rmax(
-    tallies: dict[str, Tally],
-    environment: Environment,
-    model: FiniteModel,
-    parameters: RmaxParameters,
-    batch: Batch,
-    result: LearningResult,
-) -> None:
-    """Check the last batch: what was planned with, and what that is worth.
-
-    Parameters
-    ----------
-    tallies
-        Of the claims about R-max.
-    environment, model
-        Its truth, and the hidden model behind it.
-    parameters
-        dev = ε/(4H).
-    batch
-        The last one of a run that succeeded; of one that failed nothing is checked.
-    result
-        Of the run.
-    """
-    if not result.succeeded or result.policies is None:
-        return
-    deviation = parameters.eps / (4 * parameters.H)
-    _check_model(tallies["model"], model, batch.model, deviation / 2)
-    values, _ = batch.model.plan()
-    total = int(model.start.sum())
-    start = [Fraction(int(w), total) for w in model.start]
-    first = means(model.levels[0], values[0].tolist())
-    optimistic = sum((p * v for p, v in zip(start, first, strict=True)), ZERO)
-    truth, margin = environment.truth, parameters.H * deviation
-    tallies["optimism"].at_most(
-        truth.optimal_value - optimistic, margin, "optimistic value"
-    )
-    escape = _escape(model, batch)
-    value = truth.policy_value(list(result.policies))
-    tallies["simulation"].at_most(
-        optimistic - value, margin + escape, "optimistic value"
-    )
-    tallies["escape"].at_most(escape, parameters.eps / 2, "last policy")
 
 
 def _check_model(
@@ -339,6 +298,4 @@ def _escape(model: FiniteModel, batch: Batch) -> Fraction:
                 met = zip(row, ahead, strict=True)
                 chances.append(sum((w * v for w, v in met), ZERO) / sum(row))
         ahead = means(level, chances)
-    total = int(model.start.sum())
-    pairs = zip(model.start.tolist(), ahead, strict=True)
-    return sum((Fraction(w, total) * v for w, v in pairs), ZERO)
+    return _dot(start_shares(model), ahead)

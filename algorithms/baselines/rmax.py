@@ -23,14 +23,38 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.events import Batch
 from olivine.algorithms.baselines.parameters import RMAX, RmaxParameters
 from olivine.algorithms.baselines.rmax_model import CellPolicy, Decoding, RmaxModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Observer, notify
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import Frame, check_fit
+from olivine.algorithms.learning.events import NewPolicies, Observer, notify
+from olivine.algorithms.learning.run import Frame, LearningResult, check_fit
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(NewPolicies):
+    """A batch of R-max.
+
+    Attributes
+    ----------
+    number
+        1-based.
+    model
+        The model that was planned with, as it stands: it is changed after the
+        batch unless the run ends.
+    policies
+        What was played, one per level.
+    unknown
+        Visits to pairs that were not known.
+    n
+        Episodes.
+    """
+
+    number: int
+    model: RmaxModel
+    policies: Sequence[Any]
+    unknown: int
+    n: int
 
 
 def rmax(
@@ -42,14 +66,15 @@ def rmax(
 ) -> LearningResult:
     """Run R-max on decoded observations.
 
+    Raises ValueError if parameters do not fit or take more than 10^9 batches, or
+    observations cannot be decoded.
+
     Parameters
     ----------
     environment
         One whose truth can decode (`Decoding`); hidden dynamics may be stochastic.
     parameters
         m and n.
-    rng
-        The only source of randomness.
     observers
         Told of every batch.
 
@@ -59,12 +84,6 @@ def rmax(
         The estimate is the optimistic value of the first observations of the last
         batch, an estimate of V* from above. Status "failure" if max_batches did not
         do.
-
-    Raises
-    ------
-    ValueError
-        If parameters do not fit or take more than 10^9 batches, or observations
-        cannot be decoded.
     """
     check_fit(environment, parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)

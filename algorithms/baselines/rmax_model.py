@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import END
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
 
 ONE, ZERO = Fraction(1), Fraction(0)
 
@@ -20,10 +20,11 @@ class Decoding:
 
     Rewards depend on the observation and the action, hidden moves on the hidden state
     and the action. So a learner that may decode needs, for each observation, a *cell*
-    that its rewards depend on and the *state* that moves depend on. Finite
-    observations are their own cells; feature vectors are decoded into hidden states,
-    which are both. Learning algorithms do not get to see either, which makes R-max a
-    reference, not a competitor.
+    that its rewards depend on and the *state* that moves depend on. Finite observations
+    are their own cells; feature vectors are decoded into hidden states, which are both.
+    Learning algorithms do not get to see either, which makes R-max a reference, not a
+    competitor. Raises ValueError if the environment's truth has no hidden model or no
+    decoder.
 
     Parameters
     ----------
@@ -34,11 +35,6 @@ class Decoding:
     ----------
     states_of_cells
         Hidden state of each cell, one int64 array (cells,) per level.
-
-    Raises
-    ------
-    ValueError
-        If the environment's truth has no hidden model or no decoder.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -77,38 +73,7 @@ class Decoding:
         else:
             after = self.cells(level + 1, following)
         cells = self.cells(level, data.observations)
-        if self._finite:
-            return EmpiricalMeasure(
-                cells,
-                actions=data.actions,
-                rewards=data.exact_rewards,
-                next_observations=after,
-                weights=data.weights,
-            )
-        return _counted(cells, data, after)
-
-
-def _counted(
-    cells: NDArray[np.int64], data: EmpiricalMeasure, after: NDArray[np.int64] | None
-) -> EmpiricalMeasure:
-    """Merge equal rows (of weight 1 each; rewards are floats where x is features)."""
-    if data.actions is None or data.rewards is None:
-        raise ValueError("data: actions or rewards are missing")
-    amounts, ranks = np.unique(data.rewards, return_inverse=True)
-    columns = [cells, data.actions, ranks.reshape(-1)]
-    columns += [] if after is None else [after]
-    # One key per row: sorting rows of a matrix takes many times as long.
-    sizes = tuple(int(column.max()) + 1 for column in columns)
-    keys = np.ravel_multi_index(columns, sizes)
-    distinct, counts = np.unique(keys, return_counts=True)
-    rows = np.unravel_index(distinct, sizes)
-    return EmpiricalMeasure(
-        rows[0],
-        actions=rows[1],
-        rewards=amounts[rows[2]],
-        next_observations=None if after is None else rows[3],
-        weights=counts,
-    )
+        return recoded(data, cells, after)
 
 
 class CellPolicy:
@@ -146,8 +111,6 @@ class RmaxModel:
     ----------
     states_of_cells
         Hidden state of each cell, one array per level.
-    n_actions
-        K.
     m
         Visits that make a pair known, at least 1.
 

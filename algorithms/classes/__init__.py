@@ -13,7 +13,7 @@ from olivine.algorithms.classes.kernel_ball import (
 )
 from olivine.algorithms.classes.learned import LearnedPolicyClass, LearnedValueClass
 from olivine.algorithms.classes.linear import LinearPolicyClass, LinearValueClass
-from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.classes.protocols import (
     Policy,
     PolicyClass,

@@ -18,56 +18,47 @@ from olivine.algorithms.classes.protocols import (
 )
 
 
-class ValueClassByLevel:
-    """G_1, …, G_H and G_{H+1} = {0}.
+class _ByLevel:
+    """A class for each level; which observations are admitted depends on it."""
 
-    Parameters
-    ----------
-    classes
-        One class a level, at least one.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-
-    def __init__(self, classes: Sequence[ValueClass]) -> None:
-        if not classes:
-            raise ValueError("classes: none")
-        self.classes = tuple(classes)
-
-    @classmethod
-    def stationary(cls, value_class: ValueClass, horizon: int) -> ValueClassByLevel:
-        """Return the same class at each of ``horizon`` levels."""
-        return cls([value_class] * horizon)
+    classes: tuple[Any, ...]
+    _kind: str
 
     @property
     def horizon(self) -> int:
         """H."""
         return len(self.classes)
 
-    def at_level(self, level: int) -> ValueClass:
-        """Return G_level; level H+1 is {x ↦ 0}.
-
-        Raises
-        ------
-        ValueError
-            For a level outside 1..H+1.
-        """
-        check_level(level, self.horizon + 1)
-        if level == self.horizon + 1:
-            return zero_class()
-        return self.classes[level - 1]
-
     def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Refuse: which observations are admitted depends on the level.
+        """Refuse with a ValueError: it depends on the level."""
+        raise ValueError(f"{self._kind}: pick a level with at_level first")
 
-        Raises
-        ------
-        ValueError
-        """
-        raise ValueError("value_class: pick a level with at_level first")
+
+class ValueClassByLevel(_ByLevel):
+    """G_1, …, G_H and G_{H+1} = {0}.
+
+    Parameters
+    ----------
+    classes
+        One class a level; ValueError if there is none.
+    """
+
+    _kind = "value_class"
+
+    def __init__(self, classes: Sequence[ValueClass]) -> None:
+        if not classes:
+            raise ValueError("classes: none")
+        self.classes: tuple[ValueClass, ...] = tuple(classes)
+
+    @classmethod
+    def stationary(cls, value_class: ValueClass, horizon: int) -> ValueClassByLevel:
+        """Return the same class at each of ``horizon`` levels."""
+        return cls([value_class] * horizon)
+
+    def at_level(self, level: int) -> ValueClass:
+        """Return G_level, level H+1 being {x ↦ 0}; ValueError for another one."""
+        check_level(level, self.horizon + 1)
+        return self.classes[level - 1] if level <= self.horizon else zero_class()
 
     def log_size(
         self,
@@ -83,19 +74,17 @@ class ValueClassByLevel:
         )
 
 
-class PolicyClassByLevel:
+class PolicyClassByLevel(_ByLevel):
     """Π_1, …, Π_H.
 
     Parameters
     ----------
     classes
-        One class a level, at least one, all with the same number of actions.
-
-    Raises
-    ------
-    ValueError
-        If there is none or action counts differ.
+        One class a level, all with the same number of actions; ValueError if there
+        is none or they differ.
     """
+
+    _kind = "policy_class"
 
     def __init__(self, classes: Sequence[PolicyClass]) -> None:
         if not classes:
@@ -103,7 +92,7 @@ class PolicyClassByLevel:
         counts = [c.n_actions for c in classes]
         if len(set(counts)) > 1:
             raise ValueError(f"classes: action counts differ: {counts}")
-        self.classes = tuple(classes)
+        self.classes: tuple[PolicyClass, ...] = tuple(classes)
         self.n_actions = counts[0]
 
     @classmethod
@@ -111,30 +100,10 @@ class PolicyClassByLevel:
         """Return the same class at each of ``horizon`` levels."""
         return cls([policy_class] * horizon)
 
-    @property
-    def horizon(self) -> int:
-        """H."""
-        return len(self.classes)
-
     def at_level(self, level: int) -> PolicyClass:
-        """Return Π_level.
-
-        Raises
-        ------
-        ValueError
-            For a level outside 1..H.
-        """
+        """Return Π_level; ValueError for a level outside 1..H."""
         check_level(level, self.horizon)
         return self.classes[level - 1]
-
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Refuse: which observations are admitted depends on the level.
-
-        Raises
-        ------
-        ValueError
-        """
-        raise ValueError("policy_class: pick a level with at_level first")
 
     def log_size(self, *, points: int | None = None) -> float:
         """Return the largest of the levels' log sizes."""

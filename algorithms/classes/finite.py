@@ -24,11 +24,7 @@ from olivine.algorithms.classes.protocols import (
     check_resolution,
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
-from olivine.algorithms.exact.columns import (
-    check_actions,
-    check_observations,
-    reject,
-)
+from olivine.algorithms.exact.arrays import check_actions, check_observations, reject
 
 Callables = Sequence[Callable[[Any], Any]]
 
@@ -94,10 +90,7 @@ class _Finite(Stationary):
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Observations at which members are defined.
 
-        Raises
-        ------
-        ValueError
-            For a code beyond the tables; names the argument and the row.
+        Raises ValueError for a code beyond the tables; names the argument and the row.
         """
         if self._table is None:
             return check_observations(observations, name)
@@ -108,9 +101,7 @@ class _Finite(Stationary):
     ) -> NDArray[Any]:
         """Results of the members from ``start`` to before ``stop``.
 
-        Returns
-        -------
-        Shape (members, n): one row a member, one column an observation.
+        Returns shape (members, n): one row a member, one column an observation.
         """
         admitted = self.admit(observations)
         if self._table is not None:
@@ -121,16 +112,13 @@ class _Finite(Stationary):
 class FiniteValueClass(_Finite):
     """Finitely many value functions.
 
+    Raises ValueError if there is none, or a value lies outside [0, 1].
+
     Parameters
     ----------
     members
         Array of shape (members, |X|) of floats or Fractions in [0, 1], or a
         sequence of callables from observations to [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there is none, or a value lies outside [0, 1].
     """
 
     def __init__(self, members: ArrayLike | Callables) -> None:
@@ -159,18 +147,13 @@ class FiniteValueClass(_Finite):
 class FinitePolicyClass(_Finite):
     """Finitely many policies.
 
+    Raises ValueError if there is none, or an entry is no action.
+
     Parameters
     ----------
     members
         Integer array of shape (members, |X|) with entries in 0..K-1, or a
         sequence of callables from observations to actions.
-    n_actions
-        K.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or an entry is no action.
     """
 
     def __init__(self, members: ArrayLike | Callables, n_actions: int) -> None:

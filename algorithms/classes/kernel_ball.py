@@ -24,7 +24,7 @@ from olivine.algorithms.classes.protocols import (
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.exact.columns import check_observations
+from olivine.algorithms.exact.arrays import check_observations
 
 Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
 """Maps n and m observations to the n × m matrix of kernel values."""
@@ -33,10 +33,7 @@ Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
 def gaussian_kernel(bandwidth: float) -> Kernel:
     """k(x, y) = exp(-‖x - y‖² / (2 bandwidth²)) on features; k(x, x) = 1.
 
-    Raises
-    ------
-    ValueError
-        If the bandwidth is not positive and finite.
+    Raises ValueError if the bandwidth is not positive and finite.
     """
     if not 0 < bandwidth < math.inf:
         raise ValueError(f"bandwidth: {bandwidth} is not positive and finite")
@@ -119,13 +116,8 @@ class KernelBall(Stationary):
     ) -> float:
         """Log of a cover on ``points`` observations: points · ln(1 + 2 radius / res).
 
-        On n observations the ball is that of an n-dimensional Hilbert space,
-        and |f(x)| ≤ ‖f‖.
-
-        Raises
-        ------
-        ValueError
-            Without a resolution or a number of points.
+        On n observations the ball is that of an n-dimensional Hilbert space, and |f(x)|
+        ≤ ‖f‖. Raises ValueError without a resolution or a number of points.
         """
         if resolution is None or points is None:
             raise ValueError("resolution, points: an infinite class needs both")

@@ -16,9 +16,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.features import FeatureMap, FeatureSource
-from olivine.algorithms.classes.protocols import Observations, Stationary, check_level
-from olivine.algorithms.exact.columns import check_reals
+from olivine.algorithms.classes.linear import FeatureMap, FeatureSource, OnFeatures
+from olivine.algorithms.classes.protocols import Observations
+from olivine.algorithms.exact.arrays import check_reals
 
 Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
 """Maps features (n, d) to n labels, or to n reals for a regressor."""
@@ -71,7 +71,27 @@ class LearnedPolicy:
         return np.asarray(actions, dtype=np.int64)
 
 
-class LearnedPolicyClass(Stationary):
+class _Learned(OnFeatures):
+    """What is known of a learner's class."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        features: FeatureSource,
+        dimension: int | None,
+        log_size: float | None,
+    ) -> None:
+        self.learner = learner
+        self.features = FeatureMap(features, dimension)
+        self._log_size = log_size
+
+    def _size(self) -> float:
+        if self._log_size is None:
+            raise ValueError("log_size: a learner does not know the size of its class")
+        return self._log_size
+
+
+class LearnedPolicyClass(_Learned):
     """The policies that a learner produces through a reduction.
 
     Parameters
@@ -80,8 +100,6 @@ class LearnedPolicyClass(Stationary):
         What is fitted: a binary learner for ``all-pairs`` and ``filter-tree``, a
         multiclass one for ``weighted-multiclass``, a regressor for
         ``cost-regression``.
-    n_actions
-        K.
     reduction
         How CSC is reduced to the learner.
     features
@@ -110,27 +128,13 @@ class LearnedPolicyClass(Stationary):
             raise ValueError(f"n_actions: {n_actions} is below 1")
         if reduction not in Reduction.__args__:  # type: ignore[attr-defined]
             raise ValueError(f"reduction: unknown {reduction!r}")
-        self.learner = learner
+        super().__init__(learner, features, dimension, log_size)
         self.n_actions = n_actions
         self.reduction: Reduction = reduction
-        self.features = FeatureMap(features, dimension)
-        self._log_size = log_size
-
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations that have features, or ValueError naming argument and row."""
-        return self.features.admit(observations, name)
 
     def log_size(self, *, points: int | None = None) -> float:
-        """Return the size given.
-
-        Raises
-        ------
-        ValueError
-            If none was.
-        """
-        if self._log_size is None:
-            raise ValueError("log_size: a learner does not know the size of its class")
-        return self._log_size
+        """Return the size given; ValueError if none was."""
+        return self._size()
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +159,7 @@ class LearnedValue:
         return np.asarray(np.clip(values, 0, 1))
 
 
-class LearnedValueClass:
+class LearnedValueClass(_Learned):
     """The value functions that a regressor produces, clipped to [0, 1].
 
     Parameters
@@ -176,18 +180,7 @@ class LearnedValueClass:
         dimension: int | None = None,
         log_size: float | None = None,
     ) -> None:
-        self.learner = learner
-        self.features = FeatureMap(features, dimension)
-        self._log_size = log_size
-
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations that have features, or ValueError naming argument and row."""
-        return self.features.admit(observations, name)
-
-    def at_level(self, level: int) -> LearnedValueClass:
-        """Return the class itself: it is the same at every level."""
-        check_level(level)
-        return self
+        super().__init__(learner, features, dimension, log_size)
 
     def log_size(
         self,
@@ -196,13 +189,5 @@ class LearnedValueClass:
         points: int | None = None,
         squared: bool = False,
     ) -> float:
-        """Return the size given.
-
-        Raises
-        ------
-        ValueError
-            If none was.
-        """
-        if self._log_size is None:
-            raise ValueError("log_size: a learner does not know the size of its class")
-        return self._log_size
+        """Return the size given; ValueError if none was."""
+        return self._size()

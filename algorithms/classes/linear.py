@@ -17,19 +17,86 @@ E[⟨θ, φ(x)⟩ | s] = V*(s) for some θ.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from olivine.algorithms.classes.features import FeatureMap, FeatureSource
+from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.protocols import (
     Observations,
     Stationary,
     check_resolution,
 )
+from olivine.algorithms.classes.tabular import check_codes
+from olivine.algorithms.exact.arrays import check_observations, check_reals, frozen
 from scipy.special import gammaln, logsumexp
+
+FeatureSource = int | ArrayLike | Callable[[Any], Any]
+
+
+class FeatureMap:
+    """A map from observations to R^d.
+
+    Raises ValueError for NaN or infinite features, or a missing or needless dimension.
+
+    Parameters
+    ----------
+    source
+        An integer d: observations are their own features, shape (n, d). A
+        float array of shape (|X|, d): row x holds the features of code x. A
+        callable: it maps n observations to an array (n, d), d being given by
+        ``dimension``.
+    dimension
+        d, for a callable only.
+    """
+
+    def __init__(self, source: FeatureSource, dimension: int | None = None) -> None:
+        self._function: Callable[[Any], Any] | None = None
+        self.table: NDArray[np.float64] | None = None
+        if callable(source):
+            if dimension is None or dimension < 1:
+                raise ValueError(f"dimension: {dimension} for a callable feature map")
+            self._function, self.dimension = source, dimension
+            return
+        if dimension is not None:
+            raise ValueError("dimension: given by the features already")
+        if isinstance(source, int):
+            if source < 1:
+                raise ValueError(f"features: dimension {source} is below 1")
+            self.dimension = source
+            return
+        table = np.asarray(source, dtype=np.float64)
+        if table.ndim != 2 or table.size == 0:
+            raise ValueError(f"features: expected shape (|X|, d), got {table.shape}")
+        self.table = frozen(check_reals(table, "features", table.shape))
+        self.dimension = table.shape[1]
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        if self.table is not None:
+            return check_codes(observations, len(self.table), name)
+        admitted = check_observations(observations, name)
+        if self._function is None and admitted.shape[1:] != (self.dimension,):
+            raise ValueError(
+                f"{name}: expected shape (n, {self.dimension}), got {admitted.shape}"
+            )
+        return admitted
+
+    def __call__(self, observations: Observations) -> NDArray[np.float64]:
+        """Features of n observations, float64, shape (n, d).
+
+        Raises ValueError for observations without features, or if a callable returns
+        another shape, NaN or infinity.
+        """
+        admitted = self.admit(observations)
+        if self.table is not None:
+            return self.table[admitted]
+        if self._function is None:
+            return np.asarray(admitted, dtype=np.float64)
+        shape = (len(admitted), self.dimension)
+        return check_reals(self._function(admitted), "features", shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +148,17 @@ class LinearPolicy:
         return actions
 
 
-class LinearValueClass(Stationary):
+class OnFeatures(Stationary):
+    """A class whose members look at features of the observations."""
+
+    features: FeatureMap
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations that have features, or ValueError naming argument and row."""
+        return self.features.admit(observations, name)
+
+
+class LinearValueClass(OnFeatures):
     """Value functions linear in features.
 
     Parameters
@@ -114,10 +191,6 @@ class LinearValueClass(Stationary):
         self.bound = float(bound)
         self.clipped = clipped
 
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations that have features, or ValueError naming argument and row."""
-        return self.features.admit(observations, name)
-
     def log_size(
         self,
         *,
@@ -127,13 +200,9 @@ class LinearValueClass(Stationary):
     ) -> float:
         """Log of a cover: d ln ceil(bound · L / resolution), L the largest Σ_i |φ_i|.
 
-        A grid on θ of half-width resolution / L moves no value by more than
-        the resolution. L is known only for a table of features.
-
-        Raises
-        ------
-        ValueError
-            Without a resolution, or without a table of features.
+        A grid on θ of half-width resolution / L moves no value by more than the
+        resolution. L is known only for a table of features. Raises ValueError without a
+        resolution, or without a table of features.
         """
         if resolution is None:
             raise ValueError("resolution: a linear class is infinite, give one")
@@ -145,7 +214,7 @@ class LinearValueClass(Stationary):
         return self.features.dimension * math.log(cells)
 
 
-class LinearPolicyClass(Stationary):
+class LinearPolicyClass(OnFeatures):
     """Policies that take the action of largest linear score.
 
     Parameters
@@ -163,34 +232,21 @@ class LinearPolicyClass(Stationary):
     """
 
     def __init__(
-        self,
-        features: FeatureSource,
-        n_actions: int,
-        *,
-        dimension: int | None = None,
+        self, features: FeatureSource, n_actions: int, *, dimension: int | None = None
     ) -> None:
         if n_actions < 1:
             raise ValueError(f"n_actions: {n_actions} is below 1")
         self.features = FeatureMap(features, dimension)
         self.n_actions = n_actions
 
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations that have features, or ValueError naming argument and row."""
-        return self.features.admit(observations, name)
-
     def log_size(self, *, points: int | None = None) -> float:
         """Log of a bound on the number of labellings of ``points`` observations.
 
-        A labelling is determined by the signs of the N = points · K(K-1)/2
-        score differences, each linear in D = Kd parameters. Sign vectors
-        (zeros included) of N central hyperplanes are no more than the cells of
-        2N shifted ones, at most Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975); and never
-        more than K^points.
-
-        Raises
-        ------
-        ValueError
-            Without a number of points, when there is no table to count.
+        A labelling is determined by the signs of the N = points · K(K-1)/2 score
+        differences, each linear in D = Kd parameters. Sign vectors (zeros included) of
+        N central hyperplanes are no more than the cells of 2N shifted ones, at most
+        Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975); and never more than K^points. Raises
+        ValueError without a number of points, when there is no table to count.
         """
         if points is None:
             if self.features.table is None:

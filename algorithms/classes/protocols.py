@@ -43,10 +43,7 @@ class ValueClass(Protocol):
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Check that members are defined at the observations and return them.
 
-        Raises
-        ------
-        ValueError
-            Naming the argument and the first row outside the class.
+        Raises ValueError naming the argument and the first row outside the class.
         """
 
     def at_level(self, level: int) -> ValueClass:
@@ -61,6 +58,8 @@ class ValueClass(Protocol):
     ) -> float:
         """Natural logarithm of the number of functions a union bound counts.
 
+        Raises ValueError if the class needs a resolution or a number of points.
+
         Parameters
         ----------
         resolution
@@ -72,11 +71,6 @@ class ValueClass(Protocol):
             depends on it.
         squared
             Whether g² occurs beside g.
-
-        Raises
-        ------
-        ValueError
-            If the class needs a resolution or a number of points.
         """
 
 
@@ -97,26 +91,18 @@ class PolicyClass(Protocol):
     def log_size(self, *, points: int | None = None) -> float:
         """Natural logarithm of the number of policies a union bound counts.
 
+        Raises ValueError if the class needs a number of points.
+
         Parameters
         ----------
         points
             Number of distinct observations that can occur; classes of
             infinite size count their labellings of that many.
-
-        Raises
-        ------
-        ValueError
-            If the class needs a number of points.
         """
 
 
 def check_level(level: int, deepest: int | None = None) -> None:
-    """Refuse a level that is not 1-based or lies beyond the deepest one.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a level outside 1..deepest, if that is given (ValueError)."""
     if level < 1 or (deepest is not None and level > deepest):
         limit = "" if deepest is None else f"..{deepest}"
         raise ValueError(f"level: {level} is not in 1{limit}")
@@ -132,11 +118,6 @@ class Stationary:
 
 
 def check_resolution(resolution: float) -> None:
-    """Refuse a resolution outside (0, 1].
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a resolution outside (0, 1] (ValueError)."""
     if not 0 < resolution <= 1:
         raise ValueError(f"resolution: {resolution} is not in (0, 1]")

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import Observations, check_level
 from olivine.algorithms.classes.tabular import TabularPolicy, check_codes
-from olivine.algorithms.exact.columns import check_observations, frozen
+from olivine.algorithms.exact.arrays import check_observations, frozen
 from olivine.algorithms.exact.numbers import as_rational
 
 Decoder = Callable[[Any], NDArray[np.int64]]
@@ -40,6 +40,9 @@ Decoder = Callable[[Any], NDArray[np.int64]]
 
 class FiniteQClass:
     """N functions f(x, a) in [0, 1] on the observations of H levels.
+
+    Raises ValueError if there is no level or no member, shapes disagree between levels,
+    or a value lies outside [0, 1]; names level, member and code.
 
     Parameters
     ----------
@@ -59,12 +62,6 @@ class FiniteQClass:
     denominator
         A common denominator of all values where exact, else None; with it
         sums can be taken in integers (`numerators`).
-
-    Raises
-    ------
-    ValueError
-        If there is no level or no member, shapes disagree between levels, or
-        a value lies outside [0, 1]; names level, member and code.
     """
 
     def __init__(
@@ -143,10 +140,7 @@ class FiniteQClass:
     def codes(self, level: int, observations: Any) -> NDArray[np.int64]:
         """Codes of observations, decoded where they are features.
 
-        Raises
-        ------
-        ValueError
-            For a level outside 1..H, or an observation outside the class.
+        Raises ValueError for a level outside 1..H, or an observation outside the class.
         """
         check_level(level, self.horizon)
         if self._decoders is not None:
@@ -159,18 +153,14 @@ class FiniteQClass:
     ) -> NDArray[Any]:
         """Values f(x, a).
 
+        Returns shape (members, n, K): Fractions if exact, else float64.
+
         Parameters
         ----------
-        level
-            1..H.
         observations
             n of them.
         members
             Numbers of the members wanted, all if None.
-
-        Returns
-        -------
-        Shape (members, n, K): Fractions if exact, else float64.
         """
         codes = self.codes(level, observations)
         table = self._tables[level - 1]
@@ -181,15 +171,8 @@ class FiniteQClass:
     ) -> NDArray[Any]:
         """Values times `denominator`: as `values`, but integers.
 
-        Returns
-        -------
-        Shape (members, n, K): int64 where the denominator is below 2^62, else
-        Python integers.
-
-        Raises
-        ------
-        ValueError
-            If the class is not exact.
+        Returns shape (members, n, K): int64 where the denominator is below 2^62, else
+        Python integers. Raises ValueError if the class is not exact.
         """
         table = self.numerator_table(level)
         codes = self.codes(level, observations)
@@ -198,21 +181,13 @@ class FiniteQClass:
     def numerator_table(self, level: int, *, best: bool = False) -> NDArray[Any]:
         """Values times `denominator` at every code of a level, read-only.
 
+        Returns integers as for `numerators`, shape (N, codes, K), or (N, codes) if
+        best. Raises ValueError if the class is not exact.
+
         Parameters
         ----------
-        level
-            1..H.
         best
             Whether only the largest over actions is wanted.
-
-        Returns
-        -------
-        Integers as for `numerators`, shape (N, codes, K), or (N, codes) if best.
-
-        Raises
-        ------
-        ValueError
-            If the class is not exact.
         """
         check_level(level, self.horizon)
         if not self.exact:
@@ -260,10 +235,7 @@ class FiniteQClass:
     def greedy(self, number: int) -> list[GreedyPolicy | TabularPolicy]:
         """Return π_f of one member: one policy a level, ties to the lowest action.
 
-        Raises
-        ------
-        ValueError
-            For a number outside 0..N-1.
+        Raises ValueError for a number outside 0..N-1.
         """
         self._check_member(number)
         rows = [actions[number] for actions in self._actions]

@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.features import FeatureSource
 from olivine.algorithms.classes.learned import (
     LearnedPolicyClass,
     LearnedValueClass,
     Predictor,
     Reduction,
 )
+from olivine.algorithms.classes.linear import FeatureSource
 
 
 class SklearnLearner:
     """A scikit-learn estimator as a learner; each fit is of a fresh clone.
+
+    Raises ValueError if a generator is needed and there is none.
 
     Parameters
     ----------
@@ -32,11 +34,6 @@ class SklearnLearner:
         Needed where ``fit`` takes no ``sample_weight``: then examples are drawn
         in proportion to their weights instead (costing; Zadrozny, Langford and
         Abe 2003), as many as there are.
-
-    Raises
-    ------
-    ValueError
-        If a generator is needed and there is none.
     """
 
     def __init__(self, estimator: Any, rng: np.random.Generator | None = None) -> None:

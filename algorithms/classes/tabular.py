@@ -19,7 +19,7 @@ from olivine.algorithms.classes.protocols import (
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.exact.columns import (
+from olivine.algorithms.exact.arrays import (
     check_observations,
     check_reals,
     frozen,
@@ -64,10 +64,7 @@ class TabularValue:
     def __post_init__(self) -> None:
         """Check the range.
 
-        Raises
-        ------
-        ValueError
-            For a value outside [0, 1] (NaN included); names the code.
+        Raises ValueError for a value outside [0, 1] (NaN included); names the code.
         """
         table = check_reals(self.values, "values", (len(self.values),))
         reject("values", (table < 0) | (table > 1), "outside [0, 1]")
@@ -99,10 +96,7 @@ class TabularPolicy:
     def __post_init__(self) -> None:
         """Check and freeze the table.
 
-        Raises
-        ------
-        ValueError
-            For anything but a vector of non-negative integers.
+        Raises ValueError for anything but a vector of non-negative integers.
         """
         table = np.asarray(self.actions)
         if table.ndim != 1 or not np.issubdtype(table.dtype, np.integer):
@@ -117,8 +111,8 @@ class TabularPolicy:
 
 
 @dataclass(frozen=True)
-class TabularValueClass(Stationary):
-    """All functions from ``n_observations`` codes to [0, 1]."""
+class _OnCodes(Stationary):
+    """A class on ``n_observations`` codes."""
 
     n_observations: int
 
@@ -127,9 +121,19 @@ class TabularValueClass(Stationary):
         if self.n_observations < 1:
             raise ValueError(f"n_observations: {self.n_observations} is below 1")
 
+    def _points(self, points: int | None) -> int:
+        """How many codes a union bound counts."""
+        most = self.n_observations
+        return most if points is None else min(most, points)
+
     def admit(self, observations: Any, name: str = "observations") -> Observations:
         """Codes below `n_observations`, or ValueError naming argument and row."""
         return check_codes(observations, self.n_observations, name)
+
+
+@dataclass(frozen=True)
+class TabularValueClass(_OnCodes):
+    """All functions from ``n_observations`` codes to [0, 1]."""
 
     def log_size(
         self,
@@ -143,9 +147,7 @@ class TabularValueClass(Stationary):
         With ``squared``, g² and g are treated as free of each other, which
         doubles it. At a resolution: |X| ln ceil(1/(2 resolution)), a grid.
         """
-        count = self.n_observations
-        if points is not None:
-            count = min(count, points)
+        count = self._points(points)
         if resolution is None:
             return (2 if squared else 1) * count * math.log(2)
         check_resolution(resolution)
@@ -153,29 +155,20 @@ class TabularValueClass(Stationary):
 
 
 @dataclass(frozen=True)
-class TabularPolicyClass(Stationary):
+class TabularPolicyClass(_OnCodes):
     """All functions from ``n_observations`` codes to actions 0..``n_actions``-1."""
 
-    n_observations: int
     n_actions: int
 
     def __post_init__(self) -> None:
         """Refuse empty spaces with ValueError."""
-        if self.n_observations < 1:
-            raise ValueError(f"n_observations: {self.n_observations} is below 1")
+        super().__post_init__()
         if self.n_actions < 1:
             raise ValueError(f"n_actions: {self.n_actions} is below 1")
 
-    def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Codes below `n_observations`, or ValueError naming argument and row."""
-        return check_codes(observations, self.n_observations, name)
-
     def log_size(self, *, points: int | None = None) -> float:
         """|X| ln K."""
-        count = self.n_observations
-        if points is not None:
-            count = min(count, points)
-        return count * math.log(self.n_actions)
+        return self._points(points) * math.log(self.n_actions)
 
 
 def tabular_value(values: ArrayLike | Sequence[Fraction]) -> TabularValue:

@@ -14,7 +14,7 @@ from olivine.algorithms.environments.protocol import (
     UnknownTruthError,
     missing_members,
 )
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 _DRAWS = 20

@@ -23,12 +23,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.locks import N_TYPES, extra_dimension, share
-from olivine.algorithms.environments.sizes import check_sizes, check_table
-from olivine.algorithms.exact.columns import INT64_MAX
+from olivine.algorithms.exact.arrays import INT64_MAX
+from olivine.algorithms.exact.numbers import check_sizes, check_table
 
 _DEAD = 2
 _PAYS = ("reward", "second_reward", "death_reward", "cost")
@@ -49,9 +48,11 @@ def diabolical_lock(
 ) -> LatentEnvironment:
     """Make a diabolical lock.
 
-    Observations are the type of the state one-hot (A, B, dead; the start is of
-    type A), the level one-hot, and then H fair bits (``"bernoulli"``), or the
-    two one-hots plus normal noise in every coordinate (``"gaussian"``).
+    Observations are the type of the state one-hot (A, B, dead; the start is of type A),
+    the level one-hot, and then H fair bits (``"bernoulli"``), or the two one-hots plus
+    normal noise in every coordinate (``"gaussian"``). Raises ValueError for an option
+    out of range, or a death reward that makes dying at once at least as good as opening
+    a lock.
 
     Parameters
     ----------
@@ -73,12 +74,6 @@ def diabolical_lock(
         Number of fair bits; None: H.
     deviation
         Standard deviation of the normal noise.
-
-    Raises
-    ------
-    ValueError
-        For an option out of range, or a death reward that makes dying at once
-        at least as good as opening a lock.
     """
     check_sizes(2, horizon=horizon, actions=actions)
     bits = extra_dimension(horizon, dimension)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import check_policies
+from olivine.algorithms.classes.policies import check_policies
 from olivine.algorithms.environments import finite_draws as draws
+from olivine.algorithms.environments.finite_draws import ReturnLaws
 from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
-from olivine.algorithms.environments.finite_returns import ReturnLaws
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.over_model import OverModel, check_draws
 from olivine.algorithms.environments.protocol import (
@@ -22,8 +22,8 @@ from olivine.algorithms.environments.protocol import (
     Path,
     Trajectories,
 )
-from olivine.algorithms.exact.columns import object_array
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END, object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.exact.multinomial import multinomial, multinomial_rows
 
 
@@ -38,7 +38,7 @@ class FiniteEnvironment(OverModel):
         Name in the registry and in messages.
     features
         Optional float64 features of the codes of each level, shape (X_h, d),
-        for classes that want them (see `olivine.algorithms.classes.features`).
+        for classes that want them (see `olivine.algorithms.classes.linear`).
     """
 
     def __init__(

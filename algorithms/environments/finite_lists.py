@@ -1,16 +1,25 @@
-"""Finite environments written by hand, readable."""
+"""Finite environments written by hand, readable, and small ones that are known."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from olivine.algorithms.classes import (
+    FiniteValueClass,
+    PolicyClassByLevel,
+    TabularPolicyClass,
+    TabularValueClass,
+    ValueClass,
+    ValueClassByLevel,
+)
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.protocol import Environment
 
 Number = int | Fraction
 Reward = Number | Mapping[Number, Number]
@@ -20,10 +29,7 @@ Target = str | Mapping[str, Number]
 """A certain next state, or next states with their probabilities."""
 
 State = tuple[
-    str,
-    Mapping[str, Number],
-    Mapping[str, Sequence[Reward]],
-    Sequence[Target],
+    str, Mapping[str, Number], Mapping[str, Sequence[Reward]], Sequence[Target]
 ]
 """(name, {observation: probability}, {observation: reward of each action},
 next state of each action; empty at the last level)."""
@@ -138,3 +144,80 @@ def _weights(
         raise ValueError(f"{where}: probabilities sum to {sum(exact)}, not to 1")
     scale = math.lcm(*(p.denominator for p in exact))
     return [int(p * scale) for p in exact]
+
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """An environment with classes.
+
+    Attributes
+    ----------
+    environment
+        It.
+    values, policies
+        G and Π, realizable.
+    """
+
+    environment: Environment
+    values: ValueClassByLevel
+    policies: PolicyClassByLevel
+
+
+def wrongly_pruned() -> Instance:
+    """Make an instance whose second level is pruned at first.
+
+    All functions of G_2 (there is one) agree on the values of both states, so
+    dfslearn never descends, level 2 has no data, and its policy is arbitrary: of
+    two actions the one that pays nothing. Only exploration on demand learns it.
+    """
+    environment = from_lists(
+        [
+            [("s0", {"start": 1}, {"start": [0, 0]}, ["good", "poor"])],
+            [
+                ("good", {"x": 1}, {"x": [0, 1]}, []),
+                ("poor", {"y": 1}, {"y": [0, HALF]}, []),
+            ],
+        ],
+        "wrongly-pruned",
+    )
+    return Instance(
+        environment,
+        ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[1.0, 0.5]])]),
+        PolicyClassByLevel([TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]),
+    )
+
+
+def late_discovery(horizon: int) -> Instance:
+    """Make an instance that needs H iterations of MetaAlg, more than M K.
+
+    The optimal path goes by action 1 through one state a level; action 0 falls
+    into a trap for good. G = {g*}, so that everything is pruned at first, and at a
+    state that is not learned the policy takes action 0. So every iteration learns
+    one more state of the optimal path (and once the traps): M = K = 2.
+
+    Parameters
+    ----------
+    horizon
+        H, at least 2.
+    """
+    unpaid, paid = {"x": [0, 0]}, {"x": [0, 1]}
+    levels: list[Any] = []
+    for h in range(1, horizon + 1):
+        last = h == horizon
+        following = [] if last else [f"trap{h + 1}", f"path{h + 1}"]
+        states = [(f"path{h}", {"x": 1}, paid if last else unpaid, following)]
+        if h > 1:
+            fallen = [] if last else [f"trap{h + 1}"] * 2
+            states.append((f"trap{h}", {"c": 1}, {"c": [0, 0]}, fallen))
+        levels.append(states)
+    values: list[ValueClass] = [TabularValueClass(1)]
+    values += [FiniteValueClass([[1.0, 0.0]])] * (horizon - 1)
+    policies = [TabularPolicyClass(1, 2), *[TabularPolicyClass(2, 2)] * (horizon - 1)]
+    return Instance(
+        from_lists(levels, "late-discovery"),
+        ValueClassByLevel(values),
+        PolicyClassByLevel(policies),
+    )

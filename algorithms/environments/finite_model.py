@@ -8,6 +8,7 @@ next hidden state on the hidden state and action.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,17 +17,181 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.finite_level import (
-    FiniteLevel,
-    check_level,
-    check_weights,
-)
-from olivine.algorithms.exact.columns import frozen
+from olivine.algorithms.exact.arrays import END, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLevel:
+    """One level: S hidden states, X observation codes, K actions.
+
+    Attributes
+    ----------
+    emissions
+        int64, shape (S, X): state s emits x with probability
+        ``emissions[s, x] / emissions[s].sum()``. Every code belongs to at most
+        one state.
+    reward_units, reward_weights
+        int64, shape (X, K, R): the reward of (x, a) is ``reward_units[x, a, i]``
+        units with probability proportional to ``reward_weights[x, a, i]``.
+    transitions
+        int64, shape (S, K, S'): weights of the next hidden states; S' = 0 at
+        the last level.
+    """
+
+    emissions: NDArray[np.int64]
+    reward_units: NDArray[np.int64]
+    reward_weights: NDArray[np.int64]
+    transitions: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Convert the arrays and make them read-only."""
+        for name in ("emissions", "reward_units", "reward_weights", "transitions"):
+            array = np.asarray(getattr(self, name))
+            if not np.issubdtype(array.dtype, np.integer):
+                raise ValueError(f"{name}: expected integers, got {array.dtype}")
+            object.__setattr__(self, name, frozen(array.astype(np.int64)))
+
+    @property
+    def n_states(self) -> int:
+        """S."""
+        return len(self.emissions)
+
+    @property
+    def n_codes(self) -> int:
+        """X."""
+        return int(self.emissions.shape[1])
+
+    @cached_property
+    def state_of_code(self) -> NDArray[np.int64]:
+        """Hidden state of each code, shape (X,)."""
+        return np.asarray(self.emissions.argmax(axis=0))
+
+    @cached_property
+    def emission_totals(self) -> NDArray[np.int64]:
+        """Sum of the emission weights of each state, shape (S,)."""
+        return np.asarray(self.emissions.sum(axis=1))
+
+    @cached_property
+    def reward_totals(self) -> NDArray[np.int64]:
+        """Sum of the reward weights, shape (X, K)."""
+        return np.asarray(self.reward_weights.sum(axis=2))
+
+    @cached_property
+    def mean_rewards(self) -> NDArray[Any]:
+        """Expected reward units of (x, a): Fractions, shape (X, K)."""
+        sums = (self.reward_units * self.reward_weights).sum(axis=2)
+        means = np.empty(sums.shape, dtype=object)
+        for cell in np.ndindex(sums.shape):
+            means[cell] = Fraction(int(sums[cell]), int(self.reward_totals[cell]))
+        return means
+
+    @cached_property
+    def successors(self) -> NDArray[np.int64]:
+        """Next state of (s, a) where it is certain; END at the last level."""
+        if self.transitions.shape[2] == 0:
+            return np.full(self.transitions.shape[:2], END, dtype=np.int64)
+        return np.asarray(self.transitions.argmax(axis=2))
+
+    @cached_property
+    def is_certain(self) -> bool:
+        """Whether the next state is certain for every (s, a)."""
+        following = self.transitions.shape[2]
+        return following == 0 or bool(((self.transitions > 0).sum(axis=2) == 1).all())
+
+    @cached_property
+    def _units_if_certain(self) -> NDArray[np.int64] | None:
+        """Reward units of (x, a), where they are certain everywhere."""
+        if ((self.reward_weights > 0).sum(axis=2) != 1).any():
+            return None
+        which = self.reward_weights.argmax(axis=2)[:, :, None]
+        return np.take_along_axis(self.reward_units, which, axis=2)[:, :, 0]
+
+    @cached_property
+    def _reward_heights(self) -> tuple[NDArray[np.int64], int] | None:
+        """Cumulative reward weights on one common scale, if that fits 64 bits."""
+        scale = math.lcm(*self.reward_totals.reshape(-1).tolist())
+        if scale > 2**62:
+            return None
+        factors = scale // self.reward_totals
+        return np.cumsum(self.reward_weights, axis=2) * factors[:, :, None], scale
+
+    def draw_units(
+        self,
+        codes: NDArray[np.int64],
+        actions: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64]:
+        """Draw a reward in units for each of n pairs (x, a), shape (n,)."""
+        if self._units_if_certain is not None:
+            return np.asarray(self._units_if_certain[codes, actions])
+        if self._reward_heights is None:
+            which = pick(self.reward_weights[codes, actions], rng)
+        else:
+            heights, scale = self._reward_heights
+            drawn = rng.integers(scale, size=len(codes))
+            which = (heights[codes, actions] <= drawn[:, None]).sum(axis=1)
+        return np.asarray(self.reward_units[codes, actions, which])
+
+
+def check_weights(rows: NDArray[np.int64], where: str) -> None:
+    """Refuse negative weights and rows that sum to nothing."""
+    flat = rows.reshape(-1, rows.shape[-1])
+    if (flat < 0).any():
+        raise ValueError(f"{where}: negative probability weight")
+    if (flat.sum(axis=1) <= 0).any():
+        row = int(np.argmax(flat.sum(axis=1) <= 0))
+        raise ValueError(f"{where}, row {row}: probabilities sum to 0")
+
+
+def check_level(level: FiniteLevel, h: int, n_actions: int, following: int) -> None:
+    """Refuse shapes that do not match and values out of range, naming the level."""
+    where = f"level {h}"
+    states, codes = level.emissions.shape
+    if n_actions < 1 or states < 1:
+        raise ValueError(f"{where}: {states} states, {n_actions} actions")
+    if level.transitions.shape != (states, n_actions, following):
+        raise ValueError(
+            f"{where}: transitions of shape {level.transitions.shape}, expected "
+            f"{(states, n_actions, following)}"
+        )
+    if (
+        level.reward_units.shape != level.reward_weights.shape
+        or level.reward_units.shape[:2] != (codes, n_actions)
+    ):
+        raise ValueError(f"{where}: rewards of shape {level.reward_units.shape}")
+    check_weights(level.emissions, f"{where}, emissions")
+    check_weights(level.reward_weights, f"{where}, rewards")
+    if following:
+        check_weights(level.transitions, f"{where}, transitions")
+    if ((level.emissions > 0).sum(axis=0) > 1).any():
+        code = int(np.argmax((level.emissions > 0).sum(axis=0) > 1))
+        raise ValueError(f"{where}: two hidden states emit observation {code}")
+    if (level.reward_units < 0).any():
+        raise ValueError(f"{where}: negative reward")
+
+
+def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw one column a row with the row's integer weights, shape (n,).
+
+    Weights beyond 64 bits are first rounded to float64 shares.
+    """
+    if weights.dtype == object:
+        totals = weights.sum(axis=1)
+        heights = np.cumsum((weights / totals[:, None]).astype(np.float64), axis=1)
+        drawn = rng.random(len(weights)) * heights[:, -1]
+    else:
+        heights = np.cumsum(weights, axis=1)
+        drawn = rng.integers(heights[:, -1])
+    return np.asarray((heights <= drawn[:, None]).sum(axis=1), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteModel:
     """Levels 1..H with the unit of reward and the distribution of the start.
+
+    Raises ValueError naming level and place: shapes that do not match, weights that are
+    negative or sum to 0, codes of two states, negative rewards, a return above 1 with
+    positive probability.
 
     Attributes
     ----------
@@ -36,13 +201,6 @@ class FiniteModel:
         Number of units in a reward of 1.
     start
         int64, shape (S_1,): weights of the first hidden state.
-
-    Raises
-    ------
-    ValueError
-        Naming level and place: shapes that do not match, weights that are
-        negative or sum to 0, codes of two states, negative rewards, a return
-        above 1 with positive probability.
     """
 
     levels: tuple[FiniteLevel, ...]
@@ -113,17 +271,14 @@ class FiniteModel:
 def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any], int]:
     """Distribution of the hidden state at the end of a path, exactly.
 
+    Raises ValueError if the path has H actions or more, or names an unknown action.
+
     Returns
     -------
     weights
         Integers (Python or int64), shape (S_h,) with h = len(path)+1.
     total
         Their sum.
-
-    Raises
-    ------
-    ValueError
-        If the path has H actions or more, or names an unknown action.
     """
     if len(path) >= model.horizon:
         raise ValueError(

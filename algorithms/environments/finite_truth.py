@@ -10,27 +10,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import (
+from olivine.algorithms.classes.policies import (
     action_weights,
     check_action,
     check_policies,
 )
 from olivine.algorithms.classes.tabular import TabularPolicy, TabularValue
+from olivine.algorithms.environments.expectations import followed, means, q_values
 from olivine.algorithms.environments.finite_draws import draw_episodes
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
+from olivine.algorithms.environments.finite_model import (
+    FiniteModel,
+    path_weights,
+)
 from olivine.algorithms.environments.protocol import AnyPolicy, Path
-from olivine.algorithms.exact.columns import frozen
+from olivine.algorithms.exact.arrays import frozen
 
 
 class FiniteTruth:
-    """The `olivine.algorithms.environments.protocol.Truth` of a finite model.
-
-    Parameters
-    ----------
-    model
-        The hidden model.
-    """
+    """The `olivine.algorithms.environments.protocol.Truth` of a finite model."""
 
     exact = True
 
@@ -113,15 +110,8 @@ class FiniteTruth:
         below: list[Any] = []
         for h in range(self.model.horizon, len(path), -1):
             level = self.model.levels[h - 1]
-            q = self._q(level, ahead)
-            codes = np.arange(level.n_codes)
-            chances = action_weights(policies[h - 1], codes, self.model.n_actions)
-            means = [
-                sum((Fraction(w) * v for w, v in zip(ws, vs, strict=True) if w), _ZERO)
-                / sum(ws)
-                for ws, vs in zip(chances.tolist(), q.tolist(), strict=True)
-            ]
-            ahead = _emitted(level, means)
+            q = q_values(self.model, h, ahead)
+            ahead = means(level, followed(policies[h - 1], level, q).tolist())
             below.append(ahead)
         return self._at_end(path, [None] * len(path) + below[::-1])
 
@@ -189,23 +179,11 @@ class FiniteTruth:
         """(Q*, V* of the states) of each level."""
         found: list[tuple[NDArray[Any], list[Fraction]]] = []
         ahead = None
-        for level in reversed(self.model.levels):
-            q = self._q(level, ahead)
-            ahead = _emitted(level, q.max(axis=1).tolist())
+        for h, level in reversed(list(enumerate(self.model.levels, 1))):
+            q = q_values(self.model, h, ahead)
+            ahead = means(level, q.max(axis=1).tolist())
             found.append((frozen(q), ahead))
         return found[::-1]
-
-    def _q(self, level: FiniteLevel, ahead: list[Fraction] | None) -> NDArray[Any]:
-        """Q(x, a) from the values of the next level's states."""
-        q: NDArray[Any] = level.mean_rewards / self.model.unit
-        if ahead is None:
-            return q
-        gains = np.empty(level.transitions.shape[:2], dtype=object)
-        for s, a in np.ndindex(gains.shape):
-            row = level.transitions[s, a].tolist()
-            whole = sum((w * v for w, v in zip(row, ahead, strict=True) if w), _ZERO)
-            gains[s, a] = whole / sum(row)
-        return q + gains[level.state_of_code]
 
     def _at_end(self, path: Path, states: Sequence[Any]) -> Fraction:
         """Average over the hidden states at the end of a path of 0..H actions."""
@@ -226,16 +204,6 @@ class FiniteTruth:
 
 
 _ZERO = Fraction(0)
-
-
-def _emitted(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
-    """Averages of values of codes over the emissions of each state."""
-    averages = []
-    for s, row in enumerate(level.emissions):
-        codes = np.flatnonzero(row).tolist()
-        whole = sum((int(row[x]) * values[x] for x in codes), _ZERO)
-        averages.append(whole / int(level.emission_totals[s]))
-    return averages
 
 
 def _average(chances: Sequence[Fraction], values: Sequence[Any], exact: bool) -> Any:

@@ -1,4 +1,7 @@
-"""A process of your own from a ``reset`` and a ``step``: see docs/own-process.md."""
+"""A process of your own from a ``reset`` and a ``step``, or from Gymnasium.
+
+See docs/own-process.md. Gymnasium is the extra ``rl``.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.features import FeatureMap
+from olivine.algorithms.classes.linear import FeatureMap
 from olivine.algorithms.environments.protocol import ObservationSpace
 from olivine.algorithms.environments.simulator import SimulatorEnvironment
 from olivine.algorithms.environments.simulator_calls import (
     DETERMINISM,
+    SEEDS,
     Determinism,
     Simulator,
 )
@@ -132,3 +136,168 @@ def _tables(
     if any(size != len(table) for size in sizes):
         raise ValueError(f"features: {len(table)} rows for {sizes} codes")
     return (table,) * len(spaces)
+
+
+_REPLAYS = 3
+
+
+class _Player:
+    """The ``reset`` and ``step`` of a Gymnasium environment, made H steps long.
+
+    An episode that ends early stays at one last observation without reward: a code
+    of its own, or features of 0 and a last coordinate of 1.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        name: str,
+        seed: int | None,
+        reward: Callable[[float], float] | None,
+        chosen: Sequence[int] | None,
+    ) -> None:
+        from gymnasium import spaces
+
+        self.env, self._seed, self._pay, self.name = env, seed, reward, name
+        self._over = False
+        actions, seen = env.action_space, env.observation_space
+        if not isinstance(actions, spaces.Discrete):
+            raise ValueError(
+                f"gymnasium {name}: action space {actions}; only Discrete has finitely "
+                "many actions"
+            )
+        every = range(int(actions.start), int(actions.start + actions.n))
+        self._actions = list(every if chosen is None else chosen)
+        if not self._actions or not set(self._actions) <= set(every):
+            raise ValueError(f"actions: {chosen!r} are not some of {list(every)}")
+        self.n_actions = len(self._actions)
+        self.codes: int | None = None
+        self.dimension: int | None = None
+        if isinstance(seen, spaces.Discrete):
+            self.codes, least = int(seen.n) + 1, int(seen.start)
+            self._read: Callable[[Any], Any] = lambda x: int(x) - least
+            self._end: Any = self.codes - 1
+            return
+        if not seen.is_np_flattenable:
+            raise ValueError(
+                f"gymnasium {name}: observation space {type(seen).__name__} has no "
+                "vector of fixed length; wrap it"
+            )
+        self.dimension = int(spaces.flatdim(seen)) + 1
+        self._end = np.zeros(self.dimension)
+        self._end[-1] = 1
+        flatten: Callable[..., Any] = spaces.flatten
+        self._read = lambda x: np.append(flatten(seen, x), 0.0)
+
+    def reset(self, seed: int) -> Any:
+        """Begin an episode with this seed, or the one that is fixed."""
+        self._over = False
+        given = seed if self._seed is None else self._seed
+        return self._read(self.env.reset(seed=given)[0])
+
+    def step(self, action: int) -> tuple[Any, Any]:
+        """Act, unless the episode is over."""
+        if self._over:
+            return self._end, 0.0
+        x, reward, ended, cut, _ = self.env.step(self._actions[action])
+        self._over = ended or cut
+        if self._pay is not None:
+            reward = self._pay(reward)
+        return (self._end if self._over else self._read(x)), reward
+
+    def state(self, inner: Callable[[Any], Hashable]) -> Callable[[], Hashable]:
+        """Hidden state: the environment's, or that it is over."""
+        return lambda: "over" if self._over else inner(self.env)
+
+    def check_replay(self, horizon: int, rng: np.random.Generator) -> None:
+        """Refuse an environment that a seed and actions do not fix."""
+        for _ in range(_REPLAYS):
+            seed = int(rng.integers(SEEDS))
+            actions = rng.integers(self.n_actions, size=horizon).tolist()
+            one, two = self._played(seed, actions), self._played(seed, actions)
+            for h, (a, b) in enumerate(zip(one, two, strict=True)):
+                if not (np.array_equal(a[0], b[0]) and a[1] == b[1]):
+                    call = f"step({actions[h - 1]})" if h else "reset"
+                    raise ValueError(
+                        f"gymnasium {self.name}: cannot be replayed: after "
+                        f"reset(seed={seed}) and actions {actions[: max(h - 1, 0)]}, "
+                        f"{call} gave {a!s:.80}, and the second time {b!s:.80}; it "
+                        "draws from something that the seed does not set"
+                    )
+
+    def _played(self, seed: int, actions: list[int]) -> list[tuple[Any, Any]]:
+        return [(self.reset(seed), 0.0), *map(self.step, actions)]
+
+
+def from_gymnasium(
+    env: Any,
+    horizon: int,
+    *,
+    deterministic: Determinism = "everything",
+    state: Callable[[Any], Hashable] | str | None = None,
+    states: int | None = None,
+    actions: Sequence[int] | None = None,
+    episode_seed: int | None = None,
+    reward: Callable[[float], float] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> SimulatorEnvironment:
+    """Make an environment of a Gymnasium environment.
+
+    Discrete observations become codes, others are flattened to features. Episodes
+    have ``horizon`` actions: longer ones are cut, shorter ones stay where they ended,
+    without reward.
+
+    Parameters
+    ----------
+    env
+        A Gymnasium environment, or its id.
+    horizon
+        H.
+    deterministic, states, seed
+        As for `from_simulator`, but everything is taken to be deterministic.
+    state
+        As for `from_simulator`: ``"observation"``, or a function of ``env``.
+    actions
+        Those of its actions that the process has, renumbered from 0; None: all.
+    episode_seed
+        The seed of every episode, which makes any environment deterministic; None: a
+        new one for each.
+    reward
+        Maps rewards into [0, 1], where they are not.
+    **options
+        Of ``gymnasium.make``, for an id.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without Gymnasium (``pip install 'olivine[rl]'``).
+    ValueError
+        For spaces that do not fit, an environment that cannot be replayed, and as
+        `from_simulator`.
+    """
+    import gymnasium
+
+    check_count("horizon", horizon)
+    if isinstance(env, str):
+        env = gymnasium.make(env, **options)
+    elif options:
+        raise ValueError(f"{next(iter(options))}: an option of gymnasium.make, but "
+                         "env is not an id")  # fmt: skip
+    spec = env.spec
+    name = type(env.unwrapped).__name__ if spec is None else spec.id
+    player = _Player(env, name, episode_seed, reward, actions)
+    player.check_replay(horizon, np.random.default_rng([seed, 1]))
+    return from_simulator(
+        player.reset,
+        player.step,
+        player.n_actions,
+        horizon,
+        codes=player.codes,
+        dimension=player.dimension,
+        deterministic=deterministic,
+        state=player.state(state) if callable(state) else state,
+        states=states,
+        name=name,
+        seed=seed,
+    )

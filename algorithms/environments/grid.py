@@ -15,9 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.exact.arrays import END
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Up, down, left, right in rows and columns: actions 0..3."""
@@ -38,6 +37,8 @@ def grid(
 ) -> FiniteEnvironment:
     """Make a grid world; the features of a code are its image, row by row.
 
+    Raises ValueError for a size out of range.
+
     Parameters
     ----------
     rng
@@ -51,11 +52,6 @@ def grid(
         Number of walls; some cell beside the start stays free.
     flicker
         Number of flickering cells, 0 to 10.
-
-    Raises
-    ------
-    ValueError
-        For a size out of range.
     """
     cells = rows * columns
     for name, value in (("rows", rows), ("columns", columns), ("horizon", horizon)):

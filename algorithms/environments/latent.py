@@ -12,10 +12,9 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import check_policies, choose_actions
+from olivine.algorithms.classes.policies import check_policies, choose_actions
 from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_level import pick
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
+from olivine.algorithms.environments.finite_model import FiniteModel, path_weights, pick
 from olivine.algorithms.environments.latent_truth import LatentTruth
 from olivine.algorithms.environments.over_model import OverModel, check_draws
 from olivine.algorithms.environments.protocol import (
@@ -46,8 +45,6 @@ class LatentEnvironment(OverModel):
     ----------
     model
         Hidden model with one code for each hidden state.
-    emission
-        Renders the states.
     name
         Name in the registry and in messages.
     """

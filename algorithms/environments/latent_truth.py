@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.mixed import action_probabilities, sample_actions
-from olivine.algorithms.classes.policy_tables import check_policies
+from olivine.algorithms.classes.policies import (
+    action_probabilities,
+    check_policies,
+    sample_actions,
+)
 from olivine.algorithms.environments.emissions import Emission
 from olivine.algorithms.environments.finite_draws import draw_episodes
 from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
@@ -31,8 +34,6 @@ class LatentTruth(FiniteTruth):
     ----------
     model
         Hidden model with one code for each hidden state.
-    emission
-        Renders the states.
     """
 
     def __init__(self, model: FiniteModel, emission: Emission) -> None:

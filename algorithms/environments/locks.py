@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.latent import LatentEnvironment
-from olivine.algorithms.environments.sizes import check_sizes, check_table
-from olivine.algorithms.exact.columns import INT64_MAX
+from olivine.algorithms.exact.arrays import INT64_MAX
+from olivine.algorithms.exact.numbers import check_sizes, check_table
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12
@@ -45,6 +44,8 @@ def lock(
 ) -> LatentEnvironment | FiniteEnvironment:
     """Make the Bernoulli lock.
 
+    Raises ValueError for an option out of range.
+
     Parameters
     ----------
     rng
@@ -60,11 +61,6 @@ def lock(
     observations
         ``"features"``: vectors of 3 + d numbers. ``"codes"``: the code
         ``state·2^d + bits``, d at most 12 (finite, with exact truth).
-
-    Raises
-    ------
-    ValueError
-        For an option out of range.
     """
     bits = extra_dimension(horizon, dimension)
     codes = 2**bits if observations == "codes" and bits <= _MAX_CODE_BITS else 1
@@ -92,6 +88,8 @@ def lock_gaussian(
 ) -> LatentEnvironment:
     """Make the Gaussian lock.
 
+    Raises ValueError for an option out of range.
+
     Parameters
     ----------
     rng
@@ -104,11 +102,6 @@ def lock_gaussian(
         Standard deviation of the noise in each coordinate, not negative.
     rotate
         Whether to turn the features.
-
-    Raises
-    ------
-    ValueError
-        For an option out of range.
     """
     width = N_TYPES + extra_dimension(horizon, dimension)
     _check_tables(horizon, width - N_TYPES, actions)
@@ -139,8 +132,6 @@ def expanded(
         Hidden model with one code for each hidden state.
     emission
         Lists the features of each state.
-    name
-        Name of the environment.
     """
     levels, features = [], []
     copies = 2**emission.bits
@@ -173,10 +164,7 @@ def share(name: str, value: float) -> Fraction:
 def extra_dimension(horizon: int, dimension: int | None) -> int:
     """Coordinates beside those that tell the state: H where nobody chooses.
 
-    Raises
-    ------
-    ValueError
-        For a horizon below 1, or no integer from 0.
+    Raises ValueError for a horizon below 1, or no integer from 0.
     """
     check_sizes(1, horizon=horizon)
     if dimension is None:

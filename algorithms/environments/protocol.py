@@ -286,10 +286,7 @@ def missing_members(environment: Any) -> list[str]:
 def require_deterministic(environment: Environment, algorithm: str) -> None:
     """Refuse an environment whose hidden dynamics are stochastic.
 
-    Raises
-    ------
-    ValueError
-        Naming both, with the reason.
+    Raises ValueError naming both, with the reason.
     """
     if not environment.deterministic:
         raise ValueError(

@@ -1,22 +1,25 @@
-"""Random finite contextual decision processes with deterministic hidden dynamics.
+"""Finite contextual decision processes: random ones, and those of tabular MDPs.
 
-By default they are such that most hidden states have to be learned: every state
-is reachable (each level's states are successors of the level before) and states
-of a level have distinct optimal values, so that value functions that agree on
-one say nothing about the others.
+Random ones have deterministic hidden dynamics. By default they are such that most
+hidden states have to be learned: every state is reachable (each level's states are
+successors of the level before) and states of a level have distinct optimal values, so
+that value functions that agree on one say nothing about the others. In a tabular one
+observations are the hidden states, X = S; that of a layered `TabularMDP` may have
+stochastic dynamics, which OLIVE takes and path-based algorithms refuse.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.sizes import MOST_NUMBERS, check_table
+from olivine.algorithms.exact.numbers import MOST_NUMBERS, check_table
+from olivine.algorithms.mdp.tabular import TabularMDP
 
 _ATTEMPTS = 1000
 _FINEST = 10**9
@@ -36,15 +39,15 @@ def random_finite(
 ) -> FiniteEnvironment:
     """Draw a random finite environment.
 
-    Level 1 has one hidden state, every other level `states` of them (fewer
-    where K paths cannot reach as many). A state emits `observations` codes
-    with random weights 1..`denominator`; the reward of (x, a) has `support`
-    values with random weights, multiples of 1/(`denominator`·H) in [0, 1/H].
+    Level 1 has one hidden state, every other level `states` of them (fewer where K
+    paths cannot reach as many). A state emits `observations` codes with random weights
+    1..`denominator`; the reward of (x, a) has `support` values with random weights,
+    multiples of 1/(`denominator`·H) in [0, 1/H]. Raises ValueError for a parameter out
+    of range, tables of more than 10^7 rewards or 10^8 weights, or if no instance with
+    distinct values is found in 1000 attempts (too coarse a denominator).
 
     Parameters
     ----------
-    rng
-        The only source of randomness.
     states
         M, at least 1.
     actions
@@ -60,13 +63,6 @@ def random_finite(
     distinct
         Whether the states of a level must have distinct optimal values; drawn
         again until they have.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range, tables of more than 10^7 rewards or 10^8
-        weights, or if no instance with distinct values is found in 1000 attempts
-        (too coarse a denominator).
     """
     sizes = {
         "states": states,
@@ -155,3 +151,78 @@ def _has_distinct_values(model: FiniteModel) -> bool:
         if len(set(values)) < len(values):
             return False
     return True
+
+
+def tabular(
+    rng: np.random.Generator,
+    *,
+    states: int = 2,
+    actions: int = 2,
+    horizon: int = 3,
+    support: int = 2,
+    denominator: int = 12,
+    distinct: bool = True,
+) -> FiniteEnvironment:
+    """Draw a random tabular environment with deterministic dynamics.
+
+    Parameters and errors are those of `random_finite`, with one observation for
+    each hidden state.
+    """
+    drawn = random_finite(
+        rng,
+        states=states,
+        actions=actions,
+        horizon=horizon,
+        observations=1,
+        support=support,
+        denominator=denominator,
+        distinct=distinct,
+    )
+    return FiniteEnvironment(drawn.truth.model, "tabular")
+
+
+def from_mdp(mdp: TabularMDP, name: str = "tabular") -> FiniteEnvironment:
+    """Environment of a layered MDP with constant rewards, X = S.
+
+    The code of a state is its rank among the states of its level. States with fewer
+    actions than others repeat their last one. Raises ValueError if the MDP is not
+    layered, an action ends an episode early, or returns leave [0, 1].
+
+    Parameters
+    ----------
+    mdp
+        Layered, every episode H actions long; rewards in [0, 1], returns at
+        most 1. Rewards are paid as they are (they are constants).
+    """
+    if not mdp.is_layered:
+        raise ValueError("mdp: not layered, a successor is not one level deeper")
+    mdp = mdp.padded()
+    unit = math.lcm(*(r.denominator for r in mdp.reward_table))
+    members = [np.flatnonzero(mdp.state_level == h + 1) for h in range(mdp.horizon)]
+    rank = np.zeros(mdp.n_states, dtype=np.int64)
+    for states in members:
+        rank[states] = np.arange(len(states))
+    n_actions = int(mdp.action_counts.max())
+    levels = []
+    for h, states in enumerate(members):
+        following = len(members[h + 1]) if h + 1 < mdp.horizon else 0
+        units = np.zeros((len(states), n_actions, 1), dtype=np.int64)
+        weights = np.zeros((len(states), n_actions, following), dtype=np.int64)
+        for s, state in enumerate(states.tolist()):
+            for a, action in enumerate(mdp.actions(state)):
+                units[s, a, 0] = int(mdp.reward(action) * unit)
+                successors = mdp.successors(action)
+                if bool(successors) != bool(following):
+                    raise ValueError(
+                        f"mdp: {mdp.state_names[state]!r} ends at level {h + 1} "
+                        f"of {mdp.horizon}"
+                    )
+                for target, chance in successors:
+                    denominator = int(mdp.transition_denominator[action])
+                    weights[s, a, rank[target]] = int(chance * denominator)
+        ones = np.ones_like(units)
+        levels.append(
+            FiniteLevel(np.eye(len(states), dtype=np.int64), units, ones, weights)
+        )
+    start = (members[0] == mdp.start).astype(np.int64)
+    return FiniteEnvironment(FiniteModel(tuple(levels), unit, start), name)

@@ -18,9 +18,8 @@ from olivine.algorithms.environments.diabolical import diabolical_lock
 from olivine.algorithms.environments.grid import grid
 from olivine.algorithms.environments.locks import lock, lock_gaussian
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.random_finite import random_finite
-from olivine.algorithms.environments.tabular import tabular
-from olivine.algorithms.exact.columns import INT64_MAX
+from olivine.algorithms.environments.random_finite import random_finite, tabular
+from olivine.algorithms.exact.arrays import INT64_MAX
 
 Factory = Callable[..., Environment]
 """Takes a Generator, then options as keywords."""
@@ -38,6 +37,8 @@ _FACTORIES: dict[str, Factory] = {
 def register(name: str, factory: Factory) -> None:
     """Add an environment, say from a floor above.
 
+    Raises ValueError if another factory has that name.
+
     Parameters
     ----------
     name
@@ -45,11 +46,6 @@ def register(name: str, factory: Factory) -> None:
     factory
         Called with a numpy Generator and options as keywords (which
         `signature` shows); returns an Environment.
-
-    Raises
-    ------
-    ValueError
-        If another factory has that name.
     """
     if _FACTORIES.setdefault(name, factory) is not factory:
         raise ValueError(f"environment {name!r}: registered already")

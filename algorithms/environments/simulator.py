@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import check_action, check_policies
+from olivine.algorithms.classes.policies import check_action, check_policies
 from olivine.algorithms.environments.finite_truth import FiniteTruth
 from olivine.algorithms.environments.over_model import check_draws
 from olivine.algorithms.environments.protocol import (
@@ -33,7 +33,7 @@ from olivine.algorithms.environments.simulator_calls import (
 from olivine.algorithms.environments.simulator_episodes import Episodes
 from olivine.algorithms.environments.simulator_graph import Graph, Node
 from olivine.algorithms.environments.truth import Truth, UnknownTruthError
-from olivine.algorithms.exact.columns import END, object_array
+from olivine.algorithms.exact.arrays import END, object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 _REPLAYS = 4

@@ -97,10 +97,7 @@ class Simulator:
     def play(self, actions: Sequence[int], rng: np.random.Generator) -> Episode:
         """Play a path from the start, every return value checked.
 
-        Raises
-        ------
-        ValueError
-            Naming the call, what it gave, and what was expected.
+        Raises ValueError naming the call, what it gave, and what was expected.
         """
         seed = int(rng.integers(SEEDS))
         call = f"reset({seed})" if self.takes_seed else "reset()"
@@ -216,10 +213,7 @@ class Simulator:
     ) -> None:
         """Refuse two replays that differ in what was declared deterministic.
 
-        Raises
-        ------
-        ValueError
-            Naming the first call that differs.
+        Raises ValueError naming the first call that differs.
         """
         fixed = DETERMINISM.index(declared)
         for h in range(len(path) + 1):

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.mixed import action_probabilities
-from olivine.algorithms.classes.policy_tables import (
+from olivine.algorithms.classes.policies import (
+    action_probabilities,
     check_action,
     check_chances,
     check_rule,
@@ -22,7 +22,7 @@ from olivine.algorithms.classes.policy_tables import (
 )
 from olivine.algorithms.environments.protocol import ActionRule, Trajectories
 from olivine.algorithms.environments.simulator_calls import ROUNDING, SEEDS, Simulator
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 MOST_EPISODES = 10**7
@@ -50,13 +50,7 @@ class _Block:
 
 
 class Episodes:
-    """Plays a simulator.
-
-    Parameters
-    ----------
-    simulator
-        Its calls.
-    """
+    """Plays a simulator."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -138,10 +132,8 @@ class Episodes:
     ) -> Iterator[_Block]:
         """Play n episodes with a rule for each level; keep observations of kept..last.
 
-        Raises
-        ------
-        ValueError
-            For too many episodes, or a return value that is not as it must be.
+        Raises ValueError for too many episodes, or a return value that is not as it
+        must be.
         """
         sim = self._simulator
         width = sim.spaces[0].dimension or 1
@@ -316,21 +308,7 @@ def _merged(
     after: NDArray[Any] | None = None,
 ) -> EmpiricalMeasure:
     """Give a measure; equal rows of codes are counted."""
-    columns = [c for c in (after, rewards, actions, x) if c is not None]
-    if x.ndim > 1:
-        return EmpiricalMeasure(
-            x, actions=actions, rewards=rewards, next_observations=after
-        )
-    order = np.lexsort(columns)
-    changes = np.ones(len(x), dtype=np.bool_)
-    ordered = [column[order] for column in columns]
-    changes[1:] = np.any([c[1:] != c[:-1] for c in ordered], axis=0)
-    firsts = np.flatnonzero(changes)
-    rows = order[firsts]
-    return EmpiricalMeasure(
-        x[rows],
-        actions=None if actions is None else actions[rows],
-        rewards=None if rewards is None else rewards[rows],
-        next_observations=None if after is None else after[rows],
-        weights=np.diff(np.r_[firsts, len(x)]),
+    whole = EmpiricalMeasure(
+        x, actions=actions, rewards=rewards, next_observations=after
     )
+    return whole.merged() if whole.is_finite else whole

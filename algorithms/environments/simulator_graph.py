@@ -14,9 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.policy_tables import action_weights
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.classes.policies import action_weights
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import ActionRule, Path
 from olivine.algorithms.environments.simulator_calls import Simulator, stacked
 from olivine.algorithms.environments.truth import UnknownTruthError
@@ -156,10 +155,7 @@ class Graph:
                     yield node, tag, action, count
 
     def returns(
-        self,
-        counts: Counts,
-        rules: Sequence[ActionRule],
-        rng: np.random.Generator,
+        self, counts: Counts, rules: Sequence[ActionRule], rng: np.random.Generator
     ) -> Counter[tuple[Node, int, Fraction]]:
         """Draw (place, action, return to go) from one level to the last.
 

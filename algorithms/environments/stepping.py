@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_level import pick
+from olivine.algorithms.environments.finite_model import pick
 from olivine.algorithms.environments.latent import LatentEnvironment
 from olivine.algorithms.environments.over_model import OverModel
 from olivine.algorithms.environments.protocol import Environment
@@ -129,10 +129,7 @@ class SimulatorStepper:
 def stepper(process: Environment | TabularMDP) -> Stepper:
     """Make a stepper.
 
-    Raises
-    ------
-    ValueError
-        For an environment of another kind, which can only be sampled.
+    Raises ValueError for an environment of another kind, which can only be sampled.
     """
     if isinstance(process, TabularMDP):
         return MdpStepper(process)

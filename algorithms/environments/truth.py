@@ -21,7 +21,7 @@ class UnknownTruthError(ValueError):
 class AnyPolicy(Protocol):
     """Deterministic or randomised: what `action_probabilities` understands.
 
-    See `olivine.algorithms.classes.mixed`: n observations to actions (n,), int64, or
+    See `olivine.algorithms.classes.policies`: n observations to actions (n,), int64, or
     to probabilities (n, K), float64.
     """
 
@@ -56,11 +56,8 @@ class Truth(Protocol):
     def state(self, path: Path) -> int:
         """Hidden state 0..n_states(len(path)+1)-1 at the end of a path.
 
-        Raises
-        ------
-        ValueError
-            If the path does not end at one of the levels 1..H, names an
-            unknown action, or hidden dynamics are stochastic.
+        Raises ValueError if the path does not end at one of the levels 1..H, names an
+        unknown action, or hidden dynamics are stochastic.
         """
 
     def successor(self, level: int, state: int, action: int) -> int:

@@ -1,26 +1,383 @@
 """Data sets as weighted empirical measures, and how they are pooled.
 
-The measure itself is in `olivine.algorithms.exact.measure`; this module is its door.
+An empirical mean over n draws depends on the draws only through how often each
+tuple ``(x, a, r, x')`` occurred. A data set is therefore kept as its support
+and integer weights, so that 10^18 draws over finitely many observations cost
+as much as the support, and expectations are exact where that is asked for:
+weights are Python integers of any size, never rounded.
 
+>>> from fractions import Fraction
+>>> data = EmpiricalMeasure([0, 1, 1], actions=[0, 0, 1], rewards=[0, 1, 0.5],
+...                         weights=[2 * 10**30, 10**30, 10**30])
+>>> data.draws == 4 * 10**30
+True
+>>> data.expectation(data.rewards)
+0.375
+>>> data.expectation_exact(data.at([Fraction(1, 3), Fraction(0)]))
+Fraction(1, 6)
 >>> a, b = EmpiricalMeasure([0, 1]), EmpiricalMeasure([1], weights=[10**18])
->>> pool([a, b]).expectation([0, 1, 1])
-0.75
->>> pool([a, b], shares="draws").draws
-1000000000000000002
+>>> pool([a, b]).expectation([0, 1, 1]), pool([a, b], shares="draws").draws
+(0.75, 1000000000000000002)
+
+Finite observations are integer codes. Continuous ones are feature vectors, a
+float array of shape (n, d); floats are never used as dictionary keys.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from olivine.algorithms.exact.columns import END, INT64_MAX, check_counts
-from olivine.algorithms.exact.measure import EmpiricalMeasure, Field
+from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.exact.arrays import (
+    END,
+    INT64_MAX,
+    check_counts,
+    check_observations,
+    check_reals,
+    exact_sum,
+    frozen,
+    group_sums,
+    object_array,
+    reject,
+)
 
-__all__ = ["END", "EmpiricalMeasure", "Field", "pool"]
+Field = Literal["observations", "next_observations"]
+
+_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class EmpiricalMeasure:
+    """Draws of ``x``, ``(x, a, r)`` or ``(x, a, r, x')`` with their multiplicities.
+
+    Attributes
+    ----------
+    observations
+        int64 codes, shape (n,), or float64 features, shape (n, d). Read-only,
+        like every array here.
+    actions
+        int64, shape (n,), non-negative; or None.
+    rewards
+        float64, shape (n,); or None.
+    next_observations
+        As `observations`, where finite codes may also be `END`; or None.
+    weights
+        Non-negative integers, shape (n,): int64, or Python integers (object)
+        where one of them is beyond 64 bits.
+    total_weight
+        Sum of the weights, a Python integer, positive.
+    draws
+        Number of draws behind the measure, a Python integer. It equals
+        `total_weight` unless measures of different sizes were pooled.
+    """
+
+    observations: NDArray[Any]
+    actions: NDArray[np.int64] | None
+    rewards: NDArray[np.float64] | None
+    next_observations: NDArray[Any] | None
+    weights: NDArray[Any]
+    total_weight: int
+    draws: int
+    _rational_rewards: NDArray[Any] | None
+
+    def __init__(
+        self,
+        observations: ArrayLike,
+        *,
+        actions: ArrayLike | None = None,
+        rewards: ArrayLike | Sequence[Fraction] | None = None,
+        next_observations: ArrayLike | None = None,
+        weights: ArrayLike | Sequence[int] | None = None,
+        draws: int | None = None,
+    ) -> None:
+        """Check and freeze the columns.
+
+        Raises ValueError for empty data, columns of different lengths, NaN or infinity,
+        negative codes or weights, all-zero weights; the message names the argument and
+        the row.
+
+        Parameters
+        ----------
+        observations
+            Integer codes (n,) or float features (n, d); n at least 1.
+        actions
+            Integers from 0, shape (n,).
+        rewards
+            Finite reals, shape (n,); Fractions are kept exactly beside their
+            float64 values (see `exact_rewards`).
+        next_observations
+            As `observations`; `END` marks an episode that ended.
+        weights
+            Integer multiplicities, not negative and not all zero; default 1
+            each.
+        draws
+            Number of draws, default the total weight.
+        """
+        x = check_observations(observations)
+        n = len(x)
+        if n == 0:
+            raise ValueError("observations: empty data")
+        put = object.__setattr__
+        put(self, "observations", frozen(x))
+        put(self, "actions", None if actions is None else frozen(_codes(actions, n)))
+        real, rational = _rewards(rewards, n)
+        put(self, "rewards", real)
+        put(self, "_rational_rewards", rational)
+        put(self, "next_observations", _next_observations(next_observations, x))
+        counts = np.ones(n, dtype=np.int64) if weights is None else weights
+        w = check_counts(counts, "weights", n)
+        total = exact_sum(w)
+        if total == 0:
+            raise ValueError("weights: all are zero")
+        if draws is not None and draws < 1:
+            raise ValueError(f"draws: {draws} is not positive")
+        put(self, "weights", frozen(w))
+        put(self, "total_weight", total)
+        put(self, "draws", total if draws is None else int(draws))
+
+    def __len__(self) -> int:
+        """Return the number of rows (of the support as kept, not of draws)."""
+        return len(self.observations)
+
+    def __repr__(self) -> str:
+        kind = "finite" if self.is_finite else "continuous"
+        return f"EmpiricalMeasure({len(self)} rows, {self.draws} draws, {kind})"
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether observations are integer codes."""
+        return self.observations.ndim == 1
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Normalised weights, float64, shape (n,), each correctly rounded."""
+        total = self.total_weight
+        if total < _EXACT_FLOAT:  # both operands are exact in float64
+            return frozen(self.weights / np.float64(total))
+        # Python divides integers of any size with one rounding.
+        exact = [w / total for w in self.weights.tolist()]
+        return frozen(np.array(exact, dtype=np.float64))
+
+    @property
+    def exact_rewards(self) -> NDArray[Any]:
+        """Rewards as Fractions (object array): as given, or the floats' own values.
+
+        Raises ValueError if the measure has no rewards.
+        """
+        if self._rational_rewards is not None:
+            return self._rational_rewards
+        if self.rewards is None:
+            raise ValueError("rewards: this measure has none")
+        return object_array([Fraction(r) for r in self.rewards.tolist()])
+
+    def codes(self, field: Field = "observations") -> NDArray[np.int64]:
+        """Integer codes of a column.
+
+        Raises ValueError if the column is missing or continuous.
+        """
+        column = getattr(self, field)
+        if column is None:
+            raise ValueError(f"{field}: this measure has none")
+        if column.ndim != 1:
+            raise ValueError(f"{field}: continuous, there are no codes")
+        return np.asarray(column, dtype=np.int64)
+
+    def at(
+        self, table: ArrayLike | Sequence[Fraction], *, field: Field = "observations"
+    ) -> NDArray[Any]:
+        """Look a table over codes up, one entry a row.
+
+        Returns array of shape (n, ...), of the table's type. Raises ValueError if a
+        code lies outside the table (the message names the row).
+
+        Parameters
+        ----------
+        table
+            One entry a code, floats or Fractions, shape (number of codes, ...).
+        field
+            The column whose codes are looked up; `END` gives 0.
+        """
+        codes = self.codes(field)
+        values = np.asarray(table)
+        if int(codes.max()) >= len(values) or len(values) == 0:
+            reject(field, codes >= len(values), f"no code below {len(values)}")
+        looked_up = values[codes]  # END reads the last entry, overwritten below
+        ended = codes == END
+        if ended.any():
+            looked_up[ended] = 0
+        return looked_up
+
+    def expectation(self, values: ArrayLike) -> float:
+        """Average of one float a row, weighted.
+
+        Raises ValueError if the shape is not (n,) or a value is NaN or infinite.
+        """
+        reals = check_reals(values, "values", (len(self),))
+        return float(np.dot(self.probabilities, reals))
+
+    def expectation_exact(
+        self, values: Sequence[Fraction | int | float] | NDArray[Any]
+    ) -> Fraction:
+        """Average of one number a row in rationals; floats stand for themselves.
+
+        Raises ValueError if the length is not n or a value is NaN or infinite.
+        """
+        if len(values) != len(self):
+            raise ValueError(f"values: expected {len(self)} rows, got {len(values)}")
+        total = Fraction(0)
+        numbers = values.tolist() if isinstance(values, np.ndarray) else values
+        for row, (w, v) in enumerate(zip(self.weights.tolist(), numbers, strict=True)):
+            try:
+                total += w * Fraction(v)
+            except (ValueError, OverflowError):
+                raise ValueError(f"values, row {row}: NaN or infinite") from None
+        return total / self.total_weight
+
+    def weights_by_code(
+        self, n_codes: int, *, field: Field = "observations"
+    ) -> NDArray[Any]:
+        """Exact weight of every code, shape (n_codes,), int64 or Python integers.
+
+        Rows whose code is `END` are left out. Raises ValueError if a code is
+        ``n_codes`` or more.
+        """
+        codes = self.codes(field)
+        if int(codes.max()) >= n_codes:
+            reject(field, codes >= n_codes, f"no code below {n_codes}")
+        kept = codes != END
+        return group_sums(self.weights[kept], codes[kept], n_codes, self.total_weight)
+
+    def marginal(self, field: Field = "observations") -> EmpiricalMeasure:
+        """Keep one column of observations alone (rows that ended stay out).
+
+        Raises ValueError if the column is missing, or every row ended.
+        """
+        column = getattr(self, field)
+        if column is None:
+            raise ValueError(f"{field}: this measure has none")
+        if column.ndim == 2 or field == "observations":
+            return EmpiricalMeasure(column, weights=self.weights, draws=self.draws)
+        kept = column != END
+        return EmpiricalMeasure(column[kept], weights=self.weights[kept])
+
+    def merged(self) -> EmpiricalMeasure:
+        """Merge equal rows; the measure is the same, rows in lexicographic order.
+
+        Raises ValueError for continuous observations.
+        """
+        codes, rational = self.codes(), self._rational_rewards
+        rewards = self.rewards if rational is None else _ranks(rational)
+        given: list[Any] = [codes, self.actions, rewards, self.next_observations]
+        columns = [column for column in given if column is not None]
+        order = np.lexsort(columns[::-1])
+        new = np.ones(len(order), dtype=np.bool_)
+        ordered = [column[order] for column in columns]
+        new[1:] = np.any([c[1:] != c[:-1] for c in ordered], axis=0)
+        first = order[new]
+        groups = np.cumsum(new) - 1
+        weights = group_sums(self.weights[order], groups, len(first), self.total_weight)
+        return self._rows(first, weights)
+
+    def _rows(self, index: NDArray[np.int64], weights: Any) -> EmpiricalMeasure:
+        rewards = self.rewards
+        if self._rational_rewards is not None:
+            rewards = self._rational_rewards
+        following = self.next_observations
+        return EmpiricalMeasure(
+            self.observations[index],
+            actions=None if self.actions is None else self.actions[index],
+            rewards=None if rewards is None else rewards[index],
+            next_observations=None if following is None else following[index],
+            weights=weights,
+            draws=self.draws,
+        )
+
+
+def _codes(actions: ArrayLike, n: int) -> NDArray[np.int64]:
+    array = np.asarray(actions)
+    if array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(
+            f"actions: expected integers of shape ({n},), got {array.dtype} of "
+            f"shape {array.shape}"
+        )
+    reject("actions", array < 0, "negative action")
+    return array.astype(np.int64, copy=False)
+
+
+def _rewards(
+    rewards: Any, n: int
+) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
+    """Rewards as float64 and, if any is a Fraction, as Fractions."""
+    if rewards is None:
+        return None, None
+    array = np.asarray(rewards)
+    real = check_reals(rewards, "rewards", (n,))
+    if array.dtype != object:
+        return frozen(real), None
+    return frozen(real), frozen(object_array([Fraction(r) for r in array.tolist()]))
+
+
+def _next_observations(values: ArrayLike | None, x: NDArray[Any]) -> Any:
+    if values is None:
+        return None
+    following = check_observations(values, "next_observations", allow_end=True)
+    if len(following) != len(x) or following.ndim != x.ndim:
+        raise ValueError(
+            f"next_observations: shape {following.shape} does not go with "
+            f"observations of shape {x.shape}"
+        )
+    return frozen(following)
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Rank of each Fraction among the distinct ones."""
+    order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
+    return np.array([order[value] for value in values.tolist()], dtype=np.int64)
+
+
+def recoded(
+    data: EmpiricalMeasure, codes: NDArray[Any], following: NDArray[Any] | None
+) -> EmpiricalMeasure:
+    """Put other codes for the observations of (x, a, r, x').
+
+    Rows of features that agree then are counted, in lexicographic order; those of codes
+    stay. Next codes may be `END`, or left out. Raises ValueError if actions or rewards
+    are missing.
+    """
+    if data.is_finite:
+        return EmpiricalMeasure(
+            codes,
+            actions=data.actions,
+            rewards=data.exact_rewards,
+            next_observations=following,
+            weights=data.weights,
+        )
+    if data.actions is None or data.rewards is None:
+        raise ValueError("data: actions or rewards are missing")
+    amounts, ranks = np.unique(data.rewards, return_inverse=True)
+    columns = [codes, data.actions, ranks.reshape(-1)]
+    columns += [] if following is None else [following - END]
+    # One key per row: sorting rows of a matrix takes many times as long.
+    sizes = tuple(int(column.max()) + 1 for column in columns)
+    keys = np.ravel_multi_index(columns, sizes)
+    distinct, group = np.unique(keys, return_inverse=True)
+    weights = group_sums(
+        data.weights, group.reshape(-1), len(distinct), data.total_weight
+    )
+    rows = np.unravel_index(distinct, sizes)
+    return EmpiricalMeasure(
+        rows[0],
+        actions=rows[1],
+        rewards=amounts[rows[2]],
+        next_observations=None if following is None else rows[3] + END,
+        weights=weights,
+    )
 
 
 def pool(

@@ -1,26 +1,10 @@
 """Multinomial counts of any number of draws.
 
-An empirical mean over n draws from finitely many outcomes depends on the draws
-only through their counts, so a data set of 10^31 tuples is one multinomial
-draw. Probabilities are ratios of integers, counts are integers, and counts sum
-to n exactly.
-
-A multinomial is a chain of binomials. One binomial Bin(n, p), p ≤ 1/2 (the
-other half by symmetry) and σ² = n p (1-p), is drawn as follows; "distance" is
-total variation from the true law.
-
-- n ≤ 2^32: NumPy's sampler, whose float64 logarithms are off by about
-  n·2^-53: distance below 10^-6.
-- n > 2^32, σ² ≥ 2^14: the normal quantile z corrected by skewness and
-  kurtosis (Cornish-Fisher) and rounded to an integer. Distance below σ^-3,
-  at most 5·10^-7 and falling as n grows (2·10^-28 at n = 10^19, p = 1/2). From
-  σ = 2^40 the step is integer arithmetic with the bits of z beyond float64
-  filled at random, which moves no count by more than 2^-50 σ.
-- n > 2^32, σ² < 2^14: a Poisson number of balls with mean -n ln(1-p) into n
-  boxes; the number of occupied boxes is exactly Bin(n, p). For n ≥ 2^63 no two
-  balls share a box but with probability below 2^-34, and balls are counted.
-  (NumPy's sampler is no choice here: it rounds 1-p, and at n = 2^53, p =
-  10^-15 its mean is off by percents.)
+An empirical mean over n draws from finitely many outcomes depends on the draws only
+through their counts, so a data set of 10^31 tuples is one multinomial draw: a chain of
+binomials. Probabilities are ratios of integers, counts are integers, and counts sum to
+n exactly. A binomial's total variation from the true law is below 10^-6 up to n = 2^32
+(NumPy's sampler) and at most 5·10^-7 beyond (docs/oracles.md).
 
 >>> counts = multinomial(10**30, [1, 2, 3], np.random.default_rng(0))
 >>> sum(counts.tolist()) == 10**30
@@ -35,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.columns import INT64_MAX, check_counts
+from olivine.algorithms.exact.arrays import INT64_MAX, check_counts
 
 _MOST_DRAWS = 10**300
 _NUMPY_LIMIT = 2**32
@@ -49,6 +33,8 @@ _SCALE_BITS = 32
 def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     """Draw the number of successes in n trials of probability weight/total.
 
+    Raises ValueError if an argument is out of range.
+
     Parameters
     ----------
     n
@@ -60,11 +46,6 @@ def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     -------
     A Python integer in 0..n. The distance from Bin(n, weight/total) is stated
     in the module's docstring.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
     """
     _check_draws("n", n)
     if total < 1 or not 0 <= weight <= total:
@@ -141,6 +122,8 @@ def multinomial(
 ) -> NDArray[Any]:
     """Draw the counts of n draws from integer weights.
 
+    Raises ValueError for a negative n, negative weights, or none that is positive.
+
     Parameters
     ----------
     n
@@ -152,13 +135,8 @@ def multinomial(
     -------
     Shape (cells,): int64, or Python integers where n is beyond 64 bits. They
     sum to n; a cell of weight 0 has count 0. The distance from the multinomial
-    is at most the sum of those of the binomials (module docstring), one for
+    is at most the sum of those of the binomials (docs/oracles.md), one for
     each cell.
-
-    Raises
-    ------
-    ValueError
-        For a negative n, negative weights, or none that is positive.
     """
     cells = check_counts(weights, "weights", np.size(weights))
     return np.asarray(multinomial_rows([n], cells[None, :], rng)[0])
@@ -171,6 +149,10 @@ def multinomial_rows(
 ) -> NDArray[Any]:
     """Draw one multinomial a row, independently.
 
+    Returns shape (rows, cells), as `multinomial`: int64, or Python integers where a
+    count is beyond 64 bits. Raises ValueError as for `multinomial`; the message names
+    the row.
+
     Parameters
     ----------
     counts
@@ -178,16 +160,6 @@ def multinomial_rows(
     weights
         Non-negative integers, shape (rows, cells); a row with a positive count
         has a positive weight.
-
-    Returns
-    -------
-    Shape (rows, cells), as `multinomial`: int64, or Python integers where a
-    count is beyond 64 bits.
-
-    Raises
-    ------
-    ValueError
-        As `multinomial`; the message names the row.
     """
     draws = check_counts(counts, "counts", len(weights))
     totals = _row_totals(weights)

@@ -1,4 +1,4 @@
-"""Rationals of decimal digits, rounding up, and checks of ranges."""
+"""Rationals of decimal digits, rounding up, and checks of ranges and sizes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ Number = int | float | Fraction
 def rational(value: Number, name: str | None = None) -> Fraction:
     """Rational that a number's decimal digits stand for (0.1 is 1/10).
 
+    Raises ValueError for NaN, infinity or no number.
+
     Parameters
     ----------
     value
         The number.
     name
         What it is, for the message.
-
-    Raises
-    ------
-    ValueError
-        For NaN, infinity or no number.
     """
     if isinstance(value, Fraction):
         return value
@@ -53,10 +50,7 @@ def check_unit(name: str, value: Fraction) -> None:
 def as_rational(what: str, value: Any) -> Fraction:
     """Give an exact number as a Fraction: an integer, numpy's too, or a Fraction.
 
-    Raises
-    ------
-    ValueError
-        For anything else; floats and booleans are no exact numbers.
+    Raises ValueError for anything else; floats and booleans are no exact numbers.
     """
     if isinstance(value, np.integer):
         value = int(value)
@@ -80,3 +74,43 @@ def check_flag(name: str, value: Any) -> None:
 def log(value: Fraction) -> float:
     """Logarithm of a positive rational, however small."""
     return math.log(value.numerator) - math.log(value.denominator)
+
+
+MOST_NUMBERS = 10**7
+"""Entries of an environment's largest table."""
+
+
+def check_sizes(least: int, **sizes: int) -> None:
+    """Refuse an option outside `least`..`MOST_NUMBERS`, whatever the others are.
+
+    Raises ValueError for the first one, with its name, value and range.
+    """
+    for name, value in sizes.items():
+        if value < least:
+            raise ValueError(f"{name}: {value} is below {least}")
+        if value > MOST_NUMBERS:
+            raise ValueError(f"{name}: {value} is not in {least}..{MOST_NUMBERS}")
+
+
+def check_table(numbers: int, most: int = MOST_NUMBERS, **sizes: int) -> None:
+    """Refuse a table of too many numbers; the largest option is to blame.
+
+    Raises ValueError if there are more.
+
+    Parameters
+    ----------
+    numbers
+        Entries of the table.
+    most
+        The limit.
+    **sizes
+        Options that its size comes from.
+    """
+    if numbers <= most:
+        return
+    blamed = max(sizes, key=sizes.__getitem__)
+    others = ", ".join(f"{k} = {v}" for k, v in sizes.items() if k != blamed)
+    raise ValueError(
+        f"{blamed}: {sizes[blamed]} with {others} makes a table of {numbers} "
+        f"numbers, more than {most}"
+    )

@@ -54,8 +54,7 @@ from olivine.algorithms.learning.events import (
     Path,
     notify,
 )
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import Frame, check_fit
+from olivine.algorithms.learning.run import Frame, LearningResult, check_fit
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.ledger import evaluate, guard, reveal

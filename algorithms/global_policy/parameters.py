@@ -95,10 +95,7 @@ class GlobalPolicyParameters(Parameters):
     def phi(self, level: int) -> Fraction:
         """φ_h: what the policy may lose at learned states of a level 1..H+1.
 
-        Raises
-        ------
-        ValueError
-            For another level.
+        Raises ValueError for another level.
         """
         if not 1 <= level <= self.H + 1:
             raise ValueError(f"level: {level} is not in 1..{self.H + 1}")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.realizability import realizability
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.assumptions.realizable import realizability
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy.events import (
     Comparison,
@@ -25,7 +25,7 @@ from olivine.algorithms.learning.deviations import (
 )
 from olivine.algorithms.learning.events import Descending, Entered, Path
 from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, ClassReview
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 from olivine.algorithms.oracles.csc import csc
 
 _TOLERANCE = 1e-12

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import END, object_array
+from olivine.algorithms.exact.arrays import END, object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.learning.events import (
     Entered,
@@ -119,16 +119,14 @@ def next_values(
 ) -> NDArray[np.float64]:
     """Give the largest g(x') of several functions, 0 where the episode has ended.
 
+    Returns shape (n,).
+
     Parameters
     ----------
     data
         n rows.
     functions
         Value functions of the next level; none at the last level.
-
-    Returns
-    -------
-    Shape (n,).
     """
     values = np.zeros(len(data))
     following = data.next_observations

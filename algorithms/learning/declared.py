@@ -138,6 +138,8 @@ class Declared:
     def filled(cls, given: Mapping[str, Any], chosen: Mapping[str, Any]) -> Any:
         """Give all parameters, the practical default where nothing is chosen.
 
+        Raises ValueError for a value out of range.
+
         Parameters
         ----------
         given
@@ -148,11 +150,6 @@ class Declared:
         Returns
         -------
         Keywords of the constructor.
-
-        Raises
-        ------
-        ValueError
-            For a value out of range.
         """
         values = dict(given) | dict(chosen)
         for name, entry in cls.declarations().items():

@@ -23,7 +23,7 @@ from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.environments.truth import Path, Truth
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Functional
 from olivine.algorithms.oracles.lp import lp
@@ -57,6 +57,8 @@ def policy_differences(
 ) -> NDArray[Any]:
     """Tabulate what a policy that takes a at x contributes to the deviation.
 
+    Returns Fractions, shape (|X|, K).
+
     Parameters
     ----------
     data
@@ -65,10 +67,6 @@ def policy_differences(
         P(x), shape (|X|,), and E[r | x, a], shape (|X|, K), Fractions.
     futures
         V_a.
-
-    Returns
-    -------
-    Fractions, shape (|X|, K).
     """
     n_actions = len(futures)
     table = np.empty((len(chances), n_actions), dtype=object)

@@ -28,7 +28,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.numbers import check_count
 
 ClassKind = Literal["tabular", "finite", "linear"]
@@ -88,9 +88,8 @@ def make_classes(
             values.append(_decoded_values(environment, h, size, rng))
             policies.append(_decoded_policies(environment, h, size, rng))
             continue
-        groups = state_groups(environment, h)
-        values.append(_product_values(environment, h, groups, size, rng))
-        policies.append(_product_policies(environment, h, groups, size, rng))
+        values.append(_product_values(environment, h, size, rng))
+        policies.append(_product_policies(environment, h, size, rng))
     return ValueClassByLevel(values), PolicyClassByLevel(policies)
 
 
@@ -177,52 +176,45 @@ def _local_count(groups: Sequence[Any], size: int) -> int:
 
 
 def _product_values(
-    environment: Environment,
-    level: int,
-    groups: Sequence[NDArray[np.int64]],
-    size: int,
-    rng: np.random.Generator,
+    environment: Environment, level: int, size: int, rng: np.random.Generator
 ) -> FiniteValueClass:
-    count = _local_count(groups, size)
+    def others(count: int, codes: int) -> list[Any]:
+        bits = object_array(rng.integers(0, 2, codes).tolist())
+        return [bits, *rng.random((count - 1, codes)).astype(object)]
+
     right = environment.truth.values(level)
-    choices = []
-    for codes in groups:
-        others = [
-            object_array([int(v) for v in row])
-            for row in rng.integers(0, 2, (1, len(codes)))
-        ]
-        floats = rng.random((count - 2, len(codes)))
-        choices.append([right[codes], *others, *floats.astype(object)])
-    return FiniteValueClass(_products(choices, groups, np.zeros_like(right), rng))
+    groups = state_groups(environment, level)
+    return FiniteValueClass(_products(right, groups, size, others, rng))
 
 
 def _product_policies(
-    environment: Environment,
-    level: int,
-    groups: Sequence[NDArray[np.int64]],
-    size: int,
-    rng: np.random.Generator,
+    environment: Environment, level: int, size: int, rng: np.random.Generator
 ) -> FinitePolicyClass:
-    count, k = _local_count(groups, size), environment.n_actions
+    def others(count: int, codes: int) -> list[Any]:
+        return list(rng.integers(0, environment.n_actions, (count, codes)))
+
     right = environment.truth.policy(level)
-    choices = []
-    for codes in groups:
-        others = rng.integers(0, k, (count - 1, len(codes)))
-        choices.append([right[codes], *others])
-    zero = np.zeros(len(right), dtype=np.int64)
-    return FinitePolicyClass(_products(choices, groups, zero, rng), k)
+    groups = state_groups(environment, level)
+    table = _products(right, groups, size, others, rng)
+    return FinitePolicyClass(table, environment.n_actions)
 
 
 def _products(
-    choices: Sequence[Sequence[NDArray[Any]]],
+    right: NDArray[Any],
     groups: Sequence[NDArray[np.int64]],
-    zero: NDArray[Any],
+    size: int,
+    others: Callable[[int, int], list[Any]],
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    """Put members together from local functions, in random order: (members, codes)."""
+    """Put members together from local functions, in random order: (members, codes).
+
+    At the codes of a state there is the right one, and so many others.
+    """
+    count = _local_count(groups, size)
+    choices = [[right[codes], *others(count - 1, len(codes))] for codes in groups]
     members = []
     for chosen in itertools.product(*choices):
-        table = zero.copy()
+        table = np.zeros_like(right)
         for codes, local in zip(groups, chosen, strict=True):
             table[codes] = local
         members.append(table)

@@ -105,13 +105,9 @@ def make_q_class(
 def optimal_member(functions: FiniteQClass, environment: Environment) -> int | None:
     """Return the number of Q* in a class, None if it is not there.
 
-    Members are compared where a reachable hidden state can be observed, exactly;
-    with decoded observations, at the decoded states.
-
-    Raises
-    ------
-    ValueError
-        As for `make_q_class`, or if the class does not fit the environment.
+    Members are compared where a reachable hidden state can be observed, exactly; with
+    decoded observations, at the decoded states. Raises ValueError as for
+    `make_q_class`, or if the class does not fit the environment.
     """
     if environment.space(1).is_finite:
         right, groups, _ = _of_codes(environment)

@@ -23,8 +23,7 @@ from olivine.algorithms.learning.events import (
     notify,
 )
 from olivine.algorithms.learning.parameters import MetaAlgParameters
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.learning.run import Frame, LearningResult
 from olivine.algorithms.oracles.ledger import reveal
 
 _MOST_LISTED = 20_000_000
@@ -139,24 +138,19 @@ def metaalg(
 ) -> Outcome:
     """Run Algorithm 1.
 
+    Raises ValueError if the n_exp paths, which are listed, do not fit into memory.
+
     Parameters
     ----------
     environment
         Where policies are deployed.
     parameters
         ε, n_exp, n_eval, the number of iterations.
-    rng
-        The only source of randomness.
     explore, optimise
         See `Explore` and `Optimise`; `EventFailedError` out of them ends the run
         with a failure.
     observers
         Told of every iteration.
-
-    Raises
-    ------
-    ValueError
-        If the n_exp paths, which are listed, do not fit into memory.
     """
     _check_memory(environment, parameters)
     policies: tuple[Any, ...] | None = None

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.environments.truth import Path, Truth
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.numbers import Number
 from olivine.algorithms.learning.events import Iteration
-from olivine.algorithms.learning.result import LearningResult, MonitorReport, Scope
+from olivine.algorithms.learning.run import LearningResult, MonitorReport, Scope
 from olivine.algorithms.oracles.ledger import reveal
 
 FEATURES = "observations are features: there are no codes to sum over"
@@ -168,17 +168,7 @@ class Review:
 
 
 class ClassReview(Review):
-    """A review of a run over classes of functions.
-
-    Parameters
-    ----------
-    environment
-        Whose `truth` is asked.
-    value_class, policy_class
-        G and Π.
-    parameters
-        Of the run.
-    """
+    """A review of a run over classes of functions."""
 
     def __init__(
         self,
@@ -270,8 +260,6 @@ def chance_of_unlearned(
     ----------
     truth
         Of an environment with deterministic hidden dynamics, exact.
-    n_actions
-        K.
     learned
         Learned hidden states of each level 1..H.
     policies

@@ -139,6 +139,8 @@ class Problem:
 class ByTheorem(Parameters):
     """The theorem's own constants.
 
+    Raises ValueError for an argument out of range or an unknown algorithm.
+
     Parameters
     ----------
     eps, delta
@@ -151,11 +153,6 @@ class ByTheorem(Parameters):
         One of `algorithms`; None: the first.
     version
         ``"theorem"``: corrected where an erratum applies; ``"paper"``: as printed.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of range or an unknown algorithm.
     """
 
     def __init__(
@@ -182,17 +179,14 @@ class ByTheorem(Parameters):
 class ByChoice(Parameters):
     """Free parameters, with defaults that suit small problems.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     eps, delta, M, K, H, algorithm
         As for `ByTheorem`.
     **chosen
         Any other field.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     def __init__(

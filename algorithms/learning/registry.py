@@ -1,27 +1,33 @@
-"""Learning algorithms by name, for ``olivine learn`` and for experiments.
+"""Learning algorithms by name, and one call that runs any of them.
 
 A package of algorithms lists its entries in ``ALGORITHMS``; packages are imported when
 an entry is asked for.
 
 >>> get("valor").default_classes
 'tabular'
+>>> from olivine.algorithms.environments import make
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> learn("valor", env).status
+'success'
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import ClassKind
+from olivine.algorithms.environments.protocol import Environment, missing_members
+from olivine.algorithms.exact.numbers import check_unit, rational
+from olivine.algorithms.learning.draw_classes import KINDS, ClassKind
 from olivine.algorithms.learning.events import Observer
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 
 ParameterKind = Literal["theorem", "paper", "practical"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
@@ -111,13 +117,7 @@ _ALGORITHMS: dict[str, Algorithm] = {}
 
 
 def register(algorithm: Algorithm) -> None:
-    """Add an algorithm.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
-    """
+    """Add an algorithm; ValueError if the name is taken."""
     if algorithm.name in _ALGORITHMS:
         raise ValueError(f"algorithm {algorithm.name!r}: registered already")
     _ALGORITHMS[algorithm.name] = algorithm
@@ -134,10 +134,7 @@ def algorithms() -> list[Algorithm]:
 def get(name: str) -> Algorithm:
     """Look an algorithm up.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name; the message suggests the nearest one.
+    Raises ValueError for an unknown name; the message suggests the nearest one.
     """
     algorithms()
     if name not in _ALGORITHMS:
@@ -151,3 +148,117 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ", did you mean ...?" for the nearest known word, or nothing."""
     near = difflib.get_close_matches(word, list(known), 1, 0.5)
     return f", did you mean {near[0]!r}?" if near else ""
+
+
+def learn(
+    algorithm: str,
+    environment: Environment,
+    classes: ClassKind | tuple[Any, Any] | FiniteQClass | None = None,
+    *,
+    parameters: ParameterKind = "theorem",
+    epsilon: float = 0.3,
+    delta: float = 0.1,
+    seed: int | np.random.Generator = 0,
+    observers: Sequence[Observer] = (),
+    **settings: Any,
+) -> LearningResult:
+    """Run an algorithm, with the monitors of its analysis where the truth is known.
+
+    Parameters
+    ----------
+    algorithm
+        A name as in ``olivine learn --list``: ``"valor"``, ``"psdp"``, ...
+    environment
+        Any object of the protocol: from `make`, `from_simulator`, `from_gymnasium`,
+        or your own.
+    classes
+        ``"tabular"``, ``"finite"`` or ``"linear"``, drawn for the environment; or
+        your own (G, Π), each one class for all levels or a class by level (an
+        algorithm that needs only one of them takes None for the other); or, for
+        LSVEE and OLIVE, a `FiniteQClass`. None: what suits the algorithm.
+    parameters
+        ``"theorem"``: the constants of its theorem; ``"paper"``: as printed;
+        ``"practical"``: small ones, which ``settings`` may change.
+    epsilon, delta
+        Accuracy and failure probability, in (0, 1).
+    seed
+        An integer or a Generator: all randomness of the algorithm.
+    observers
+        Told of the run's events, for instance ``[].append``.
+    **settings
+        Of the algorithm, as ``--set`` of ``olivine learn``.
+
+    Returns
+    -------
+    LearningResult
+        ``policies`` has one policy per level: run it with ``environment.run``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or setting, classes that do not go with the algorithm or
+        the environment, or an accuracy out of range.
+    """
+    entry = get(algorithm)
+    check_unit("epsilon", rational(epsilon, "epsilon"))
+    check_unit("delta", rational(delta, "delta"))
+    if parameters not in PARAMETER_KINDS:
+        known = ", ".join(PARAMETER_KINDS)
+        raise ValueError(f"parameters: {parameters!r} is none of {known}")
+    for name in settings:
+        if name not in entry.settings:
+            raise ValueError(
+                f"{algorithm}: unknown setting {name!r}"
+                f"{suggestion(name, entry.settings)}; there are "
+                f"{', '.join(entry.settings)}"
+            )
+    if isinstance(environment, str):
+        raise ValueError(
+            f"environment: {environment!r} is a name; olivine.make({environment!r}, "
+            "seed) makes the environment"
+        )
+    if isinstance(seed, int) and seed < 0:
+        raise ValueError(f"seed: {seed} is negative")
+    # Not by isinstance, which would ask for the truth, and a simulator has none.
+    missing = missing_members(environment)
+    if missing:
+        raise ValueError(
+            f"environment: {type(environment).__name__} lacks {', '.join(missing)}; "
+            "`check_environment` says what each must do"
+        )
+    task = Task(
+        environment,
+        parameters,
+        cast("Any", entry.default_classes if classes is None else _classes(classes)),
+        epsilon,
+        delta,
+        np.random.default_rng(seed),
+        settings,
+        tuple(observers),
+    )
+    return entry.run(task)
+
+
+def _classes(given: Any) -> Any:
+    """Check the kind of classes, or classes handed in."""
+    if isinstance(given, FiniteQClass) or given in get_args(ClassKind):
+        return given
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ValueError(
+            f"classes: {given!r:.60} is none of {', '.join(KINDS)}, no pair (G, Π), "
+            "and no FiniteQClass"
+        )
+    for what, protocol, one in zip(
+        ("G, a value class", "Π, a policy class"),
+        (ValueClass, PolicyClass),
+        given,
+        strict=True,
+    ):
+        if one is not None and not isinstance(one, protocol):
+            members = [m for m in vars(protocol) if not m.startswith("_")]
+            missing = [m for m in members if not hasattr(one, m)]
+            raise ValueError(
+                f"classes: {type(one).__name__} is not {what}: it lacks "
+                f"{', '.join(missing)} (olivine.algorithms.classes.protocols)"
+            )
+    return given

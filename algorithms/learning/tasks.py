@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from olivine.algorithms.assumptions.checks import violating_classes
 from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
-from olivine.algorithms.assumptions.realizability import realizability
-from olivine.algorithms.assumptions.violating import violating_classes
+from olivine.algorithms.assumptions.realizable import realizability
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -24,7 +24,7 @@ from olivine.algorithms.learning.draw_classes import ClassKind, check_size, make
 from olivine.algorithms.learning.monitors import Review, with_monitors
 from olivine.algorithms.learning.parameters import ByChoice, ByTheorem, Parameters
 from olivine.algorithms.learning.registry import Algorithm, Task
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",
@@ -121,15 +121,10 @@ def by_kind(
     return choose
 
 
-def problem_of(
-    task: Task,
-) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
+def problem_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
     """(ε, δ, M, K, H) of a task, and the settings beside M and those of classes.
 
-    Raises
-    ------
-    ValueError
-        If there are such settings and a theorem sets them.
+    Raises ValueError if there are such settings and a theorem sets them.
     """
     environment = task.environment
     chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
@@ -150,11 +145,8 @@ def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
 def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     """Drawn for a task, drawn by its generator.
 
-    Raises
-    ------
-    ValueError
-        If they do not go with the environment, or are not realizable (unless the
-        task insists).
+    Raises ValueError if they do not go with the environment, or are not realizable
+    (unless the task insists).
     """
     if isinstance(task.classes, FiniteQClass):
         raise ValueError("classes: Q-functions are for lsvee and olive; give (G, Π)")
@@ -248,10 +240,7 @@ def log_sizes(
 ) -> tuple[float, float]:
     """Logarithms of |G|, for squared losses if wanted, and of |Π|; 0 for None.
 
-    Raises
-    ------
-    ValueError
-        Where a class is not finite.
+    Raises ValueError where a class is not finite.
     """
     try:
         return (

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 
@@ -49,10 +49,8 @@ class Cells:
     def of(cls, functions: FiniteQClass, level: int, data: EmpiricalMeasure) -> Cells:
         """Sort a data set into cells.
 
-        Raises
-        ------
-        ValueError
-            If actions or rewards are missing, or observations are not the class's.
+        Raises ValueError if actions or rewards are missing, or observations are not the
+        class's.
         """
         if data.actions is None or data.rewards is None:
             raise ValueError("data: actions or rewards are missing")
@@ -104,6 +102,8 @@ def state_value_averages(
 ) -> NDArray[Any]:
     """V̂^f = average of f(x, π_f(x)) for each of the members.
 
+    Returns Fractions, shape (members,).
+
     Parameters
     ----------
     functions
@@ -114,10 +114,6 @@ def state_value_averages(
         Weighted observations.
     members
         Numbers of the members.
-
-    Returns
-    -------
-    Fractions, shape (members,).
     """
     codes, group = np.unique(
         functions.codes(level, data.observations), return_inverse=True
@@ -139,6 +135,8 @@ def risks(
 ) -> NDArray[Any]:
     """R̂(f) = average of (f(x, a) - r - V̂^f(p∘a))² for each of the members.
 
+    Returns Fractions, shape (members,).
+
     Parameters
     ----------
     functions
@@ -151,10 +149,6 @@ def risks(
         V̂^f(p∘a): Fractions, shape (members, K).
     members
         Numbers of the members.
-
-    Returns
-    -------
-    Fractions, shape (members,).
     """
     # With u = f(x, a) - V̂: Σ w (u - r)² = Σ u (u Σw - 2 Σwr) + Σ w r², over one
     # denominator, so that the big array holds integers.

@@ -113,17 +113,14 @@ class LsveeParameters(MetaAlgParameters):
     def tolerance(self, level: int) -> Fraction:
         """Largest difference of values that is a consensus, below a state of a level.
 
+        Raises ValueError for another level.
+
         Parameters
         ----------
         level
             Of the state from which DFS-learn may descend, 0..H; its children
             are tested. 0 stands for a test of the root that is never made, and
             at level H nothing is left to test: 0.
-
-        Raises
-        ------
-        ValueError
-            For another level.
         """
         if not 0 <= level <= self.H:
             raise ValueError(f"level: {level} is not in 0..{self.H}")
@@ -246,6 +243,8 @@ class LsveeTheorem(LsveeParameters):
 class LsveePractical(LsveeParameters):
     """Free constants of LSVEE.
 
+    Raises ValueError for a value out of range, or n_eval below n_exp.
+
     Parameters
     ----------
     eps, delta, M, K, H, N
@@ -258,11 +257,6 @@ class LsveePractical(LsveeParameters):
     **chosen
         Any other field; with few draws a state may be learned more than once, so by
         default one call of DFS-learn may learn 10 M H.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range, or n_eval below n_exp.
     """
 
     def __init__(

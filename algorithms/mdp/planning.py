@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.ragged import (
+from olivine.algorithms.exact.arrays import (
     IntArray,
     as_integers,
     distinct,
@@ -26,8 +26,8 @@ from olivine.algorithms.exact.ragged import (
     magnitude,
     segment_sums,
 )
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 
 if TYPE_CHECKING:
     from olivine.algorithms.mdp.tabular import TabularMDP
@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 def heights(mdp: TabularMDP) -> NDArray[np.int32]:
     """Greatest number of actions from each state to an end, shape (n,).
 
-    Kahn's algorithm from the ends backwards, one wave a height.
-
-    Raises
-    ------
-    ValueError
-        If the transitions have a cycle.
+    Kahn's algorithm from the ends backwards, one wave a height. Raises ValueError if
+    the transitions have a cycle.
     """
     # Imported on use: it would be half of the time that a command needs to start.
     from scipy.sparse import csr_array
@@ -85,10 +81,7 @@ def checked_policy(
 ) -> NDArray[np.int64]:
     """Check that a policy takes an action of each of the n states; shape (n,).
 
-    Raises
-    ------
-    ValueError
-        If the policy has another length than (n,) or names no action.
+    Raises ValueError if the policy has another length than (n,) or names no action.
     """
     local = as_integers("policy", policy, np.int64)
     if len(local) != len(action_counts):
@@ -197,14 +190,9 @@ def _first_best(
 def state_distribution(mdp: TabularMDP, policy: ArrayLike, level: int) -> Distribution:
     """Exact distribution of the state met at time step `level` under a policy.
 
-    Time steps count the states of an episode from the start state, which is
-    met at step 1; they are not the level labels, from which they differ where
-    the MDP is not layered.
-
-    Raises
-    ------
-    ValueError
-        If `level` is outside 1..horizon or the policy is none.
+    Time steps count the states of an episode from the start state, which is met at step
+    1; they are not the level labels, from which they differ where the MDP is not
+    layered. Raises ValueError if `level` is outside 1..horizon or the policy is none.
     """
     if not 1 <= level <= mdp.horizon:
         raise ValueError(f"time step {level} is outside 1..{mdp.horizon}")
@@ -225,10 +213,7 @@ def state_distributions(mdp: TabularMDP, policy: ArrayLike) -> Iterator[Distribu
 
 
 def _step(
-    mdp: TabularMDP,
-    actions: NDArray[np.int64],
-    numerators: IntArray,
-    denominator: int,
+    mdp: TabularMDP, actions: NDArray[np.int64], numerators: IntArray, denominator: int
 ) -> tuple[NDArray[np.int64], IntArray, int]:
     """Push a distribution over states with their chosen actions one step on."""
     own = mdp.transition_denominator[actions]

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.ragged import as_integers
+from olivine.algorithms.exact.arrays import as_integers
 from olivine.algorithms.mdp import construction as mdp_construction
 from olivine.algorithms.mdp import planning
-from olivine.algorithms.mdp import validation as mdp_validation
 
 if TYPE_CHECKING:
+    from olivine.algorithms.mdp.bellman import Pair
     from olivine.algorithms.mdp.construction import StateData
     from olivine.algorithms.mdp.distributions import Distribution
-    from olivine.algorithms.mdp.pair import Pair
 
 _ARRAYS = {
     "state_level": np.int32,
@@ -270,7 +269,7 @@ class TabularMDP:
             reward_index=np.asarray(reward_index),
             reward_table=tuple(reward_table),
         )
-        mdp_validation.check_rewards(changed)
+        mdp_construction.check_rewards(changed)
         return changed
 
     def padded(self) -> TabularMDP:
@@ -295,7 +294,7 @@ class TabularMDP:
         ValueError
             Naming the state and action at fault.
         """
-        mdp_validation.validate(self, names=names)
+        mdp_construction.validate(self, names=names)
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields agree; rewards are compared by value."""

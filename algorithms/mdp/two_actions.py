@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 if TYPE_CHECKING:

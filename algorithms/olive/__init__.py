@@ -8,11 +8,12 @@ and OLIVE meets hard ones if its ties are broken against it: that is what this
 project is about.
 
 =========================  ====================================================
-`exact.olive_exact`        exact expectations on tabular MDPs, rationals
-`sampled.olive_sampled`    data sets, with `parameters.theorem_parameters`
+`run`                      `olive_exact`: exact expectations on tabular MDPs;
+                           `olive_sampled`: data sets, with
+                           `parameters.theorem_parameters`
 `optimisers`               `Milp`, `BranchAndBound`: tabular classes, in both forms,
                            (g, π) and Q
-`finite_pairs`             `FinitePairs`: finite classes, from `q_functions`:
+`finite_pairs`             `FinitePairs`: finite classes, from
                            `pairs_of_class` of a `FiniteQClass`,
                            `pairs_of_q_functions` of tables
 `environment_adapter`      `LayeredEnvironment`: any environment of the project,

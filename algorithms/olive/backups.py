@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.algorithms.exact.ragged import gather
+from olivine.algorithms.exact.arrays import gather
 
 if TYPE_CHECKING:
     from olivine.algorithms.mdp.tabular import TabularMDP
@@ -113,10 +113,7 @@ def needed_states(program: OliveProgram) -> list[int]:
 
 
 def backup_range(
-    program: OliveProgram,
-    state: int,
-    backups: Sequence[Affine],
-    alone: Fraction | None,
+    program: OliveProgram, state: int, backups: Sequence[Affine], alone: Fraction | None
 ) -> tuple[Fraction, Fraction]:
     """Range of the backup of a state over its actions and all values.
 

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 _Direction = dict[int, Fraction]
@@ -36,17 +36,13 @@ def benign_rounds(mdp: TabularMDP) -> Iterator[tuple[Pair, int]]:
     A value on the edge leaves one sign: where V^π(x) = 0, ℓ(x) >= 0 is needed, where
     V^π(x) = 1, ℓ(x) <= 0 (the policy avoids the edge where some action does). Each
     round is legal then, too, but a direction may be left that has no legal sign, and
-    OLIVE may have to go on after the rule's last round.
+    OLIVE may have to go on after the rule's last round. Raises ValueError if a state is
+    met at two levels, or a value leaves [0, 1].
 
     Parameters
     ----------
     mdp
         Layered; all V^π(x) in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If a state is met at two levels, or a value leaves [0, 1].
 
     Notes
     -----

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.ragged import gather
+from olivine.algorithms.exact.arrays import gather
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.backups import (
     Affine,

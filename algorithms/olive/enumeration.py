@@ -24,7 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.backups import (
     backup_of,
     distinct_actions,
@@ -68,17 +68,14 @@ def enumerate_policies(
 ) -> Enumeration:
     """Compute the optimum of a program over all policies.
 
+    Raises ValueError if there are more than `max_policies` policies.
+
     Parameters
     ----------
     program
         Any program; nothing is assumed about its MDP.
     max_policies
         Refuse programs with more policies than this.
-
-    Raises
-    ------
-    ValueError
-        If there are more than `max_policies` policies.
     """
     choices = policy_choices(program)
     count = math.prod(map(len, choices.values()))
@@ -108,6 +105,8 @@ def policy_choices(program: OliveProgram) -> dict[int, list[int]]:
 def policy_optimum(program: OliveProgram, policy: ArrayLike) -> Pair | None:
     """Best pair with a given policy, by one exact linear program.
 
+    Raises ValueError if the policy does not belong to the MDP.
+
     Parameters
     ----------
     policy
@@ -118,11 +117,6 @@ def policy_optimum(program: OliveProgram, policy: ArrayLike) -> Pair | None:
     Pair or None
         A pair with this policy whose objective is the greatest possible, or
         None if no values are feasible with it.
-
-    Raises
-    ------
-    ValueError
-        If the policy does not belong to the MDP.
     """
     program.mdp.global_actions(policy)
     lp = _PolicyLp(program, np.asarray(policy, dtype=np.int32))

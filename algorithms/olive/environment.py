@@ -3,7 +3,7 @@
 OLIVE looks at three things only: initial observations, trajectories of a
 policy, and trajectories of a policy with one action drawn uniformly. Data come
 with multiplicities: over finitely many tuples a data set of any size costs its
-support (`olivine.algorithms.exact.measure`).
+support (`olivine.algorithms.exact.data`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.sampled_program import LevelData
 
@@ -32,28 +33,23 @@ class SampledEnvironment(Protocol):
     @property
     def horizon(self) -> int:
         """Number of levels H."""
-        ...
 
     @property
     def action_counts(self) -> NDArray[np.int64]:
         """Number of actions of each observation, shape (n,)."""
-        ...
 
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
         """Draw the initial observations of n trajectories."""
-        ...
 
     def follow(
         self, policy: ArrayLike, n: int, rng: np.random.Generator
     ) -> list[LevelData]:
         """Draw n trajectories of a policy; the tuples at levels 1..H."""
-        ...
 
     def explore(
         self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
     ) -> LevelData:
         """Draw n trajectories with a uniform action at one level; its tuples."""
-        ...
 
 
 class TabularEnvironment:
@@ -86,10 +82,7 @@ class TabularEnvironment:
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
         """Return the start state, n times.
 
-        Raises
-        ------
-        ValueError
-            If n is outside 1..2^53; so in the other methods.
+        Raises ValueError if n is outside 1..2^53; so in the other methods.
         """
         return EmpiricalMeasure([self.mdp.start], weights=[_checked(n)])
 
@@ -112,10 +105,7 @@ class TabularEnvironment:
     ) -> LevelData:
         """Draw n trajectories with a uniform action at `level`.
 
-        Raises
-        ------
-        ValueError
-            If the policy is none or there is no such level.
+        Raises ValueError if the policy is none or there is no such level.
         """
         if not 1 <= level <= self.mdp.horizon:
             raise ValueError(f"level {level} is outside 1..{self.mdp.horizon}")

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments.protocol import AnyPolicy, Environment
-from olivine.algorithms.exact.columns import group_sums
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
-from olivine.algorithms.mdp.pair import Pair
-from olivine.algorithms.olive.q_functions import pairs_of_class
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
+from olivine.algorithms.mdp.bellman import Pair
+from olivine.algorithms.olive.finite_pairs import pairs_of_class
 from olivine.algorithms.olive.sampled_program import LevelData
 
 
@@ -109,11 +109,8 @@ class LayeredEnvironment:
     ) -> LevelData:
         """Draw n trajectories with a uniform action at one level; its tuples.
 
-        Raises
-        ------
-        ValueError
-            If there is no such level, or the policy has not one action for
-            each observation; so in `follow`.
+        Raises ValueError if there is no such level, or the policy has not one action
+        for each observation; so in `follow`.
         """
         if not 1 <= level <= self.horizon:
             raise ValueError(f"level {level} is outside 1..{self.horizon}")
@@ -123,10 +120,7 @@ class LayeredEnvironment:
     def policies(self, policy: ArrayLike) -> list[AnyPolicy]:
         """Split a table of actions into one policy for each level.
 
-        Raises
-        ------
-        ValueError
-            If it has not one action for each observation.
+        Raises ValueError if it has not one action for each observation.
         """
         table = np.asarray(policy, dtype=np.int64)
         if table.shape != (int(self.offsets[-1]),):
@@ -176,33 +170,4 @@ class LayeredEnvironment:
         elif level < self.horizon:
             following = self._codes(level + 1, following) + self.offsets[level]
         own = self._codes(level, tuples.observations) + self.offsets[level - 1]
-        if tuples.is_finite:
-            return EmpiricalMeasure(
-                own,
-                actions=tuples.actions,
-                rewards=tuples.exact_rewards,
-                next_observations=following,
-                weights=tuples.weights,
-            )
-        return _counted(own, tuples, following)
-
-
-def _counted(
-    own: NDArray[np.int64], tuples: EmpiricalMeasure, following: NDArray[np.int64]
-) -> EmpiricalMeasure:
-    """Count equal tuples of decoded observations."""
-    if tuples.actions is None or tuples.rewards is None:
-        raise ValueError("tuples: actions or rewards are missing")
-    rewards, rank = np.unique(tuples.rewards, return_inverse=True)
-    columns = np.stack([own, tuples.actions, rank.reshape(-1), following], axis=1)
-    rows, group = np.unique(columns, axis=0, return_inverse=True)
-    weights = group_sums(
-        tuples.weights, group.reshape(-1), len(rows), tuples.total_weight
-    )
-    return EmpiricalMeasure(
-        rows[:, 0],
-        actions=rows[:, 1],
-        rewards=rewards[rows[:, 2]],
-        next_observations=rows[:, 3],
-        weights=weights,
-    )
+        return recoded(tuples, own, following)

@@ -1,7 +1,9 @@
-"""What OLIVE's parts ask of each other: programs and their solvers."""
+"""What OLIVE's parts ask of each other: ranges of g, programs and their solvers."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +11,94 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.exact.arrays import IntArray, integer_array
+from olivine.algorithms.exact.numbers import as_rational
+from olivine.algorithms.mdp.bellman import Pair
+
+Upper = Fraction | int | Sequence[Fraction | int]
+"""Upper end of the range of g, for all observations or one for each."""
+
+
+class Ranged:
+    """What a program knows of the range of g.
+
+    Raises ValueError if an end is no exact rational, a range empty, or their number
+    wrong.
+
+    Parameters
+    ----------
+    size
+        Number of observations.
+    lower, upper
+        Ends of the range; the upper end for all observations or one for each.
+
+    Attributes
+    ----------
+    lower, upper
+        Lower end, and the largest upper end.
+    upper_ends
+        The upper end of each observation; empty where there is one for all.
+    """
+
+    def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:
+        self.lower = as_rational("lower", lower)
+        self.upper_ends: tuple[Fraction, ...] = ()
+        if isinstance(upper, Sequence):
+            if len(upper) != size:
+                raise ValueError(f"{len(upper)} upper ends for {size} observations")
+            # There are few ends, each given many times over, and Fractions are slow.
+            given = list(upper)
+            objects = {id(end): end for end in given}
+            ends = {name: as_rational("upper", end) for name, end in objects.items()}
+            self.upper_ends = tuple(ends[id(end)] for end in given)
+            self._kinds = list(ends.values())
+            place = {name: k for k, name in enumerate(ends)}
+            self._kind = np.array([place[id(end)] for end in given], dtype=np.int64)
+            self.upper, least = max(self._kinds), min(self._kinds)
+        else:
+            self.upper = least = as_rational("upper", upper)
+        if self.lower > least:
+            raise ValueError(f"empty range [{self.lower}, {least}]")
+
+    def upper_kinds(self) -> tuple[list[Fraction], NDArray[np.int64] | None]:
+        """Give the few upper ends, and which of them each observation has.
+
+        None where there is one for all.
+        """
+        if not self.upper_ends:
+            return [self.upper], None
+        return self._kinds, self._kind
+
+    @property
+    def upper_given(self) -> Upper:
+        """The upper end as it was given, for a program with the same ranges."""
+        return self.upper_ends or self.upper
+
+    def floors(self, denominator: int) -> IntArray:
+        """Largest integers k with k/denominator in the range of each observation.
+
+        There must be an upper end for each.
+        """
+        floors = integer_array(math.floor(end * denominator) for end in self._kinds)
+        return floors[self._kind]
+
+    def upper_of(self, observation: int) -> Fraction:
+        """Upper end of the range of g at an observation."""
+        return self.upper_ends[observation] if self.upper_ends else self.upper
+
+    def nearest_to_zero(self, observation: int) -> Fraction:
+        """Value of an observation's range that is nearest to 0."""
+        return min(max(Fraction(0), self.lower), self.upper_of(observation))
+
+    def greatest_mean(self, shares: Sequence[tuple[int, Fraction]]) -> Fraction:
+        """Greatest value of Σ share · g over observations with their shares."""
+        ends = self.upper_ends
+        terms = {(id(p), id(ends and ends[s])): (s, p) for s, p in shares}
+        counts = Counter((id(p), id(ends and ends[s])) for s, p in shares)
+        return sum(
+            (counts[key] * p * self.upper_of(s) for key, (s, p) in terms.items()),
+            Fraction(0),
+        )
 
 
 class Program(Protocol):
@@ -18,42 +107,33 @@ class Program(Protocol):
     @property
     def lower(self) -> Fraction:
         """Lower end of the range of g."""
-        ...
 
     @property
     def upper(self) -> Fraction:
         """Largest upper end of the ranges of g, and so of the objective."""
-        ...
 
     def upper_of(self, observation: int) -> Fraction:
         """Upper end of the range of g at an observation."""
-        ...
 
     def nearest_to_zero(self, observation: int) -> Fraction:
         """Value of an observation's range that is nearest to 0."""
-        ...
 
     @property
     def tolerance(self) -> Fraction:
         """Bound φ on the absolute value of every error."""
-        ...
 
     @property
     def action_counts(self) -> NDArray[np.int64]:
         """Number of actions of each observation."""
-        ...
 
     def objective(self, pair: Pair) -> Fraction:
         """Predicted value."""
-        ...
 
     def errors(self, pair: Pair) -> Sequence[Fraction]:
         """Average Bellman error under each constraint, signed."""
-        ...
 
     def is_feasible(self, pair: Pair) -> bool:
         """Whether a pair meets every constraint and the range, exactly."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -93,10 +173,8 @@ class Optimiser(Protocol):
 
     def maximise(self, program: Program) -> Answer:
         """Find a maximiser."""
-        ...
 
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
         """Find a random pair with the objective `value`, the program's optimum."""
-        ...

@@ -21,8 +21,8 @@ from olivine.algorithms.learning.draw_q_functions import optimal_member
 from olivine.algorithms.learning.events import Iteration, notify
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Algorithm, Task
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.learning.run import LearningResult
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.loop import OliveRound
 from olivine.algorithms.olive.parameters import OliveParameters
@@ -32,7 +32,7 @@ from olivine.algorithms.olive.review import (
     olive_reports,
     optimal_pair,
 )
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive.task_choices import (
     CHOICES,
     PRACTICAL,
@@ -83,11 +83,8 @@ def _round(played: OliveRound[Any]) -> dict[str, Any]:
 def run(task: Task) -> LearningResult:
     """Make the classes of a task and run OLIVE on them, with monitors.
 
-    Raises
-    ------
-    ValueError
-        For classes that do not go with the environment, settings that do not go
-        with the parameters, or data that do not fit into memory.
+    Raises ValueError for classes that do not go with the environment, settings that do
+    not go with the parameters, or data that do not fit into memory.
     """
     seed, chosen = RecordedSeed.of(task.rng), dict(task.settings)
     classes = olive_classes(task, chosen)

@@ -11,8 +11,8 @@ Agarwal, Langford, Schapire 2017, recalled: in each round
 3. choose a level h whose error is at least stop/H and add the constraint
    |average Bellman error under the distribution of (x_h under π)| ≤ φ.
 
-What "measure" and "add" mean is up to a `World`: `olivine.algorithms.olive.exact` has
-exact expectations, `olivine.algorithms.olive.sampled` data sets.
+What "measure" and "add" mean is up to a `World`: `olivine.algorithms.olive.run` has
+one with exact expectations and one with data sets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.interfaces import Optimiser, Program
 from olivine.algorithms.olive.tiebreak import RoundProblem, Tiebreak
 
@@ -39,30 +39,24 @@ class World(Protocol[Constraint]):
     @property
     def horizon(self) -> int:
         """Number of levels H."""
-        ...
 
     @property
     def program(self) -> Program:
         """The current program."""
-        ...
 
     @property
     def trajectories(self) -> int:
         """Trajectories collected so far."""
-        ...
 
     @property
     def seed(self) -> RecordedSeed | None:
         """The data's generator before its first draw; None without data."""
-        ...
 
     def errors(self, pair: Pair) -> tuple[Fraction, ...]:
         """Average Bellman error at each level along the pair's own policy."""
-        ...
 
     def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Constraint, ...]:
         """Add the constraints of some levels to the program; return the new ones."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,12 @@
 """OLIVE's programs as mixed-integer linear models, in two forms.
 
-Both are exact reformulations: the optimum is the program's, and every optimal
-point of the model is read back as an optimal pair.
-
-Only some states have variables: the start state, the states of the
-distributions (the *support*), and the successors of the support's actions.
-No other value and no other state's action occurs in the program, so any value
-in the range and any action will do there.
-
-``value-policy``
-    Variables g(x) ∈ [lower, upper]. A support state with more than one distinct
-    action has a binary π(x,a) for each of them, adding up to 1, and a variable
-    b(x) for the backup, which the rows
-
-        b(x) − E[r + g(x′) | x, a] ≤ M⁺ (1 − π(x,a)),
-        E[r + g(x′) | x, a] − b(x) ≤ M⁻ (1 − π(x,a))
-
-    make equal to the backup of the action taken. M⁺ and M⁻ are the least
-    constants that never cut: the differences between the end points of the
-    ranges of b(x) and of the action's backup, in rationals. A constraint is
-    |Σ_x D(x)(g(x) − b(x))| ≤ φ, the program's own. So the points of the model
-    are exactly the feasible pairs (with their backups), and g(s0) is its
-    objective.
-
-``q-function``
-    Variables f(x,a) ∈ [lower, upper] for the support and the start state, and
-    v(x) = f(x, π_f(x)) = max_a f(x,a), by v ≥ f(x,a) and v ≤ f(x,a) + (upper −
-    lower)(1 − π(x,a)): π may be any maximiser, as ties are OLIVE's to break.
-    The constraints are those above with v for g. The optimum is the same: a
-    pair (g, π) gives f(x, π(x)) = g(x) and f(x,a) = lower elsewhere, whose
-    greedy policy is π (or tied with it); and f gives (v, π_f). Of the other
-    states only v(x) occurs; it stands for a function constant in a.
-    φ bounds the conditional expectation, as in the other form: the paper's
-    Q-function form has no factor K and there φ means a K-th (erratum 6).
-
-Actions of a state with equal reward and transitions share one binary; the
-policy read back takes the first of them.
-
-Over data sets what a state weighs in a constraint depends on the action taken
-there, as actions happened to be drawn. So instead of b(x) each constraint i and
-observation x has a variable e(i,x), its contribution, which rows of the same kind
-make equal to the term of the action taken; the constraint is |Σ_x e(i,x)| ≤ φ.
+Both, ``value-policy`` and ``q-function``, are exact reformulations (docs/olive.md): the
+optimum is the program's, and every optimal point of the model is read back as an
+optimal pair. Only some states have variables: the start state, the states of the
+distributions (the *support*), and the successors of the support's actions. No other
+value and no other state's action occurs in the program, so any value in the range and
+any action will do there. Actions of a state with equal reward and transitions share one
+binary; the policy read back takes the first of them.
 """
 
 from __future__ import annotations
@@ -52,8 +18,8 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.backups import (
     Affine,
     action_classes,
@@ -113,13 +79,9 @@ class PairModel:
     def pair(self, values: Sequence[Fraction | int]) -> Pair:
         """Read an exactly feasible pair off an exact point of the model.
 
-        States without a variable get the value of the range nearest to 0.
-
-        Raises
-        ------
-        ValueError
-            If a value is no exact rational, or the pair breaks the program
-            (then the point breaks the model).
+        States without a variable get the value of the range nearest to 0. Raises
+        ValueError if a value is no exact rational, or the pair breaks the program (then
+        the point breaks the model).
         """
         if len(values) != len(self.model.variables):
             raise ValueError(
@@ -284,7 +246,7 @@ def program_model(program: Program, form: Form = ...) -> PairModel: ...
 
 
 def program_model(program: Program, form: Form = "value-policy") -> PairModel:
-    """Write a program as a mixed-integer linear model; see the module's text.
+    """Write a program as a mixed-integer linear model (docs/olive.md).
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.interfaces import Answer, Program
 from olivine.algorithms.olive.model import PairModel, program_model
 from olivine.algorithms.olive.program import Form

@@ -182,10 +182,10 @@ def practical_parameters(
 ) -> OliveParameters:
     """Free parameters, with defaults that suit small problems.
 
-    φ = ε/(6H); stop at ε/2, which leaves the other half for the estimates;
-    n_est = 64/ε², n_eval = 16 H²/ε² (errors are then off by about ε/(8H)),
-    n = 4K/φ² (a standard error of a quarter of φ for (V*, π*)); the theorem's
-    limit on the rounds.
+    φ = ε/(6H); stop at ε/2, which leaves the other half for the estimates; n_est =
+    64/ε², n_eval = 16 H²/ε² (errors are then off by about ε/(8H)), n = 4K/φ² (a
+    standard error of a quarter of φ for (V*, π*)); the theorem's limit on the rounds.
+    Raises ValueError if one is out of range.
 
     Parameters
     ----------
@@ -193,11 +193,6 @@ def practical_parameters(
         As for `theorem_parameters`.
     **chosen
         Any field of `OliveParameters`; numbers stand for their decimal digits.
-
-    Raises
-    ------
-    ValueError
-        If one is out of range.
     """
     accuracy = rational(epsilon)
     if not 0 < accuracy < 1 or min(horizon, n_actions, rank) < 1:
@@ -216,7 +211,8 @@ def trajectory_bound(
 ) -> int:
     """Trajectories that the theorem promises are enough, at most.
 
-    Of order M² H³ K ln(N/δ)/ε², up to logarithms.
+    Of order M² H³ K ln(N/δ)/ε², up to logarithms. Raises ValueError if a parameter is
+    out of range.
 
     Parameters
     ----------
@@ -226,11 +222,6 @@ def trajectory_bound(
         Bellman rank, actions, levels.
     log_size
         ln N.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     found = theorem_parameters(
         epsilon, delta, horizon=H, n_actions=K, rank=M, log_size=log_size

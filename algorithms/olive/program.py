@@ -24,8 +24,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.numbers import as_rational
-from olivine.algorithms.exact.ragged import (
+from olivine.algorithms.exact.arrays import (
     IntArray,
     distinct,
     fits_int64,
@@ -33,26 +32,18 @@ from olivine.algorithms.exact.ragged import (
     integers,
     magnitude,
 )
+from olivine.algorithms.exact.numbers import as_rational
 from olivine.algorithms.mdp.bellman import (
+    Pair,
     as_fractions,
     average_errors,
     common_denominator,
 )
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.ranges import Ranged, Upper
-
-__all__ = [
-    "Distribution",
-    "Distributions",
-    "OliveProgram",
-    "Pair",
-    "Violation",
-    "average_bellman_errors",
-]
-
+from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.olive.interfaces import Ranged, Upper
 
 Form = Literal["value-policy", "q-function"]
 """A model over (g, π), or over Q-functions f."""
@@ -82,6 +73,9 @@ class Violation:
 class OliveProgram(Ranged):
     """OLIVE's program over all tabular (g, π) of an MDP.
 
+    Raises ValueError if the tolerance is negative, a range empty, a parameter no exact
+    rational, or a distribution names an unknown state.
+
     Parameters
     ----------
     mdp
@@ -95,12 +89,6 @@ class OliveProgram(Ranged):
         Lower end of the range of g.
     upper
         Upper end, for all states or one for each.
-
-    Raises
-    ------
-    ValueError
-        If the tolerance is negative, a range empty, a parameter no exact
-        rational, or a distribution names an unknown state.
     """
 
     def __init__(
@@ -206,14 +194,37 @@ class OliveProgram(Ranged):
 def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
     """Average Bellman errors along the pair's own policy, one a time step.
 
-    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at time step h
-    under π, for h = 1..horizon; OLIVE compares these (and their sum) with its
-    thresholds. Their sum is g(s0) − V^π(s0).
-
-    Raises
-    ------
-    ValueError
-        If the policy does not belong to the MDP.
+    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at time step h under
+    π, for h = 1..horizon; OLIVE compares these (and their sum) with its thresholds.
+    Their sum is g(s0) − V^π(s0). Raises ValueError if the policy does not belong to the
+    MDP.
     """
     met = Distributions.from_iterable(state_distributions(mdp, pair.policy))
     return as_fractions(*average_errors(mdp, met, pair), met)
+
+
+def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]:
+    """Write a program over the MDP of two actions, each node in its state's range.
+
+    A pair of it gives one of the original: values at the roots, the actions that the
+    paths lead to. So with φ = 0 its optimum is no more. It is no less where each action
+    of the states bound is worth something in its state's range under some optimal pair,
+    as in the layered variants of the family (docs/ties.md). Raises ValueError if the
+    MDP is not layered, or the tolerance positive: it would add up.
+    """
+    if program.tolerance:
+        raise ValueError(
+            f"tolerance {program.tolerance} would add up along trees; only 0 is kept"
+        )
+    trees = TwoActions(program.mdp)
+    bound = {}
+    for distribution in program.distributions:
+        for found in trees.constraints(distribution):
+            key = (found.level, tuple(found.probabilities().items()))
+            bound[key] = found
+    upper = [
+        program.upper_of(s) for s in range(program.mdp.n_states) for _ in trees.nodes(s)
+    ]
+    return trees, OliveProgram(
+        trees.mdp, bound.values(), lower=program.lower, upper=upper
+    )

@@ -27,7 +27,6 @@ would break it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -35,8 +34,8 @@ from typing import Any
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.numbers import rational
 from olivine.algorithms.learning.monitors import UNKNOWN, Tally
-from olivine.algorithms.learning.result import MonitorReport, Scope
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.learning.run import MonitorReport, Scope
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive.loop import OliveResult, OliveRound
@@ -189,7 +188,8 @@ class _Review:
         program, tallies = self.result.program, self.tallies
         finite = self.setting.finite
         pairs = [best, *(r.pair for r in self.result.rounds)]
-        for pair in pairs if finite is None else finite.pairs:
+        looked_at = pairs if finite is None else finite.pairs
+        for pair in looked_at:
             tallies["initial"].at_most(
                 abs(program.objective(pair) - truth.value(pair)),
                 self.epsilon / 8,
@@ -199,27 +199,15 @@ class _Review:
             for constraint in played.added:
                 if finite is None:
                     found = [constraint.error(pair) for pair in pairs]
-                    self._deviations(truth, pairs, found, played, constraint.level)
                 else:
                     found = finite.errors(constraint)
-                    self._deviations(
-                        truth, finite.pairs, found, played, constraint.level
+                level = constraint.level
+                for pair, error in zip(looked_at, found, strict=True):
+                    tallies["deviations"].at_most(
+                        abs(error - truth.error(pair, played.pair, level)),
+                        self.setting.parameters.tolerance,
+                        f"round {played.number}, level {level}",
                     )
-
-    def _deviations(
-        self,
-        truth: TrueErrors,
-        pairs: Sequence[Pair],
-        estimated: Sequence[Fraction],
-        played: OliveRound[SampledConstraint],
-        level: int,
-    ) -> None:
-        for pair, error in zip(pairs, estimated, strict=True):
-            self.tallies["deviations"].at_most(
-                abs(error - truth.error(pair, played.pair, level)),
-                self.setting.parameters.tolerance,
-                f"round {played.number}, level {level}",
-            )
 
     def rounds(self, truth: TrueErrors, best: Pair) -> None:
         """Go through the rounds."""
@@ -229,11 +217,7 @@ class _Review:
             here = f"round {played.number}"
             self._evaluation(truth, played, here)
             if kept:
-                self.tallies["maximiser"].at_most(
-                    promised,
-                    played.optimum,
-                    here,
-                )
+                self.tallies["maximiser"].at_most(promised, played.optimum, here)
             self.tallies["optimism"].at_most(
                 self.environment.truth.optimal_value - played.optimum,
                 self.epsilon / 8,

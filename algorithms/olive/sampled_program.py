@@ -23,11 +23,11 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
-from olivine.algorithms.exact.ragged import as_integers
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.exact.arrays import END, as_integers
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.backups import Affine
-from olivine.algorithms.olive.ranges import Ranged, Upper
+from olivine.algorithms.olive.interfaces import Ranged, Upper
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,8 @@ class SampledConstraint:
     ) -> SampledConstraint:
         """Group a data set with uniform actions by observation and action.
 
-        Raises
-        ------
-        ValueError
-            If a column is missing, or a code or an action is out of range.
+        Raises ValueError if a column is missing, or a code or an action is out of
+        range.
         """
         groups = {} if data.tuples is None else _grouped(data.tuples, action_counts)
         terms: dict[int, dict[int, Term]] = {}
@@ -156,6 +154,8 @@ def on_policy_error(data: LevelData, pair: Pair) -> Fraction:
 class SampledProgram(Ranged):
     """OLIVE's program over data sets and all tabular (g, π) on observations.
 
+    Raises ValueError if a parameter is out of range or an observation is unknown.
+
     Parameters
     ----------
     action_counts
@@ -168,11 +168,6 @@ class SampledProgram(Ranged):
         φ ≥ 0, on the absolute value of every estimated error.
     lower, upper
         Range of g; the upper end for all observations or one for each.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range or an observation is unknown.
     """
 
     def __init__(
@@ -223,10 +218,7 @@ class SampledProgram(Ranged):
     def is_feasible(self, pair: Pair) -> bool:
         """Whether a pair meets every constraint and the range, exactly.
 
-        Raises
-        ------
-        ValueError
-            If the pair is not one on these observations and actions.
+        Raises ValueError if the pair is not one on these observations and actions.
         """
         if pair.n_states != len(self.action_counts):
             raise ValueError(

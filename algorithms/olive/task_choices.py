@@ -45,7 +45,7 @@ CHOICES = {
 """What the theorem leaves open."""
 
 PRACTICAL = OliveParameters.settings() | {
-    "all_levels": "whether a round adds the constraints of all levels",
+    "all_levels": "whether a round adds the constraints of all levels"
 }
 
 
@@ -63,10 +63,7 @@ class OliveClasses:
 def olive_classes(task: Task, chosen: dict[str, Any]) -> OliveClasses:
     """Make the classes; takes their settings out of those chosen.
 
-    Raises
-    ------
-    ValueError
-        For classes that do not go with the environment or the settings.
+    Raises ValueError for classes that do not go with the environment or the settings.
     """
     environment = task.environment
     size = {"size": chosen.pop("size")} if "size" in chosen else {}
@@ -131,11 +128,8 @@ def olive_parameters(
 ) -> OliveParameters:
     """Make the parameters; ``chosen`` are the settings left.
 
-    Raises
-    ------
-    ValueError
-        If a setting is the theorem's to make, or its value out of range; if data
-        sets of features would not fit into memory.
+    Raises ValueError if a setting is the theorem's to make, or its value out of range;
+    if data sets of features would not fit into memory.
     """
     h, k = task.environment.horizon, task.environment.n_actions
     refuse_fixed(task, chosen)

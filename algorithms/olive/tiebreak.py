@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.interfaces import Answer, Optimiser, Program
 
 LevelRule = Literal["first", "last", "largest"]
@@ -54,33 +54,27 @@ class Tiebreak(Protocol):
     @property
     def seed(self) -> RecordedSeed | None:
         """Its generator as it stands; None if it draws nothing."""
-        ...
 
     def maximiser(self, problem: RoundProblem) -> Answer:
         """Choose a maximiser of the round's program."""
-        ...
 
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
         """Choose one of the eligible levels (1-based, rising).
 
         ``errors[h-1]`` is the average Bellman error at level h.
         """
-        ...
 
 
 class SolverTiebreak:
     """The optimiser's own maximiser.
+
+    Raises ValueError if the rule is unknown.
 
     Parameters
     ----------
     level
         "first", "last", or "largest" error (the first of those), among the
         eligible levels.
-
-    Raises
-    ------
-    ValueError
-        If the rule is unknown.
     """
 
     def __init__(self, level: LevelRule = "largest") -> None:
@@ -165,9 +159,7 @@ class ScriptedTiebreak:
     """
 
     def __init__(
-        self,
-        script: Iterable[tuple[Pair, int]],
-        then: Tiebreak | None = None,
+        self, script: Iterable[tuple[Pair, int]], then: Tiebreak | None = None
     ) -> None:
         self._script = iter(script)
         self._then: Tiebreak = SolverTiebreak() if then is None else then
@@ -181,12 +173,8 @@ class ScriptedTiebreak:
     def maximiser(self, problem: RoundProblem) -> Answer:
         """Take the next pair of the script and verify that it is a maximiser.
 
-        No program is solved where the pair attains the upper end of the range.
-
-        Raises
-        ------
-        ValueError
-            If it breaks the program or is worse than the optimum.
+        No program is solved where the pair attains the upper end of the range. Raises
+        ValueError if it breaks the program or is worse than the optimum.
         """
         move = next(self._script, None)
         if move is None:
@@ -209,10 +197,7 @@ class ScriptedTiebreak:
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
         """Take the script's level.
 
-        Raises
-        ------
-        ValueError
-            If its error is too small to be chosen.
+        Raises ValueError if its error is too small to be chosen.
         """
         if self._level is None:
             return self._then.level(errors, eligible)

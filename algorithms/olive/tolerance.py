@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.olive.sampled_program import SampledProgram
@@ -64,6 +64,8 @@ def least_tolerance(
 ) -> LeastTolerance:
     """Find the least φ at which some feasible pair has objective at least `value`.
 
+    Raises ValueError if the ceiling is not positive.
+
     Parameters
     ----------
     program
@@ -77,11 +79,6 @@ def least_tolerance(
         programs.
     engine, time_limit
         Of the MILP; the time limit holds for the exact search as well.
-
-    Raises
-    ------
-    ValueError
-        If the ceiling is not positive.
     """
     if not ceiling > 0:
         raise ValueError(f"ceiling {ceiling} is not positive")

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.expectations import law
+from olivine.algorithms.environments.finite_model import FiniteLevel
 from olivine.algorithms.environments.latent_truth import LatentTruth
 from olivine.algorithms.environments.protocol import Environment, UnknownTruthError
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 
 _ZERO = Fraction(0)
 
@@ -83,11 +84,7 @@ class TrueErrors:
             else:
                 made = _of_codes(level, shift, unit)
             self._levels.append(made)
-        total = int(model.start.sum())
-        self._start = {
-            s: Fraction(int(model.start[s]), total)
-            for s in np.flatnonzero(model.start).tolist()
-        }
+        self._start = dict(law(model.start))
         self._vectors: dict[tuple[int, int], tuple[Pair, list[Fraction]]] = {}
 
     def value(self, pair: Pair) -> Fraction:
@@ -148,25 +145,16 @@ def _mean(row: Sequence[tuple[int, Fraction]], values: Sequence[Fraction]) -> Fr
 
 
 def _moves(level: FiniteLevel) -> list[list[list[tuple[int, Fraction]]]]:
-    found = []
-    for by_action in level.transitions:
-        rows = []
-        for row in by_action:
-            total = int(row.sum()) if len(row) else 0
-            targets = np.flatnonzero(row).tolist()
-            rows.append([(t, Fraction(int(row[t]), total)) for t in targets])
-        found.append(rows)
-    return found
+    return [list(map(law, by_action)) for by_action in level.transitions]
 
 
 def _of_codes(level: FiniteLevel, shift: int, unit: int) -> _Level:
     chances, rewards = [], []
     means = level.mean_rewards / unit
-    for s, row in enumerate(level.emissions):
-        codes = np.flatnonzero(row).tolist()
-        total = int(level.emission_totals[s])
-        chances.append([(shift + x, Fraction(int(row[x]), total)) for x in codes])
-        rewards.append({shift + x: list(means[x]) for x in codes})
+    for row in level.emissions:
+        emitted = law(row)
+        chances.append([(shift + x, p) for x, p in emitted])
+        rewards.append({shift + x: list(means[x]) for x, _ in emitted})
     return _Level(chances, rewards, _moves(level))
 
 

@@ -30,7 +30,7 @@ from olivine.algorithms.classes.learned import LearnedPolicyClass
 from olivine.algorithms.classes.linear import LinearPolicyClass
 from olivine.algorithms.classes.protocols import PolicyClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass
-from olivine.algorithms.exact.columns import check_actions, check_reals, reject
+from olivine.algorithms.exact.arrays import check_actions, check_reals, reject
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
@@ -38,10 +38,9 @@ from olivine.algorithms.oracles.csc_enumerated import (
     minimise_tabular,
 )
 from olivine.algorithms.oracles.csc_linear import minimise_linear
-from olivine.algorithms.oracles.exactness import check_accuracy
-from olivine.algorithms.oracles.ledger import oracle
+from olivine.algorithms.oracles.ledger import data_rows, oracle
 from olivine.algorithms.oracles.reductions import minimise_learned
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.results import CscResult, check_accuracy
 
 
 @singledispatch
@@ -64,11 +63,7 @@ solve_csc.register(LinearPolicyClass, minimise_linear)
 solve_csc.register(LearnedPolicyClass, minimise_learned)
 
 
-def _rows(policy_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:
-    return len(data)
-
-
-@oracle("csc", rows=_rows, function="policy")
+@oracle("csc", rows=data_rows, function="policy")
 def csc(
     policy_class: PolicyClass,
     /,
@@ -112,10 +107,7 @@ def csc(
 def check_costs(costs: ArrayLike, n: int, n_actions: int) -> NDArray[Any]:
     """Cost vectors as a float64 or object array of shape (n, K).
 
-    Raises
-    ------
-    ValueError
-        For another shape, NaN or infinity; names the row.
+    Raises ValueError for another shape, NaN or infinity; names the row.
     """
     table = np.asarray(costs)
     if table.ndim == 2 and table.shape[1] != n_actions:

@@ -17,8 +17,11 @@ from olivine.algorithms.classes.finite import FinitePolicyClass
 from olivine.algorithms.classes.protocols import Observations
 from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.results import (
+    CscResult,
+    scaled_integers,
+    summation_bound,
+)
 from scipy.sparse import csc_matrix
 
 _CHUNK = 1 << 22
@@ -102,9 +105,7 @@ def _tabular_bound(
     return bound
 
 
-def support(
-    data: EmpiricalMeasure,
-) -> tuple[Observations, NDArray[np.int64]]:
+def support(data: EmpiricalMeasure) -> tuple[Observations, NDArray[np.int64]]:
     """Distinct observations, and the index of each row's one.
 
     Feature vectors are not compared: every row is its own observation.

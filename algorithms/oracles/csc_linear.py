@@ -1,28 +1,16 @@
 """Cost-sensitive classification over linear policies: surrogates and a certificate.
 
-Finding the best policy x ↦ argmax_a ⟨θ_a, φ(x)⟩ is NP-hard already for two
-actions and 0/1 costs (agnostic learning of halfspaces; Johnson and Preparata
-1978). What is guaranteed here:
-
-- the policy returned is the cheapest of several candidates, its cost computed
-  from its own actions;
-- ``suboptimality`` is certified: its cost minus Σ_x min_a of the summed costs,
-  which no policy whatever beats. It can be loose where the class cannot follow
-  the least costs (with importance-weighted costs it always is);
-- where some linear policy takes the least-cost action (the first one at ties) at
-  every observation, its score ahead of all worse actions, linear programs find it
-  (`csc_separation`), and the suboptimality is rounding alone.
-
-Candidates: regression of the costs on the features, in closed form; the
-cost-sensitive hinge loss; and descent on the expected cost of a softmax policy
-(`softmax_descent`) that is sharpened step by step, or sharp at once, started from
-the others. All are deterministic. Observations that cost the same whatever is done
-are left out of the descent.
+The best policy x ↦ argmax_a ⟨θ_a, φ(x)⟩ is NP-hard to find. Returned is the cheapest of
+several candidates, with a certified bound on its suboptimality: regression of the costs
+on the features; linear programs for the cost-sensitive hinge loss, which find a policy
+that takes the least-cost action everywhere, if there is one (`separators`); and descent
+on the expected cost of a softmax policy (`descend`). All are deterministic. What is
+guaranteed, and why, is in docs/oracles.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,10 +24,9 @@ from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
     support,
 )
-from olivine.algorithms.oracles.csc_separation import separators
-from olivine.algorithms.oracles.exactness import summation_bound
-from olivine.algorithms.oracles.results import CscResult
-from olivine.algorithms.oracles.softmax_descent import SoftmaxCost, descend
+from olivine.algorithms.oracles.results import CscResult, summation_bound
+from scipy.optimize import linprog, minimize
+from scipy.sparse import csr_matrix
 
 _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""
@@ -120,3 +107,196 @@ def _of_size_one(
     distances = np.abs(scores - scores.mean(axis=1, keepdims=True))
     spread = float(distances.max(initial=0.0))
     return theta / spread if spread > 0 else theta
+
+
+_LARGEST_PROGRAM = 50_000
+"""Nonzeros up to which the program is solved whole."""
+
+_PAIRS = 3
+_ROUNDS = 30
+_OPTIMUM = 1e-6
+_LIMIT = 1e6
+"""Largest |θ_a,i|."""
+
+
+def separators(
+    features: NDArray[np.float64], totals: NDArray[np.float64]
+) -> Iterator[NDArray[np.float64]]:
+    """Yield candidates, shape (K, d), the last of which separates if any does.
+
+    Parameters
+    ----------
+    features
+        φ(x), shape (n, d).
+    totals
+        Summed costs, shape (n, K).
+    """
+    n_actions, dimension = totals.shape[1], features.shape[1]
+    extra = totals - totals.min(axis=1, keepdims=True)
+    relevant = np.flatnonzero(extra.max(axis=1) > 0)
+    if len(relevant) * n_actions * (2 * dimension + 1) <= _LARGEST_PROGRAM:
+        theta, _ = _hinge(features[relevant], totals[relevant])
+        if theta is not None:
+            yield theta
+        return
+    best = totals.argmin(axis=1)
+    if not _pairs_separable(features, best, extra):
+        return
+    size = 3 * n_actions * dimension
+    chosen = np.zeros(len(features), dtype=np.bool_)
+    chosen[_spread(relevant, size)] = True
+    for _ in range(_ROUNDS):
+        theta, optimum = _hinge(features[chosen], totals[chosen])
+        if theta is None or optimum > _OPTIMUM:
+            return
+        yield theta
+        actions = np.argmax(features @ theta.T, axis=1)
+        lost = extra[np.arange(len(features)), actions]
+        wrong = np.flatnonzero((lost > 0) & ~chosen)
+        if len(wrong) == 0:
+            return
+        chosen[wrong[np.argsort(-lost[wrong], kind="stable")[:size]]] = True
+
+
+def _pairs_separable(
+    features: NDArray[np.float64], best: NDArray[np.int64], extra: NDArray[np.float64]
+) -> bool:
+    """Whether samples of the busiest pairs of actions have separating directions."""
+    n_actions = extra.shape[1]
+    pairs = []
+    for a in range(n_actions):
+        for b in range(a + 1, n_actions):
+            for_a = np.flatnonzero((best == a) & (extra[:, b] > 0))
+            for_b = np.flatnonzero((best == b) & (extra[:, a] > 0))
+            pairs.append((min(len(for_a), len(for_b)), for_a, for_b))
+    pairs.sort(key=lambda pair: -pair[0])
+    size = 4 * features.shape[1]
+    return all(
+        _margin(features[_spread(for_a, size)], features[_spread(for_b, size)]) > 0
+        for count, for_a, for_b in pairs[:_PAIRS]
+        if count
+    )
+
+
+def _spread(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """At most `size` of the rows, evenly spaced."""
+    if len(rows) <= size:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, size).astype(np.int64)]
+
+
+def _margin(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
+    """Largest t with ⟨w, x⟩ ≥ t above, ≤ -t below, |w_i| ≤ 1, t ≤ 1."""
+    rows = np.concatenate([-above, below])
+    matrix = np.c_[rows, np.ones(len(rows))]
+    objective = np.r_[np.zeros(rows.shape[1]), -1.0]
+    bounds = [(-1, 1)] * rows.shape[1] + [(0, 1)]
+    found = linprog(objective, A_ub=matrix, b_ub=np.zeros(len(rows)), bounds=bounds)
+    return float(found.x[-1]) if found.x is not None else np.inf
+
+
+def _hinge(
+    features: NDArray[np.float64], totals: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, float]:
+    """Minimise the hinge loss: θ (None where the engine has no answer) and optimum.
+
+    Costs are scaled to 1, so that tolerances of the engine mean something.
+    """
+    n_actions, dimension, size = totals.shape[1], features.shape[1], len(features)
+    best = totals.argmin(axis=1)
+    extra = totals - totals[np.arange(size), best][:, None]
+    x, b = np.nonzero(extra > 0)
+    if len(x) == 0:
+        return None, 0.0
+    gaps = extra[x, b] / extra.max()
+    columns = np.arange(dimension)
+    block = gaps[:, None] * features[x]
+    parts = [
+        (-block, best[x][:, None] * dimension + columns),
+        (block, b[:, None] * dimension + columns),
+        (-np.ones((len(x), 1)), (n_actions * dimension + x)[:, None]),
+    ]
+    entries = np.concatenate([p[0] for p in parts], axis=1)
+    indices = np.concatenate([p[1] for p in parts], axis=1)
+    pointers = np.arange(len(x) + 1) * entries.shape[1]
+    shape = (len(x), n_actions * dimension + size)
+    matrix = csr_matrix((entries.ravel(), indices.ravel(), pointers), shape=shape)
+    objective = np.r_[np.zeros(n_actions * dimension), np.ones(size)]
+    bounds = [(-_LIMIT, _LIMIT)] * (n_actions * dimension) + [(0, None)] * size
+    found = linprog(objective, A_ub=matrix, b_ub=-gaps, bounds=bounds)
+    if found.x is None:
+        return None, np.inf
+    theta: NDArray[np.float64] = found.x[: n_actions * dimension]
+    return theta.reshape(n_actions, dimension), float(found.fun)
+
+
+_ITERATIONS = 100
+_TOLERANCE = 1e-9
+"""Relative decrease below which L-BFGS stops: costs are averages over data."""
+
+
+class SoftmaxCost:
+    """Expected cost and its gradient, over actions × observations arrays.
+
+    Parameters
+    ----------
+    features
+        φ(x), shape (n, d).
+    totals
+        Summed costs, shape (n, K).
+
+    Attributes
+    ----------
+    evaluations
+        How often it was evaluated.
+    """
+
+    def __init__(
+        self, features: NDArray[np.float64], totals: NDArray[np.float64]
+    ) -> None:
+        self._features = features
+        self._columns = np.ascontiguousarray(features.T)
+        self._costs = np.ascontiguousarray(totals.T)
+        self._scale = float(np.abs(totals).sum()) or 1.0
+        self.evaluations = 0
+
+    def __call__(
+        self, flat: NDArray[np.float64], sharpness: float
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Cost at θ (flat, K·d) and gradient, both over the sum of |costs|."""
+        self.evaluations += 1
+        theta = flat.reshape(len(self._costs), -1)
+        chances = sharpness * theta @ self._columns
+        chances -= chances.max(axis=0)
+        np.exp(chances, out=chances)
+        chances /= chances.sum(axis=0)
+        means = np.einsum("an,an->n", chances, self._costs)
+        slope = self._costs - means
+        slope *= chances
+        gradient = (sharpness / self._scale) * (slope @ self._features)
+        return float(means.sum()) / self._scale, gradient.ravel()
+
+
+def descend(
+    start: NDArray[np.float64], cost: SoftmaxCost, schedule: Sequence[float]
+) -> NDArray[np.float64]:
+    """Minimise from a start, at one sharpness after the other.
+
+    Parameters
+    ----------
+    start
+        θ, shape (K, d), of scores about 1 in size.
+    schedule
+        β, growing.
+    """
+    theta = start.ravel()
+    for sharpness in schedule:
+        theta = minimize(
+            cost,
+            theta,
+            args=(sharpness,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": _ITERATIONS, "ftol": _TOLERANCE},
+        ).x
+    return np.asarray(theta, dtype=np.float64).reshape(start.shape)

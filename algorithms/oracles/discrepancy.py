@@ -50,25 +50,16 @@ def mean_discrepancy(
 ) -> Discrepancy:
     """Find the function of a class whose means differ most.
 
+    Raises ValueError as for the LP oracle; and if observations differ in kind.
+
     Parameters
     ----------
-    value_class
-        G.
     first, second
         D and D'.
     epsilon_sub
         Accuracy asked for, positive.
     field
         The column of observations compared.
-
-    Returns
-    -------
-    Discrepancy
-
-    Raises
-    ------
-    ValueError
-        As the LP oracle; and if observations differ in kind.
     """
     difference = Functional.expectation(first, field=field).minus(
         Functional.expectation(second, field=field)

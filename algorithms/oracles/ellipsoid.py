@@ -1,39 +1,10 @@
 """The tabular LP oracle by the central-cut ellipsoid method, iterations bounded.
 
-This is the third part of the proof of Proposition "oracles tabular easy", its
-constants worked out (Khachiyan 1980; Grötschel, Lovász and Schrijver 1981). Let
-N = |X| and let the program be max o·θ subject to Aθ ≤ c, θ in [0, 1]^N.
-
-Start. The ball around (1/2, …, 1/2) of radius √N/2 contains [0, 1]^N. Its
-volume is V_N (√N/2)^N, V_N that of the unit ball.
-
-Target. Let θ* be optimal and relax every constraint by ε_feas. With
-
-    t = min(1, ε_feas / max_j ‖A_j‖₁, ε_sub / ‖o‖₁)
-
-all points (1-t) θ* + t z, z in [0, 1]^N, lie in [0, 1]^N, violate no constraint
-by more than ε_feas (no entry moves by more than t) and lose at most ε_sub. So
-the set S of good answers contains a cube of side t, of volume t^N.
-
-Cuts. A centre outside the box, or violating a constraint by more than ε_feas,
-is cut off by a half-space through it that contains S. A centre that is neither
-is a candidate; if it is not in S it is worse than every point of S, and the
-half-space of better points contains S. Hence, as long as no candidate is good,
-S stays inside the ellipsoid.
-
-Count. A central cut shrinks the volume by a factor below exp(-1/(2(N+1))). Once
-the volume is below t^N a candidate was good, or there is no θ*: so at most
-
-    ⌈2 (N+1) (ln V_N + N ln(√N / (2t)))⌉ + 1
-
-iterations, O(N² ln(N/t)): polynomial in N and ln(1/ε). (The paper says that the
-volume of the smallest ellipsoid is bounded above by a polynomial in ε_feas; what
-is needed is the lower bound t^N on the volume of S, whose logarithm is
-polynomial.) Each iteration costs O(N (m + N)) operations.
-
-In floating point every ellipsoid is blown up a little so that rounding does not
-lose S, which costs a correspondingly larger bound; that holds while t is not
-too small, and below 10^-6 the method refuses.
+The third part of the proof of Proposition "oracles tabular easy", its constants worked
+out in docs/oracles.md (Khachiyan 1980; Grötschel, Lovász and Schrijver 1981). In
+floating point every ellipsoid is blown up a little so that rounding does not lose the
+good answers, which costs a correspondingly larger bound; that holds while the cube of
+good answers is not too small, and below 10^-6 the method refuses.
 """
 
 from __future__ import annotations
@@ -46,9 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
-from olivine.algorithms.oracles.exactness import check_accuracy, summation_bound
 from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.oracles.results import (
+    LpResult,
+    LpStatus,
+    check_accuracy,
+    summation_bound,
+)
 
 _SMALLEST_CUBE = 1e-6
 _INFLATION = 1e-8
@@ -76,7 +51,7 @@ class EllipsoidResult(LpResult):
 def cube_side(
     rows: NDArray[Any], objective: NDArray[Any], epsilon_sub: float, epsilon_feas: float
 ) -> float:
-    """Side t of a cube of good answers; see the module.
+    """Side t of a cube of good answers (docs/oracles.md).
 
     Parameters
     ----------
@@ -125,6 +100,8 @@ def ellipsoid_lp(
 ) -> EllipsoidResult:
     """Solve a linear program over tabular values by the ellipsoid method.
 
+    Raises ValueError as for `lp`, and for accuracies so small that t is below 10^-6.
+
     Parameters
     ----------
     value_class
@@ -138,11 +115,6 @@ def ellipsoid_lp(
         A function within both accuracies, or INFEASIBLE: no function meets the
         constraints. (Where the program is infeasible but its relaxation by
         ε_feas is not, either may be returned.)
-
-    Raises
-    ------
-    ValueError
-        As `lp`, and for accuracies so small that t is below 10^-6.
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     check_accuracy("epsilon_feas", epsilon_feas)
@@ -163,16 +135,11 @@ def ellipsoid_lp(
     iterations = search.run(bound)
     operations = iterations * n * (len(rows) + 3 * n + 4)
     if search.best is None:
-        return EllipsoidResult(
-            LpStatus.INFEASIBLE,
-            None,
-            None,
-            0.0,
-            0.0,
+        return EllipsoidResult.infeasible(
             epsilon_sub,
             epsilon_feas,
             iterations,
-            operations,
+            operations=operations,
             iteration_bound=bound,
         )
     theta = search.best

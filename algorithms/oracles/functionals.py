@@ -14,14 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.protocols import Observations, ValueFunction
-from olivine.algorithms.exact.columns import (
-    END,
-    check_observations,
-    check_reals,
-    frozen,
-)
+from olivine.algorithms.exact.arrays import END, check_observations, check_reals, frozen
 from olivine.algorithms.exact.data import EmpiricalMeasure, Field
-from olivine.algorithms.oracles.exactness import scaled_integers
+from olivine.algorithms.oracles.results import scaled_integers
 
 Number = int | float | Fraction
 
@@ -61,12 +56,8 @@ class Functional:
     ) -> Functional:
         """E_D[g(x)], or E_D[g(x')]; g is 0 where the episode ended.
 
-        Its coefficients are exactly weight / total weight.
-
-        Raises
-        ------
-        ValueError
-            If the column is missing.
+        Its coefficients are exactly weight / total weight. Raises ValueError if the
+        column is missing.
         """
         column = getattr(data, field)
         if column is None:
@@ -100,10 +91,7 @@ class Functional:
     def minus(self, other: Functional) -> Functional:
         """Return the difference of two functionals, exact as well.
 
-        Raises
-        ------
-        ValueError
-            If one has codes and the other features.
+        Raises ValueError if one has codes and the other features.
         """
         if self.observations.shape[1:] != other.observations.shape[1:]:
             raise ValueError("functionals: observations differ in kind")
@@ -137,10 +125,7 @@ class Constraint:
     def __post_init__(self) -> None:
         """Check the limits.
 
-        Raises
-        ------
-        ValueError
-            If both are missing, or one is NaN or infinite.
+        Raises ValueError if both are missing, or one is NaN or infinite.
         """
         if self.lower is None and self.upper is None:
             raise ValueError("constraint: neither a lower nor an upper limit")

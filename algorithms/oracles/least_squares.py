@@ -7,7 +7,8 @@ importances (K 1{π(x) = a} in the two-sample algorithm), 1 by default.
 Targets are any reals, G has values in [0, 1]. For the tabular class the best
 value at an observation is therefore the weighted mean of its targets *clipped
 to [0, 1]*; the paper's proof gives the mean, which leaves the class as soon as
-targets do (r + g(x') can exceed 1). An observation without weight gets 0.
+targets do (r + g(x') can exceed 1). An observation without weight gets 0. A
+regressor of the user's is measured and certified after it was fitted.
 """
 
 from __future__ import annotations
@@ -19,22 +20,59 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.classes.finite import FiniteValueClass
-from olivine.algorithms.classes.learned import LearnedValueClass
+from olivine.algorithms.classes.learned import LearnedValue, LearnedValueClass
 from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
-from olivine.algorithms.exact.columns import check_reals, reject
+from olivine.algorithms.exact.arrays import check_reals, reject
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude, support
-from olivine.algorithms.oracles.exactness import (
+from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
+from olivine.algorithms.oracles.ledger import data_rows, oracle
+from olivine.algorithms.oracles.results import (
+    LeastSquaresResult,
     check_accuracy,
     scaled_integers,
     summation_bound,
 )
-from olivine.algorithms.oracles.least_squares_learned import fit_learned
-from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
-from olivine.algorithms.oracles.ledger import oracle
-from olivine.algorithms.oracles.results import LeastSquaresResult
+
+
+def fit_learned(
+    value_class: LearnedValueClass, problem: Regression, epsilon_sub: float
+) -> LeastSquaresResult:
+    """Fit on the mean target of each observation, weighted.
+
+    The bound on the suboptimality is the distance to the least loss that any function
+    of the observations into [0, 1] has, whatever the regressor can represent.
+    """
+    observations, groups = support(problem.data)
+    if not problem.data.is_finite:  # rows that agree are one observation
+        observations, groups = np.unique(observations, axis=0, return_inverse=True)
+        groups = groups.reshape(-1)
+    size, weights, targets = len(observations), problem.weights, problem.targets
+    total = np.bincount(groups, weights=weights, minlength=size)
+    moment = np.bincount(groups, weights=weights * targets, minlength=size)
+    means = np.divide(moment, total, out=np.zeros(size), where=total > 0)
+    features = value_class.features(observations)
+    seen = np.flatnonzero(total > 0)
+    if len(seen):
+        learner = value_class.learner
+        importance = total[seen].astype(np.float64)
+        predict = learner.fit(features[seen], means[seen], importance)
+    else:  # every function is optimal
+        predict = lambda rows: np.zeros(len(rows))  # noqa: E731
+    function = LearnedValue(predict, value_class.features)
+    values = function(observations)
+    loss = float(np.dot(weights, (values[groups] - targets) ** 2))
+    best = np.clip(means, 0, 1)
+    floor = float(np.dot(weights, (best[groups] - targets) ** 2))
+    terms = 5 * (largest_group(groups) + size)
+    largest = (1 + magnitude(targets)) ** 2
+    rounding = 2 * summation_bound(terms, float(total.sum()) * largest)
+    bound = max(0.0, loss - floor) + rounding
+    operations = 3 * len(groups) + features.size
+    return LeastSquaresResult(function, loss, bound, epsilon_sub, operations)
+
 
 _CHUNK = 1 << 22
 _BLOCK = 1 << 16
@@ -57,11 +95,7 @@ solve_least_squares.register(LinearValueClass, fit_linear)
 solve_least_squares.register(LearnedValueClass, fit_learned)
 
 
-def _rows(value_class: Any, data: EmpiricalMeasure, *args: Any, **kwargs: Any) -> int:
-    return len(data)
-
-
-@oracle("ls", rows=_rows, function="function")
+@oracle("ls", rows=data_rows, function="function")
 def least_squares(
     value_class: ValueClass,
     /,

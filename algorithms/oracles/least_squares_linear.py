@@ -1,15 +1,11 @@
 """Least squares over linear values, with the range [0, 1] enforced on the data.
 
-The program is: minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1
-at every observation and |θ_k| ≤ B. It is solved by cutting planes: solve with
-the constraints found so far, add those the solution violates, repeat. With few
-features few constraints bind. Each subproblem is a `LeastDistance` program.
-Classes that are not clipped have no range, and the box alone binds.
-
-The answer is certified by Lagrangian duality, whatever happened on the way: for
-multipliers μ ≥ 0 of rows Gθ ≥ h, convexity gives for every feasible θ'
-
-    f(θ') ≥ f(θ) - Σ_k μ_k (Gθ - h)_k - Σ_j |∇f(θ) - Gᵀμ|_j (B + |θ_j|).
+Minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1 at every observation and
+|θ_k| ≤ B, by cutting planes: solve with the constraints found so far, add those the
+solution violates, repeat. Classes that are not clipped have no range, and the box alone
+binds. The answer is certified by Lagrangian duality, whatever happened on the way. Each
+subproblem is a `LeastDistance`: non-negative least squares proposes, and is polished
+(docs/oracles.md).
 """
 
 from __future__ import annotations
@@ -24,9 +20,108 @@ from numpy.typing import NDArray
 from olivine.algorithms.classes.linear import LinearValue, LinearValueClass
 from olivine.algorithms.exact.blas import single_threaded
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
-from olivine.algorithms.oracles.least_distance import LeastDistance
-from olivine.algorithms.oracles.results import LeastSquaresResult
+from olivine.algorithms.oracles.results import (
+    LeastSquaresResult,
+    scaled_integers,
+    summation_bound,
+)
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+
+Array = NDArray[np.float64]
+
+_ACTIVE = 1e-10
+"""A constraint this near to its limit counts as active."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeastDistance:
+    """A program min ‖rθ - z‖² subject to gθ ≥ h.
+
+    Attributes
+    ----------
+    r
+        Upper triangular and regular, shape (d, d).
+    z
+        Shape (d,).
+    g, h
+        Constraints, shapes (m, d) and (m,); feasible, the box |θ_i| ≤ `bound`
+        among them.
+    bound
+        Half-width of the box.
+    """
+
+    r: Array
+    z: Array
+    g: Array
+    h: Array
+    bound: float
+
+    def solve(self) -> tuple[Array, Array]:
+        """Return θ, shape (d,), and multipliers of the constraints, shape (m,)."""
+        theta, multipliers = self._propose()
+        best, least = (theta, multipliers), self._gap(theta, multipliers)
+        active = np.flatnonzero(multipliers > 0)
+        for _ in range(2 * len(self.z) + 4):
+            theta, multipliers = self._polish(active)
+            gap = self._gap(theta, multipliers)
+            if gap < least:
+                best, least = (theta, multipliers), gap
+            excess = self.g @ theta - self.h
+            wanted = np.flatnonzero(multipliers > 0)
+            if excess.min() < -_ACTIVE:
+                wanted = np.union1d(wanted, [excess.argmin()])
+            if np.array_equal(wanted, active):
+                break
+            active = wanted
+        return best
+
+    def _propose(self) -> tuple[Array, Array]:
+        """Solve by non-negative least squares in the coordinates u = rθ - z."""
+        # Least ‖u‖ with (g r⁻¹) u ≥ h - g r⁻¹ z.
+        rows = solve_triangular(self.r, self.g.T, trans="T").T
+        sides = self.h - rows @ self.z
+        if (sides <= 0).all():
+            return solve_triangular(self.r, self.z), np.zeros(len(self.g))
+        scale = np.maximum(np.linalg.norm(rows, axis=1), np.abs(sides))
+        scale = np.where(scale > 0, scale, 1.0)
+        stacked = np.vstack([rows.T, sides]) / scale
+        target = np.zeros(len(stacked))
+        target[-1] = 1.0
+        y, _ = nnls(stacked, target, maxiter=30 * len(self.g) + 100)
+        residual = stacked @ y - target
+        u = -residual[:-1] / residual[-1]
+        multipliers = 2 * (y / scale) / -residual[-1]
+        return solve_triangular(self.r, u + self.z), multipliers
+
+    def _polish(self, active: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Minimise with some constraints as equations; fit multipliers ≥ 0."""
+        rows, limits = self.g[active], self.h[active]
+        theta: Array = np.asarray(
+            np.linalg.lstsq(rows, limits, rcond=None)[0], dtype=np.float64
+        )
+        _, sizes, directions = np.linalg.svd(rows)
+        rank = int((sizes > 1e-12 * sizes.max(initial=0.0)).sum())
+        free = directions[rank:].T
+        if free.shape[1]:
+            left = self.z - self.r @ theta
+            theta = theta + free @ np.linalg.lstsq(self.r @ free, left, rcond=None)[0]
+        near = np.flatnonzero(self.g @ theta - self.h < _ACTIVE)
+        multipliers = np.zeros(len(self.g))
+        if len(near):
+            gradient = 2 * self.r.T @ (self.r @ theta - self.z)
+            multipliers[near] = nnls(self.g[near].T, gradient)[0]
+        return theta, multipliers
+
+    def _gap(self, theta: Array, multipliers: Array) -> float:
+        """Bound on the suboptimality: by duality, and for what θ violates."""
+        excess = self.g @ theta - self.h
+        gradient = 2 * self.r.T @ (self.r @ theta - self.z)
+        left = np.abs(gradient - self.g.T @ multipliers)
+        gap = float(multipliers @ np.maximum(excess, 0))
+        gap += float(left @ (self.bound + np.abs(theta)))
+        size = float(np.abs(gradient).sum() * self.bound) + 1.0
+        return gap + max(0.0, -float(excess.min())) * size
 
 
 @dataclass(frozen=True)
@@ -66,7 +161,7 @@ class Regression:
 def fit_linear(
     value_class: LinearValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:
-    """Solve by cutting planes and certify; see the module."""
+    """Solve by cutting planes and certify."""
     features = value_class.features(problem.data.observations)
     ranged = _ranged(value_class, features)
     n, dimension = features.shape
@@ -113,11 +208,7 @@ def fit_linear(
     rounding = summation_bound(n + dimension, scale)
     operations = n * dimension * (dimension + rounds + 3)
     return LeastSquaresResult(
-        function,
-        loss,
-        max(0.0, lost) + rounding,
-        epsilon_sub,
-        operations,
+        function, loss, max(0.0, lost) + rounding, epsilon_sub, operations
     )
 
 

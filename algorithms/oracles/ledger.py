@@ -27,7 +27,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -197,6 +197,11 @@ def oracle(
         return recorded
 
     return decorate
+
+
+def data_rows(target: Any, data: Sized, *args: Any, **kwargs: Any) -> int:
+    """Size of the input of an oracle whose second argument is its data."""
+    return len(data)
 
 
 def _guards(target: Any) -> bool:

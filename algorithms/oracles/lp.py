@@ -40,17 +40,15 @@ from olivine.algorithms.classes.learned import LearnedValueClass
 from olivine.algorithms.classes.linear import LinearValueClass
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.classes.tabular import TabularValueClass
-from olivine.algorithms.oracles.exactness import check_accuracy
 from olivine.algorithms.oracles.functionals import Constraint, Functional, Number
 from olivine.algorithms.oracles.ledger import OracleOnly, oracle, reveal
-from olivine.algorithms.oracles.lp_enumerated import EnumeratedProgram
-from olivine.algorithms.oracles.lp_kernel import KernelProgram
 from olivine.algorithms.oracles.lp_polyhedral import (
     LinearForm,
     PolyhedralProgram,
     TabularForm,
 )
-from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.oracles.lp_special import EnumeratedProgram, KernelProgram
+from olivine.algorithms.oracles.results import LpResult, LpStatus, check_accuracy
 
 __all__ = [
     "Constraint",
@@ -144,10 +142,7 @@ class ValueProgram:
     def add(self, constraint: Constraint) -> None:
         """Add a constraint.
 
-        Raises
-        ------
-        ValueError
-            If it evaluates the class at an observation outside of it.
+        Raises ValueError if it evaluates the class at an observation outside of it.
         """
         self._value_class.admit(constraint.functional.observations)
         self._backend.add(constraint)
@@ -164,6 +159,9 @@ class ValueProgram:
     ) -> LpResult:
         """Solve with the constraints added so far; one call of the oracle.
 
+        Raises ValueError for accuracies that are not positive, or an objective that
+        evaluates the class outside.
+
         Parameters
         ----------
         objective
@@ -174,12 +172,6 @@ class ValueProgram:
             Accuracies asked for, positive.
         exact
             Answer in rationals whatever the accuracies are.
-
-        Raises
-        ------
-        ValueError
-            For accuracies that are not positive, or an objective that
-            evaluates the class outside.
         """
         check_accuracy("epsilon_sub", epsilon_sub)
         check_accuracy("epsilon_feas", epsilon_feas)
@@ -199,22 +191,8 @@ def _rows(program: ValueProgram, objective: Functional, **options: Any) -> int:
 
 
 @oracle("lp", rows=_rows, function="function")
-def _optimise(
-    program: ValueProgram,
-    objective: Functional,
-    *,
-    maximise: bool,
-    epsilon_sub: float,
-    epsilon_feas: float,
-    exact: bool,
-) -> LpResult:
-    return program._backend.optimise(
-        objective,
-        maximise=maximise,
-        epsilon_sub=epsilon_sub,
-        epsilon_feas=epsilon_feas,
-        exact=exact,
-    )
+def _optimise(program: ValueProgram, objective: Functional, **asked: Any) -> LpResult:
+    return program._backend.optimise(objective, **asked)
 
 
 def lp(
@@ -229,21 +207,12 @@ def lp(
 ) -> LpResult:
     """Solve one linear program over a value class.
 
+    Raises ValueError as for `ValueProgram`.
+
     Parameters
     ----------
-    value_class
-        G.
     objective, constraints, maximise, epsilon_sub, epsilon_feas, exact
         See `ValueProgram.optimise`.
-
-    Returns
-    -------
-    LpResult
-
-    Raises
-    ------
-    ValueError
-        As `ValueProgram`.
     """
     return ValueProgram(value_class, constraints).optimise(
         objective,

@@ -13,8 +13,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.features import FeatureMap
-from olivine.algorithms.classes.linear import LinearValue, LinearValueClass
+from olivine.algorithms.classes.linear import FeatureMap, LinearValue, LinearValueClass
 from olivine.algorithms.classes.protocols import ValueFunction
 from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
 from olivine.algorithms.oracles.functionals import Functional

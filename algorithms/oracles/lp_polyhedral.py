@@ -19,10 +19,9 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.oracles.exactness import summation_bound
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.lp_forms import Form, LinearForm, TabularForm, stack
-from olivine.algorithms.oracles.results import LpResult, LpStatus
+from olivine.algorithms.oracles.results import LpResult, LpStatus, summation_bound
 from olivine.solvers.array_lp import ArrayLp
 from olivine.solvers.lp import LpSession
 from olivine.solvers.model import LinearModel
@@ -42,13 +41,7 @@ class _Certificate:
 
 
 class PolyhedralProgram:
-    """A program over a polyhedron; the engine keeps model and basis.
-
-    Parameters
-    ----------
-    form
-        The class.
-    """
+    """A program over a polyhedron; the engine keeps model and basis."""
 
     def __init__(self, form: Form) -> None:
         self._form = form
@@ -102,9 +95,7 @@ class PolyhedralProgram:
                     outcome.iterations,
                 )
         elif outcome.status is Status.INFEASIBLE and self._refuted():
-            return self._infeasible(
-                epsilon_sub, epsilon_feas, outcome.iterations, exact=False
-            )
+            return LpResult.infeasible(epsilon_sub, epsilon_feas, outcome.iterations)
         return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
 
     # ------------------------------------------------------------------ rows
@@ -217,7 +208,7 @@ class PolyhedralProgram:
         session.set_objective(*self._form.exact_row(objective), maximise=maximise)
         outcome = session.solve(exact=True)
         if outcome.status is Status.INFEASIBLE:
-            return self._infeasible(epsilon_sub, epsilon_feas, 0, exact=True)
+            return LpResult.infeasible(epsilon_sub, epsilon_feas, 0, exact=True)
         if outcome.status is not Status.OPTIMAL or outcome.values is None:
             raise RuntimeError(f"exact LP ended {outcome.status}: {outcome.reason}")
         value = Fraction(outcome.objective or 0)
@@ -252,21 +243,6 @@ class PolyhedralProgram:
             _add_exactly(session, self._form, constraint)
         self._in_session = [len(rows), len(self._constraints)]
         return session
-
-    def _infeasible(
-        self, epsilon_sub: float, epsilon_feas: float, iterations: int, *, exact: bool
-    ) -> LpResult:
-        return LpResult(
-            LpStatus.INFEASIBLE,
-            None,
-            None,
-            0.0,
-            0.0,
-            epsilon_sub,
-            epsilon_feas,
-            iterations,
-            exact=exact,
-        )
 
 
 def _add_exactly(session: LpSession, form: Form, constraint: Constraint) -> None:

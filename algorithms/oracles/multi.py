@@ -49,10 +49,13 @@ from olivine.algorithms.classes.protocols import PolicyClass
 from olivine.algorithms.classes.tabular import TabularPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.exactness import check_accuracy
 from olivine.algorithms.oracles.ledger import oracle
-from olivine.algorithms.oracles.multi_columns import column_generation
 from olivine.algorithms.oracles.multi_deterministic import deterministic
+from olivine.algorithms.oracles.multi_mixtures import (
+    column_generation,
+    multiplicative_weights,
+    round_bound,
+)
 from olivine.algorithms.oracles.multi_pricing import CscOracle, Pricing
 from olivine.algorithms.oracles.multi_results import (
     ClassificationSet,
@@ -61,7 +64,7 @@ from olivine.algorithms.oracles.multi_results import (
     MultiStatus,
 )
 from olivine.algorithms.oracles.multi_tables import Problem
-from olivine.algorithms.oracles.multi_weights import multiplicative_weights, round_bound
+from olivine.algorithms.oracles.results import check_accuracy
 
 __all__ = [
     "METHODS",
@@ -76,11 +79,7 @@ __all__ = [
 ]
 
 Method = Literal[
-    "auto",
-    "multiplicative-weights",
-    "column-generation",
-    "disjoint",
-    "deterministic",
+    "auto", "multiplicative-weights", "column-generation", "disjoint", "deterministic"
 ]
 METHODS: tuple[Method, ...] = Method.__args__  # type: ignore[attr-defined]
 

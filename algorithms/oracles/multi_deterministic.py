@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from olivine.algorithms.classes.finite import FinitePolicyClass
 from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from olivine.algorithms.oracles.multi_columns import column_generation
+from olivine.algorithms.oracles.multi_mixtures import column_generation
 from olivine.algorithms.oracles.multi_pricing import Priced, Pricing
 from olivine.algorithms.oracles.multi_results import MultiResult, MultiStatus
 from olivine.solvers.milp import solve_milp
@@ -37,21 +37,16 @@ def deterministic(
 ) -> MultiResult:
     """Find one policy within ε_feas of every limit.
 
+    Raises ValueError for a class of another kind.
+
     Parameters
     ----------
     policy_class
         Tabular or finite.
-    pricing
-        The CSC oracle on the data sets.
     max_calls
         Limit on the CSC calls of the relaxation.
     time_limit
         Wall seconds for the engine; None for no limit.
-
-    Raises
-    ------
-    ValueError
-        For a class of another kind.
     """
     if not isinstance(policy_class, TabularPolicyClass | FinitePolicyClass):
         raise ValueError(
@@ -82,29 +77,7 @@ def _enumerate(policy_class: FinitePolicyClass, pricing: Pricing) -> MultiResult
         answer = _single(pricing, pricing.evaluate(member), nodes=0)
         if answer.feasible:
             return answer
-    return _none(pricing, MultiStatus.INFEASIBLE, proved=True, nodes=0)
-
-
-def _none(
-    pricing: Pricing, status: MultiStatus, *, proved: bool, nodes: int, reason: str = ""
-) -> MultiResult:
-    """Answer without a policy and without weights that prove anything."""
-    infeasible = status is MultiStatus.INFEASIBLE
-    return MultiResult(
-        status,
-        None,
-        None,
-        0.0 if infeasible else np.inf,
-        None,
-        proved,
-        pricing.epsilon_feas,
-        pricing.calls,
-        None,
-        None,
-        METHOD,
-        nodes,
-        reason=reason,
-    )
+    return pricing.none(MultiStatus.INFEASIBLE, METHOD, proved=True, nodes=0)
 
 
 def deterministic_model(
@@ -152,11 +125,12 @@ def _by_milp(
     outcome = solve_milp(model, time_limit=time_limit)
     nodes = outcome.nodes or 0
     if outcome.status is Status.INFEASIBLE:
-        return _none(pricing, MultiStatus.INFEASIBLE, proved=False, nodes=nodes)
+        none = MultiStatus.INFEASIBLE
+        return pricing.none(none, METHOD, proved=False, nodes=nodes)
     if outcome.values is None:
-        return _none(
-            pricing,
+        return pricing.none(
             MultiStatus.UNKNOWN,
+            METHOD,
             proved=False,
             nodes=nodes,
             reason=outcome.reason or outcome.status.value,

@@ -14,17 +14,16 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.classes.protocols import Policy, PolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.exactness import summation_bound
 from olivine.algorithms.oracles.multi_results import (
     InfeasibilityCertificate,
     MultiResult,
     MultiStatus,
 )
 from olivine.algorithms.oracles.multi_tables import ExactTables, FloatTables, Problem
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.results import CscResult, summation_bound
 
 ROUNDING_SHARE = 1 / 64
 """Share of ε_feas that rounding may take before costs are added up exactly."""
@@ -78,12 +77,6 @@ class Pricing:
 
     Parameters
     ----------
-    policy_class
-        Π.
-    problem
-        The data sets.
-    oracle
-        The CSC oracle.
     epsilon_feas
         What the caller was asked for; it sets the accuracy of the calls.
 
@@ -140,10 +133,7 @@ class Pricing:
             weights = weights.astype(np.float64)
         costs = self.tables.combined(weights)
         found = self._oracle(
-            self._policy_class,
-            self.problem.measure,
-            costs,
-            epsilon_sub=self.accuracy,
+            self._policy_class, self.problem.measure, costs, epsilon_sub=self.accuracy
         )
         self.calls += 1
         self.operations += found.operations + 2 * self.tables.operations
@@ -209,24 +199,12 @@ class Pricing:
         mixed = MixedPolicy(
             tuple(m.policy for m in members), tuple(weights), self.problem.n_actions
         )
-        settings: dict[str, Any] = {
-            "certificate": None,
-            "proved": True,
-            "call_bound": None,
-            "operations": self.operations,
-        }
-        exact = violation if self.is_exact else None
-        return MultiResult(
-            status,
-            mixed,
-            costs,
-            _rounded_up(violation),
-            epsilon_feas=self.epsilon_feas,
-            calls=self.calls,
-            method=method,
-            exact_violation=None if exact is None else Fraction(exact),
+        return self._answer(
+            (status, mixed, costs, _rounded_up(violation), None),
+            method,
+            exact_violation=Fraction(violation) if self.is_exact else None,
             reason="" if within else reason,
-            **settings | more,
+            **more,
         )
 
     def infeasible(self, found: Priced, method: str, **more: Any) -> MultiResult:
@@ -234,21 +212,35 @@ class Pricing:
         if found.weights is None or not found.bound > 0:
             raise ValueError("found: its bound proves nothing")
         rational = tuple(Fraction(w) for w in found.weights.tolist())
-        settings: dict[str, Any] = {
+        proof = InfeasibilityCertificate(rational, float(found.bound))
+        none = MultiStatus.INFEASIBLE, None, None, 0.0, proof
+        return self._answer(none, method, **more)
+
+    def none(
+        self, status: MultiStatus, method: str, *, proved: bool, **more: Any
+    ) -> MultiResult:
+        """Answer without a policy and without weights that prove anything."""
+        violation = 0.0 if status is MultiStatus.INFEASIBLE else np.inf
+        given = status, None, None, violation, None
+        return self._answer(given, method, proved=proved, operations=None, **more)
+
+    def _answer(self, found: tuple[Any, ...], method: str, **more: Any) -> MultiResult:
+        counted: dict[str, Any] = {
             "call_bound": None,
             "operations": self.operations,
+            "proved": True,
         }
+        status, policy, costs, violation, certificate = found
         return MultiResult(
-            MultiStatus.INFEASIBLE,
-            None,
-            None,
-            0.0,
-            InfeasibilityCertificate(rational, float(found.bound)),
-            True,
-            self.epsilon_feas,
-            self.calls,
+            status,
+            policy,
+            costs,
+            violation,
+            certificate,
+            epsilon_feas=self.epsilon_feas,
+            calls=self.calls,
             method=method,
-            **settings | more,
+            **counted | more,
         )
 
 

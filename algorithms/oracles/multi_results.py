@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Number
 

@@ -19,17 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import check_costs
 from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude
-from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
 from olivine.algorithms.oracles.multi_results import ClassificationSet
+from olivine.algorithms.oracles.results import scaled_integers, summation_bound
 from scipy.sparse import csr_matrix
 
 
 class Problem:
     """Checked data sets over a class, grouped by observation.
+
+    Raises ValueError if there is none, or one is bad; names the set, the argument, the
+    row.
 
     Parameters
     ----------
@@ -37,11 +40,6 @@ class Problem:
         Π; observations must be in it.
     sets
         At least one data set.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one is bad; names the set, the argument, the row.
 
     Attributes
     ----------

@@ -146,8 +146,6 @@ def verify_multi(
     ----------
     oracle
         Called as ``oracle(policy_class, sets, epsilon_feas=...)``.
-    problem
-        What to solve.
     epsilon_feas
         Violation allowed.
     deterministic

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import Policy, ValueFunction
-from olivine.algorithms.exact.columns import check_actions
+from olivine.algorithms.exact.arrays import check_actions
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 
@@ -131,10 +131,7 @@ def exact_cost(
 ) -> Fraction:
     """Average cost of a policy in rationals.
 
-    Raises
-    ------
-    ValueError
-        If the policy takes an action that the costs do not have.
+    Raises ValueError if the policy takes an action that the costs do not have.
     """
     table = np.asarray(costs)
     actions = check_actions(policy(data.observations), table.shape[1])

@@ -1,28 +1,10 @@
 """CSC reduced to learners that only do less: the standard reductions.
 
-Let c_x be the (weighted, summed) cost vector at x. With two actions every
-reduction but the last is the same weighted binary problem: the label is the
-cheaper action, the weight |c_x(0) - c_x(1)|, and nothing is lost.
-
-``weighted-multiclass``
-    Label a with weight max_b c_x(b) - c_x(a), for every a: the weight of the
-    labels that π misses is c_x(π(x)) plus a constant, so the problem is the
-    same, exactly.
-``all-pairs``
-    One binary problem a pair of actions with the weights of Beygelzimer et al.
-    2005, and a vote. The cost is at most twice the total weight of the pairs
-    decided wrongly, costs counted from the least.
-``filter-tree``
-    A knockout of the actions, each match a binary problem whose weight is the
-    difference in cost of the two that meet there (Beygelzimer, Langford and
-    Ravikumar 2009). The cost above the least is at most the total weight of
-    the matches decided wrongly. K - 1 learners, log K predictions.
-``cost-regression``
-    One regression an action, then the least predicted cost. Consistent where
-    the regressor can represent the expected costs.
-
-What a learner achieves on its problem is its own affair; the result carries a
-certified bound on the suboptimality all the same (see `csc_linear`).
+``weighted-multiclass``, ``all-pairs``, ``filter-tree`` and ``cost-regression``; with
+two actions every one but the last is the same weighted binary problem: the label is the
+cheaper action, the weight |c_x(0) - c_x(1)|, and nothing is lost. What each guarantees
+is in docs/oracles.md. What a learner achieves on its problem is its own affair; the
+result carries a certified bound on the suboptimality all the same (see `csc_linear`).
 """
 
 from __future__ import annotations
@@ -45,8 +27,7 @@ from olivine.algorithms.oracles.csc_enumerated import (
     magnitude,
     support,
 )
-from olivine.algorithms.oracles.exactness import summation_bound
-from olivine.algorithms.oracles.results import CscResult
+from olivine.algorithms.oracles.results import CscResult, summation_bound
 
 Features = NDArray[np.float64]
 Costs = NDArray[np.float64]

@@ -30,7 +30,7 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.counting import count_operations
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.lp import lp
-from olivine.algorithms.oracles.lp_enumerated import exact_value
+from olivine.algorithms.oracles.lp_special import exact_value
 from olivine.algorithms.oracles.problems import (
     CscProblem,
     LeastSquaresProblem,
@@ -276,8 +276,6 @@ def verify_lp(
     oracle
         Called as ``oracle(value_class, objective, constraints, maximise=...,
         epsilon_sub=..., epsilon_feas=...)``.
-    problem
-        What to solve.
     epsilon_sub, epsilon_feas
         Accuracies to ask for.
     value_class
@@ -286,10 +284,6 @@ def verify_lp(
         An exact answer; default by `olivine.algorithms.oracles.lp.lp` in rationals.
     operations
         Bound on the operations reported.
-
-    Returns
-    -------
-    LpResult
 
     Raises
     ------

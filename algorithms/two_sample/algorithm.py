@@ -24,6 +24,7 @@ What the paper leaves open, and what is done here, is in docs/two-sample.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -38,17 +39,59 @@ from olivine.algorithms.learning.datasets import (
     policy_costs,
     training_set,
 )
-from olivine.algorithms.learning.events import Observer, Path, Triple, notify
+from olivine.algorithms.learning.events import AtPath, Observer, Path, Triple, notify
 from olivine.algorithms.learning.metaalg import learn
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import check_fit
+from olivine.algorithms.learning.run import LearningResult, check_fit
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.ledger import evaluate, guard
-from olivine.algorithms.two_sample.events import Regression, Visit
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
+
+
+@dataclass(frozen=True, eq=False)
+class Visit(AtPath):
+    """A call of dfslearn, after its identity test.
+
+    Attributes
+    ----------
+    data
+        D̃: (x_h, a_h, r_h, x_{h+1}) with a_h uniform.
+    distances
+        Discrepancy of D̃ from each data set of D^val_h, in the order in which
+        they were added; d_MMD is the least, infinite if there is none.
+    recursive
+        Whether dfslearn was called by itself.
+    new
+        Whether D̃ was added to D^val_h, for d_MMD > 2τ.
+    learned
+        Whether D̃ was added to D^learned_h, and dfslearn goes on to the children.
+    """
+
+    data: EmpiricalMeasure
+    distances: tuple[float | Fraction, ...]
+    recursive: bool
+    new: bool
+    learned: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """What polvalfun returned, and the value functions it went through.
+
+    Attributes
+    ----------
+    policies, values
+        π̂_h and ĝ_h for h = 1..H.
+    estimate
+        V̂*.
+    """
+
+    policies: Sequence[Any]
+    values: Sequence[Any]
+    estimate: Fraction
+
 
 _CLOSE = Fraction(1, 10**9)
 """Discrepancies in float64 are good to much less."""

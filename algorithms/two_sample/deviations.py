@@ -92,8 +92,6 @@ def differences(
         Of the environment.
     path
         Ends at the level of the data.
-    n_actions
-        K.
     """
     level = truth.model.level(len(path) + 1)
     chances = truth.observation_probabilities(path).tolist()
@@ -202,10 +200,7 @@ def policy_value_deviation(
 
 
 def squared_loss_deviation(
-    found: Differences,
-    values: ValueClass,
-    policies: PolicyClass,
-    following: ValueClass,
+    found: Differences, values: ValueClass, policies: PolicyClass, following: ValueClass
 ) -> Bracket:
     """Bracket the supremum over g, π and g' of |L_D̃(g; π, g') - L_s(g; π, g')|.
 

@@ -45,16 +45,13 @@ class ObservedMdp:
 def observed_mdp(environment: Environment) -> ObservedMdp:
     """Check it, in rationals where observations are finite.
 
+    Raises ValueError if hidden dynamics are stochastic.
+
     Parameters
     ----------
     environment
         With deterministic hidden dynamics. Where observations are features it is
         decided if every state has finitely many that its emission can list.
-
-    Raises
-    ------
-    ValueError
-        If hidden dynamics are stochastic.
     """
     if not knows_truth(environment):
         return ObservedMdp(None, "the truth about the environment is not known")

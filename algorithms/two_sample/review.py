@@ -12,16 +12,16 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.deviations import value_deviation
 from olivine.algorithms.learning.events import Entered, Path
 from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.two_sample.algorithm import Regression, Visit
 from olivine.algorithms.two_sample.deviations import (
     Bracket,
     differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from olivine.algorithms.two_sample.events import Regression, Visit
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
 
@@ -255,8 +255,7 @@ class TwoSampleMonitors(ClassReview, MetaAlgReview):
                 for a in range(self.p.K)
             }
             tally.never(
-                not children <= self.checked[h].keys(),
-                f"children of level {h}",
+                not children <= self.checked[h].keys(), f"children of level {h}"
             )
 
     def policy_loss(self) -> Fraction:

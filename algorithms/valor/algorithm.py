@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import group_sums
+from olivine.algorithms.exact.arrays import group_sums
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.learning.datasets import (
     EXACT_COSTS,
@@ -48,8 +48,7 @@ from olivine.algorithms.learning.events import (
     notify,
 )
 from olivine.algorithms.learning.metaalg import learn
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.learning.run import check_fit
+from olivine.algorithms.learning.run import LearningResult, check_fit
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import guard, reveal
 from olivine.algorithms.oracles.multi import ClassificationSet, multi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.assumptions.realizability import realizability
+from olivine.algorithms.assumptions.realizable import realizability
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
@@ -20,7 +20,7 @@ from olivine.algorithms.learning.events import (
     Triple,
 )
 from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from olivine.algorithms.learning.result import LearningResult, Scope
+from olivine.algorithms.learning.run import LearningResult, Scope
 from olivine.algorithms.valor.parameters import CONSTRAINED, ValorParameters
 
 

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 
 import numpy as np
 from olivine.algorithms.assumptions import policy, policy_value, realizable
-from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
+from olivine.algorithms.assumptions.checks import (
+    CLIPPED,
+    NAMES,
+    check_assumptions,
+    violating_classes,
+)
 from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
-from olivine.algorithms.assumptions.evaluation import (
+from olivine.algorithms.assumptions.members import Assumption
+from olivine.algorithms.assumptions.policy_value import (
     evaluation_closed,
     evaluation_closed_classes,
 )
-from olivine.algorithms.assumptions.result import Assumption
-from olivine.algorithms.assumptions.violating import violating_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes

@@ -13,8 +13,13 @@ from olivine.algorithms.barriers.backup_probability import (
     failure_probability,
     slud_bound,
 )
-from olivine.algorithms.barriers.backup_replay import absolute, replay
-from olivine.algorithms.barriers.backup_runs import clopper_pearson, run_valor, simulate
+from olivine.algorithms.barriers.backup_runs import (
+    absolute,
+    clopper_pearson,
+    replay,
+    run_valor,
+    simulate,
+)
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.baselines.backup import backup
-from olivine.algorithms.baselines.exact import finite_model, occupancies
-from olivine.algorithms.baselines.fqi import fqi
+from olivine.algorithms.baselines.backwards import backup, fqi, psdp
 from olivine.algorithms.baselines.parameters import (
     BACKUP,
     FQI,
@@ -18,7 +16,6 @@ from olivine.algorithms.baselines.parameters import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.psdp import psdp
 from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
 from olivine.algorithms.baselines.rmax_model import Decoding
@@ -28,10 +25,11 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
+from olivine.algorithms.environments.expectations import finite_model, occupancies
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger import runs

@@ -10,8 +10,8 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.program import OliveProgram

@@ -13,10 +13,11 @@ from olivine.algorithms.barriers.average import (
     A,
     AverageBarrier,
     balanced_policies,
+    run_all,
+    run_average,
 )
 from olivine.algorithms.barriers.average_exploration import explore_by_averages
-from olivine.algorithms.barriers.average_runs import run_all, run_average
-from olivine.algorithms.barriers.quadratic_number import Surd
+from olivine.algorithms.barriers.exact import Surd
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
 from olivine.algorithms.classes.tabular import TabularPolicy

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 from olivine.algorithms.assumptions import check_assumptions
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.global_policy.events import (
     Comparison,
     LearnedTest,

@@ -10,7 +10,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim

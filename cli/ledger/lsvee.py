@@ -17,12 +17,10 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.events import Observer
-from olivine.algorithms.learning.result import LearningResult
-from olivine.algorithms.lsvee.algorithm import lsvee
-from olivine.algorithms.lsvee.deviations import optimal_q
-from olivine.algorithms.lsvee.events import Elimination
+from olivine.algorithms.learning.run import LearningResult
+from olivine.algorithms.lsvee.algorithm import Elimination, lsvee
 from olivine.algorithms.lsvee.parameters import LsveeTheorem
-from olivine.algorithms.lsvee.review import LsveeMonitors
+from olivine.algorithms.lsvee.review import LsveeMonitors, optimal_q
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.cli.ledger import runs

@@ -12,7 +12,6 @@ from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.environment import TabularEnvironment
-from olivine.algorithms.olive.exact import olive_exact
 from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.parameters import (
     rounds_of_a_level,
@@ -20,7 +19,7 @@ from olivine.algorithms.olive.parameters import (
     theorem_parameters,
 )
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_exact, olive_sampled
 from olivine.algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,

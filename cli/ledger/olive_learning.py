@@ -15,12 +15,12 @@ import numpy as np
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.tabular import from_mdp
-from olivine.algorithms.exact.data import END
+from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.draw_q_functions import make_q_class
 from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.learning import run

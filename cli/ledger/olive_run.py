@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
 from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import assignments, families

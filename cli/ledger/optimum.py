@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.enumeration import enumerate_policies, policy_choices
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim

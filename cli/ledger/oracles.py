@@ -16,7 +16,7 @@ from olivine.algorithms.classes.tabular import (
     TabularPolicyClass,
     TabularValueClass,
 )
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ellipsoid import ellipsoid_lp

@@ -14,10 +14,10 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.cli.ledger.claim import Evidence
 from scipy.stats import beta
 

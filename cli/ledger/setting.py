@@ -15,8 +15,7 @@ import numpy as np
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import Target, from_lists
-from olivine.algorithms.environments.random_finite import random_finite
-from olivine.algorithms.environments.tabular import tabular
+from olivine.algorithms.environments.random_finite import random_finite, tabular
 from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 SETTING = "paper, section Setting and Background"

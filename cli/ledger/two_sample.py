@@ -20,11 +20,11 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.two_sample.algorithm import two_sample
 from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,

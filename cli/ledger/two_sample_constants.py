@@ -17,8 +17,8 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     identity_kernel,
 )
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.deviations import (
     largest_value_deviation,

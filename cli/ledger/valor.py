@@ -16,17 +16,17 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.classes.policy_tables import action_weights
+from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import (
+from olivine.algorithms.environments.finite_lists import (
     Instance,
+    from_lists,
     late_discovery,
     wrongly_pruned,
 )
 from olivine.algorithms.learning.draw_classes import ClassKind, make_classes
 from olivine.algorithms.learning.events import Triple
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.oracles.ledger import reveal
 from olivine.algorithms.valor.algorithm import (
     constrained_step,

@@ -14,12 +14,12 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.classes.protocols import ValueClass
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.named import Instance
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.environments.finite_lists import Instance
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.learning.deviations import largest_value_deviation
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Triple
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters, TheoremParameters
 from olivine.cli.ledger.claim import (

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.pair import Pair
-from olivine.algorithms.olive.exact import ExactWorld
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.loop import run_rounds
 from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.program import OliveProgram, two_action_program
+from olivine.algorithms.olive.run import ExactWorld
 from olivine.algorithms.olive.tiebreak import RandomTiebreak
-from olivine.algorithms.olive.two_actions import two_action_program
 from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
 from olivine.cli.ledger.support.families import assignments, families, least_unsatisfied
 from olivine.cli.ledger.ties import SEARCHED

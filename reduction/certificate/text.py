@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.reduction.certificate import checker
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.instance import Instance

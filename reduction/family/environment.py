@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.sizes import check_sizes, check_table
-from olivine.algorithms.environments.tabular import from_mdp
+from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.exact.numbers import check_sizes, check_table
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.columns import exact_sum
+from olivine.algorithms.exact.arrays import exact_sum
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.planning import checked_policy
 from olivine.algorithms.mdp.tabular import TabularMDP

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.program import OliveProgram
 from olivine.reduction.family.family import as_assignment

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.ragged import as_integers
+from olivine.algorithms.exact.arrays import as_integers
 
 MAX_VARIABLE = 2**31 - 1
 """Greatest variable: what a literal in int32, and DIMACS solvers, can hold."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.columns import exact_sum
+from olivine.algorithms.exact.arrays import exact_sum
 from olivine.reduction.formula.assignment import checked_assignment, literal_truth
 from olivine.reduction.formula.checks import (
     MAX_VARIABLE,

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.tolerance import least_tolerance
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Parameters, Variant

@@ -25,8 +25,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.ragged import IntArray, fits_int64
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.exact.arrays import IntArray, fits_int64
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.reduction.family.family import Family, as_assignment
 from olivine.reduction.formula.assignment import literal_truth
 from olivine.reduction.program.optimum import step

@@ -33,8 +33,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
 from olivine.reduction.run.check import Replay

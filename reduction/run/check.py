@@ -38,7 +38,7 @@ from fractions import Fraction
 import numpy as np
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.ranges import Ranged, Upper
+from olivine.algorithms.olive.interfaces import Ranged, Upper
 from olivine.reduction.run.schedule import Setting
 
 _ZERO = Fraction(0)

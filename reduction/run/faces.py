@@ -28,8 +28,8 @@ from olivine.algorithms.olive.backups import (
     single_state_constraints,
     support_states,
 )
+from olivine.algorithms.olive.interfaces import Upper
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.ranges import Upper
 from olivine.reduction.run.levels import LevelRule
 from olivine.solvers.lp import LpSession
 from olivine.solvers.model import LinearModel

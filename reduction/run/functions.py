@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.schedule import Move, schedule
 

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.seeds import RecordedSeed
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.exact import olive_exact
 from olivine.algorithms.olive.interfaces import Optimiser
 from olivine.algorithms.olive.loop import OliveResult
+from olivine.algorithms.olive.run import olive_exact
 from olivine.algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.functions import q_functions
@@ -107,7 +107,7 @@ def honest_run(
     family, y
         The member; None is the all-zero one.
     optimiser, tiebreak, all_levels, max_rounds
-        As in `olivine.algorithms.olive.exact.olive_exact`.
+        As in `olivine.algorithms.olive.run.olive_exact`.
 
     Raises
     ------

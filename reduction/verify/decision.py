@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.program.witness import back, forward

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.ragged import IntArray, fits_int64
+from olivine.algorithms.exact.arrays import IntArray, fits_int64
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.reduction.family.family import Family
 

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.events import Iteration, notify
-from olivine.algorithms.learning.interim import Recorder, UniformPolicy
+from olivine.algorithms.learning.events import (
+    Iteration,
+    Recorder,
+    UniformPolicy,
+    notify,
+)
 from olivine.cli.comparison import Plan
 from olivine.cli.learn_run import prepare
 from olivine.cli.summaries import curves_of

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.result import MonitorReport
+from olivine.algorithms.learning.run import MonitorReport
 from olivine.cli import learn_progress
 from olivine.cli.learn_run import prepare
 

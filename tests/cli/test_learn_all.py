@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.cli.comparison import Plan, run_cell
 from olivine.cli.learn_all import learn_all
 from olivine.cli.learn_run import prepare

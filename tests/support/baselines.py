@@ -1,7 +1,8 @@
 """Runs of the baselines, for their tests."""
 
 from olivine.algorithms.baselines import backup, fqi, practical_parameters, psdp
-from olivine.algorithms.baselines.events import Batch, LevelFit
+from olivine.algorithms.baselines.backwards import LevelFit
+from olivine.algorithms.baselines.rmax import Batch
 
 
 def run(name, env, values, policies, parameters, rng, observers=()):

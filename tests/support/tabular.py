@@ -6,8 +6,8 @@ import itertools
 from fractions import Fraction
 
 from hypothesis import strategies as st
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.program import OliveProgram
 

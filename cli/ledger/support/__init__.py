@@ -10,8 +10,7 @@ from olivine.algorithms.classes import (
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.environments.protocol import Environment
 
 

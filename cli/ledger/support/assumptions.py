@@ -29,7 +29,7 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 
 HALF = Fraction(1, 2)
 QUARTER = Fraction(1, 4)

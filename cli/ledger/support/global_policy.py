@@ -17,7 +17,7 @@ from olivine.algorithms.classes import (
     TabularPolicyClass,
     TabularValueClass,
 )
-from olivine.algorithms.environments.named import HALF, Instance
+from olivine.algorithms.environments.finite_lists import HALF, Instance
 from olivine.algorithms.global_policy.algorithm import global_policy
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
 from olivine.cli.ledger.support import instance

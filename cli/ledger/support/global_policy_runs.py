@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from olivine.algorithms.assumptions import complete_classes
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.global_policy.algorithm import global_policy
 from olivine.algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
@@ -21,7 +21,7 @@ from olivine.algorithms.global_policy.parameters import (
 from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.parameters import Version
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.cli.ledger.runs import Run, made_once, problem, seeds
 from olivine.cli.ledger.runs import monitored as monitored_on
 from olivine.cli.ledger.support.global_policy import pruned_then_learned, stale

@@ -27,8 +27,7 @@ from olivine.algorithms.classes import (
     PolicyClassByLevel,
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.environments.protocol import ActionRule, AnyPolicy, Path
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters

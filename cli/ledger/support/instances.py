@@ -14,7 +14,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClass,
 )
-from olivine.algorithms.environments.named import HALF, Instance
+from olivine.algorithms.environments.finite_lists import HALF, Instance
 from olivine.algorithms.exact.numbers import check_count
 from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.valor.algorithm import LocalValues

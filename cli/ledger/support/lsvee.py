@@ -14,8 +14,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import HALF
+from olivine.algorithms.environments.finite_lists import HALF, from_lists
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import (
     DecodedPolicyClass,

@@ -23,11 +23,15 @@ from olivine.algorithms.classes.tabular import (
     TabularValue,
     TabularValueClass,
 )
-from olivine.algorithms.exact.columns import check_reals
+from olivine.algorithms.exact.arrays import check_reals
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import check_costs
-from olivine.algorithms.oracles.exactness import check_accuracy, scaled_integers
-from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult
+from olivine.algorithms.oracles.results import (
+    CscResult,
+    LeastSquaresResult,
+    check_accuracy,
+    scaled_integers,
+)
 
 CSC_CONSTANT = 3
 """c with operations ≤ c n K |X|."""

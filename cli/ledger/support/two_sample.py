@@ -14,7 +14,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClass,
 )
-from olivine.algorithms.environments.named import HALF, Instance
+from olivine.algorithms.environments.finite_lists import HALF, Instance
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
 from olivine.algorithms.two_sample.parameters import TwoSamplePracticalParameters

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.enumeration import policy_optimum
 from olivine.algorithms.olive.model import ProgramModel, program_model
 from olivine.algorithms.olive.program import Form, OliveProgram

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.witness import forward

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
-from olivine.algorithms.assumptions.evaluation import evaluation_closed
+from olivine.algorithms.assumptions.policy_value import evaluation_closed
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,

@@ -10,7 +10,7 @@ from olivine.algorithms.assumptions import (
     check_assumptions,
     complete_classes,
 )
-from olivine.algorithms.assumptions.violating import violating_classes
+from olivine.algorithms.assumptions.checks import violating_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.random_finite import random_finite
 

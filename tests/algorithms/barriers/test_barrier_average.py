@@ -14,13 +14,14 @@ from olivine.algorithms.barriers.average import (
     REVERSED,
     AverageBarrier,
     balanced_policies,
+    run_all,
+    run_average,
 )
 from olivine.algorithms.barriers.average_exploration import (
     InfeasibleError,
     explore_by_averages,
 )
-from olivine.algorithms.barriers.average_runs import run_all, run_average
-from olivine.algorithms.barriers.expectations import roll_in
+from olivine.algorithms.barriers.exact import roll_in
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes

@@ -15,7 +15,7 @@ from olivine.algorithms.barriers.backup_probability import (
     fair_tail,
     slud_bound,
 )
-from olivine.algorithms.barriers.backup_replay import absolute, replay
+from olivine.algorithms.barriers.backup_runs import absolute, replay
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 

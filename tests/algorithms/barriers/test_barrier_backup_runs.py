@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.barriers.backup import B, BackupBarrier
 from olivine.algorithms.barriers.backup_probability import failure_probability
-from olivine.algorithms.barriers.backup_replay import replay
 from olivine.algorithms.barriers.backup_runs import (
     clopper_pearson,
+    replay,
     run_valor,
     simulate,
     valor_parameters,
 )
-from olivine.algorithms.baselines.backup import backup
+from olivine.algorithms.baselines.backwards import backup
 from olivine.algorithms.baselines.parameters import BACKUP, PSDP, practical_parameters
 from scipy.stats import binomtest
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.barriers.quadratic_number import Surd
+from olivine.algorithms.barriers.exact import Surd
 from olivine.algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from scipy.stats import binomtest
 

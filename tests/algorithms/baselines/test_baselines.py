@@ -20,8 +20,7 @@ from olivine.algorithms.baselines import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.exact import occupancies, policy_q_values, root_up
-from olivine.algorithms.baselines.psdp import uniform_rollouts
+from olivine.algorithms.baselines.backwards import uniform_rollouts
 from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.classes import (
     FiniteValueClass,
@@ -29,8 +28,12 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import late_discovery
+from olivine.algorithms.environments.expectations import (
+    occupancies,
+    policy_q_values,
+    root_up,
+)
+from olivine.algorithms.environments.finite_lists import from_lists, late_discovery
 from olivine.algorithms.learning.draw_classes import make_classes, paths_to_states
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Task, get

@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.classes.mixed import MixedPolicy
+from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.algorithms.environments import make, names, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_draws import draw_episodes
-from olivine.algorithms.environments.finite_level import FiniteLevel
+from olivine.algorithms.environments.finite_draws import ReturnLaws, draw_episodes
 from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.environments.finite_returns import ReturnLaws
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.environments.registry import options
-from olivine.algorithms.environments.tabular import from_mdp
-from olivine.algorithms.exact.data import END, pool
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import pool
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from scipy import stats
 

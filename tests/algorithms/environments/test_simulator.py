@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.algorithms.environments.protocol import UnknownTruthError
 from olivine.algorithms.environments.stepping import MdpStepper, stepper
-from olivine.algorithms.exact.columns import END
+from olivine.algorithms.exact.arrays import END
 
 from tests.support.tabular import mdps
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.exact.columns import exact_sum
-from olivine.algorithms.exact.data import END, EmpiricalMeasure, pool
+from olivine.algorithms.exact.arrays import END, exact_sum
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 
 counts = st.one_of(
     st.just(0), st.integers(0, 5), st.integers(0, 10**40), st.just(2**63 - 1)

@@ -17,8 +17,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy import (
     GlobalPolicyMonitors,

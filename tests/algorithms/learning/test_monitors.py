@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.realizability import realizability
+from olivine.algorithms.assumptions.realizable import realizability
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -18,7 +18,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.learning.deviations import (
     largest_policy_deviation,
     largest_value_deviation,
@@ -35,7 +35,7 @@ from olivine.algorithms.learning.events import (
     Triple,
 )
 from olivine.algorithms.learning.monitors import Tally, with_monitors
-from olivine.algorithms.learning.result import (
+from olivine.algorithms.learning.run import (
     LearningResult,
     MonitorReport,
     contradictions,

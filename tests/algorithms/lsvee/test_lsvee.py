@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.realizability import realizability
+from olivine.algorithms.assumptions.realizable import realizability
 from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
@@ -16,7 +16,7 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.events import Descending, Iteration
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.lsvee import (
     LsveeMonitors,
     LsveeParameters,
@@ -24,8 +24,8 @@ from olivine.algorithms.lsvee import (
     LsveeTheorem,
     lsvee,
 )
+from olivine.algorithms.lsvee.algorithm import Consensus, Elimination
 from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
-from olivine.algorithms.lsvee.events import Consensus, Elimination
 from olivine.algorithms.lsvee.parameters import root_down
 from olivine.cli.ledger.support.lsvee import (
     decoupled,

@@ -8,9 +8,9 @@ import pytest
 from olivine.algorithms.classes import FiniteQClass, TabularPolicy
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.events import Iteration
-from olivine.algorithms.learning.result import LearningResult
+from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.lsvee import LsveeMonitors, LsveeTheorem, lsvee
-from olivine.algorithms.lsvee.events import Consensus, Elimination, Start
+from olivine.algorithms.lsvee.algorithm import Consensus, Elimination, Start
 
 EPS = Fraction(3, 10)
 

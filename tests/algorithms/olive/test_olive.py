@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.exact import olive_exact
-from olivine.algorithms.olive.finite_pairs import FinitePairs
+from olivine.algorithms.olive.finite_pairs import FinitePairs, pairs_of_q_functions
 from olivine.algorithms.olive.interfaces import Answer
 from olivine.algorithms.olive.loop import OliveResult
 from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
@@ -23,7 +22,7 @@ from olivine.algorithms.olive.program import (
     Pair,
     average_bellman_errors,
 )
-from olivine.algorithms.olive.q_functions import pairs_of_q_functions
+from olivine.algorithms.olive.run import olive_exact
 from olivine.algorithms.olive.tiebreak import (
     RandomTiebreak,
     RoundProblem,

@@ -11,24 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.tabular import from_mdp
-from olivine.algorithms.exact.data import END
+from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.olive.batched_errors import PairStack
 from olivine.algorithms.olive.environment import TabularEnvironment
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.olive.exact import olive_exact
-from olivine.algorithms.olive.finite_pairs import FinitePairs
-from olivine.algorithms.olive.parameters import OliveParameters, theorem_parameters
-from olivine.algorithms.olive.q_functions import (
+from olivine.algorithms.olive.finite_pairs import (
+    FinitePairs,
+    PairStack,
     pairs_of_class,
     pairs_of_q_functions,
     pairs_on_mdp,
 )
-from olivine.algorithms.olive.ranges import Ranged
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.interfaces import Ranged
+from olivine.algorithms.olive.parameters import OliveParameters, theorem_parameters
+from olivine.algorithms.olive.run import olive_exact, olive_sampled
 from olivine.algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,

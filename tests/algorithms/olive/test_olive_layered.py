@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.tabular import from_mdp
-from olivine.algorithms.exact.data import END
+from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_sampled
 
 # Means over 10^12 draws are within 10^-5 of the truth, far below 1/100.
 PARAMETERS = OliveParameters(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.tabular import from_mdp
+from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.learning.result import contradictions
+from olivine.algorithms.learning.run import contradictions
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs
@@ -25,7 +25,7 @@ from olivine.algorithms.olive.parameters import (
 )
 from olivine.algorithms.olive.program import average_bellman_errors
 from olivine.algorithms.olive.review import Setting, olive_reports, optimal_pair
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
 
 EPSILON = 0.3

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive.environment import TabularEnvironment
@@ -22,7 +23,7 @@ from olivine.algorithms.olive.parameters import (
     theorem_parameters,
 )
 from olivine.algorithms.olive.program import OliveProgram, Pair
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,

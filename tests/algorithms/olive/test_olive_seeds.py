@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.olive.environment import TabularEnvironment
-from olivine.algorithms.olive.exact import olive_exact
 from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_exact, olive_sampled
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, ScriptedTiebreak
 
 PARAMETERS = OliveParameters(Fraction(1, 20), Fraction(3, 10), 50, 500, 2000, 12)

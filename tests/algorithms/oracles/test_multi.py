@@ -13,7 +13,7 @@ from olivine.algorithms.classes import (
     TabularPolicyClass,
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import multi_columns
+from olivine.algorithms.oracles import multi_mixtures
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import GuardedFunction, Ledger, guard
 from olivine.algorithms.oracles.multi import (
@@ -141,13 +141,13 @@ def test_where_nothing_is_to_spare_both_methods_need_many_calls_but_the_same_ans
 
 def test_column_generation_goes_over_to_rationals_where_floats_stall(monkeypatch):
     opened = []
-    original = multi_columns.ExactMaster
+    original = multi_mixtures.ExactMaster
 
     def recorded(*args):
         opened.append(args)
         return original(*args)
 
-    monkeypatch.setattr(multi_columns, "ExactMaster", recorded)
+    monkeypatch.setattr(multi_mixtures, "ExactMaster", recorded)
     policies = TabularPolicyClass(1, 2)
     # Feasible by the mixture (1/3, 2/3) alone, which no float hits.
     sets = [

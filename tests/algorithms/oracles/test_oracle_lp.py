@@ -16,7 +16,8 @@ from olivine.algorithms.classes import (
     identity_kernel,
     zero_class,
 )
-from olivine.algorithms.exact.data import END, EmpiricalMeasure
+from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles import lp_polyhedral
 from olivine.algorithms.oracles.ellipsoid import (
     cube_side,
@@ -30,7 +31,7 @@ from olivine.algorithms.oracles.lp import (
     ValueProgram,
     lp,
 )
-from olivine.algorithms.oracles.lp_enumerated import exact_value
+from olivine.algorithms.oracles.lp_special import exact_value
 from olivine.algorithms.oracles.problems import random_lp
 from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
 

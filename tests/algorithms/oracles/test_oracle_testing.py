@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from olivine.algorithms.classes import TabularPolicy, TabularValue, TabularValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.exactness import scaled_integers, summation_bound
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import Constraint, Functional, LpStatus, lp
 from olivine.algorithms.oracles.problems import (
@@ -22,6 +21,7 @@ from olivine.algorithms.oracles.problems import (
     random_least_squares,
     random_lp,
 )
+from olivine.algorithms.oracles.results import scaled_integers, summation_bound
 from olivine.algorithms.oracles.testing import (
     csc_problems,
     growth,

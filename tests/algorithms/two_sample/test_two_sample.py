@@ -33,8 +33,7 @@ from olivine.algorithms.two_sample import (
     algorithm,
     two_sample,
 )
-from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
-from olivine.algorithms.two_sample.events import Regression, Visit
+from olivine.algorithms.two_sample.algorithm import Regression, TwoSampleLearner, Visit
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters

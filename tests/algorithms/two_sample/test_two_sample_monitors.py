@@ -18,8 +18,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import Instance
+from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.events import Entered, Iteration, Triple
 from olivine.algorithms.two_sample import (
@@ -29,7 +28,7 @@ from olivine.algorithms.two_sample import (
     TwoSampleTheoremParameters,
     two_sample,
 )
-from olivine.algorithms.two_sample.events import Regression, Visit
+from olivine.algorithms.two_sample.algorithm import Regression, Visit
 from olivine.cli.ledger.support.two_sample import unlearned
 
 HALF = Fraction(1, 2)

@@ -17,8 +17,8 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.named import (
+from olivine.algorithms.environments.finite_lists import (
+    from_lists,
     late_discovery,
     wrongly_pruned,
 )

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from olivine.algorithms.learning.result import MonitorReport
+from olivine.algorithms.learning.run import MonitorReport
 from olivine.cli.ledger import SUBJECTS, load, runs
 from olivine.cli.ledger.claim import registered
 

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from olivine.algorithms.mdp.two_actions import TwoActions
-from olivine.algorithms.olive.exact import ExactWorld
 from olivine.algorithms.olive.loop import run_rounds
 from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive.program import OliveProgram, two_action_program
+from olivine.algorithms.olive.run import ExactWorld
 from olivine.algorithms.olive.tiebreak import RandomTiebreak
-from olivine.algorithms.olive.two_actions import two_action_program
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import forward

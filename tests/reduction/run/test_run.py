@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.pair import Pair
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.pair import Pair
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
 from olivine.reduction.run.check import Replay
 from olivine.reduction.run.schedule import Setting

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from olivine.algorithms.olive.environment import TabularEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.sampled import olive_sampled
+from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat

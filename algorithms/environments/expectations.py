@@ -1,4 +1,4 @@
-"""Backups and occupancies of a finite model, in Fractions: for monitors only."""
+"""Backups and occupancies of a finite model, in Fractions: for tests and monitors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policy_tables import action_weights
-from olivine.algorithms.environments.finite_level import FiniteLevel
-from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.classes.policies import action_weights
+from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.columns import object_array
+from olivine.algorithms.exact.arrays import object_array
 
 ZERO = Fraction(0)
 _ROOT_BITS = 64
@@ -42,6 +41,18 @@ def shares(rule: Any, level: FiniteLevel, n_actions: int) -> NDArray[Any]:
     return found
 
 
+def followed(rule: Any, level: FiniteLevel, q: NDArray[Any]) -> NDArray[Any]:
+    """E[q(x, a)], a by a rule, at every code: Fractions, shape (X,)."""
+    weights = action_weights(rule, np.arange(level.n_codes), q.shape[1]).tolist()
+    rows = zip(weights, q.tolist(), strict=True)
+    return object_array(
+        [
+            sum((w * v for w, v in zip(ws, vs, strict=True) if w), ZERO) / sum(ws)
+            for ws, vs in rows
+        ]
+    )
+
+
 def means(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
     """E_s[f(x)] of each hidden state, f given at every code."""
     found = []
@@ -52,23 +63,39 @@ def means(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
     return found
 
 
+def law(weights: NDArray[np.int64]) -> list[tuple[int, Fraction]]:
+    """List (number, probability) of the positive ones of n weights, ascending."""
+    total = int(weights.sum())
+    places = np.flatnonzero(weights).tolist()
+    return [(i, Fraction(int(weights[i]), total)) for i in places]
+
+
+def start_shares(model: FiniteModel) -> list[Fraction]:
+    """Probability of each hidden state of level 1."""
+    total = int(model.start.sum())
+    return [Fraction(int(w), total) for w in model.start]
+
+
 def backed_up(
     model: FiniteModel, level: int, ahead: Sequence[Fraction] | None
 ) -> NDArray[Any]:
-    """E[r + f(x') | x, a]: Fractions, shape (X, K).
+    """E[r + f(x') | x, a]: Fractions, shape (X, K), for the level h = 1..H.
 
-    Parameters
-    ----------
-    level
-        h, 1-based.
-    ahead
-        f at every code of level h+1; None at the last level, where f = 0.
+    ``ahead`` is f at every code of level h+1; None at the last level, where f = 0.
     """
+    if ahead is None or level == model.horizon:
+        return q_values(model, level, None)
+    return q_values(model, level, means(model.levels[level], ahead))
+
+
+def q_values(
+    model: FiniteModel, level: int, states: Sequence[Fraction] | None
+) -> NDArray[Any]:
+    """E[r + v(s') | x, a]: as `backed_up`, for values of the next hidden states."""
     current = model.levels[level - 1]
     q: NDArray[Any] = current.mean_rewards / model.unit
-    if ahead is None or level == model.horizon:
+    if states is None:
         return q
-    states = means(model.levels[level], ahead)
     after = np.empty(current.transitions.shape[:2], dtype=object)
     for s, a in np.ndindex(after.shape):
         row = current.transitions[s, a].tolist()
@@ -83,8 +110,7 @@ def policy_q_values(model: FiniteModel, policies: Sequence[Any]) -> list[NDArray
     ahead: list[Fraction] | None = None
     for h in range(model.horizon, 0, -1):
         q = backed_up(model, h, ahead)
-        chances = shares(policies[h - 1], model.levels[h - 1], model.n_actions)
-        ahead = (chances * q).sum(axis=1).tolist()
+        ahead = followed(policies[h - 1], model.levels[h - 1], q).tolist()
         found.insert(0, q)
     return found
 
@@ -92,13 +118,9 @@ def policy_q_values(model: FiniteModel, policies: Sequence[Any]) -> list[NDArray
 def occupancies(model: FiniteModel, rules: Sequence[Any]) -> list[list[Fraction]]:
     """Probability of each hidden state of each level.
 
-    Parameters
-    ----------
-    rules
-        ``"uniform"`` or a policy for each of the levels 1..H-1 at least.
+    Rules are ``"uniform"`` or a policy for each of the levels 1..H-1 at least.
     """
-    total = int(model.start.sum())
-    here = [Fraction(int(w), total) for w in model.start]
+    here = start_shares(model)
     found = [here]
     for h in range(1, model.horizon):
         level = model.levels[h - 1]

@@ -1,6 +1,8 @@
-"""Numbers a + b√d with rational a, b and a rational d ≥ 0, exactly.
+"""Exact numbers of the barriers: a + b√d, and expectations on a finite model.
 
-What the square-loss barrier is about: its wrong function is √ε everywhere.
+The square-loss barrier's wrong function is √ε everywhere: `Surd` has a rational d ≥ 0
+and rational a, b. An oracle takes a weighted data set; one whose integer weights are in
+proportion to the true probabilities is the distribution itself.
 
 >>> root = Surd(0, 1, Fraction(1, 3))
 >>> root * root == Fraction(1, 3), root > Fraction(1, 2), str(1 - 2 * root)
@@ -12,8 +14,18 @@ What the square-loss barrier is about: its wrong function is √ε everywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.policies import action_weights
+from olivine.algorithms.environments.expectations import occupancies
+from olivine.algorithms.environments.finite_model import FiniteModel
+from olivine.algorithms.exact.arrays import object_array
+from olivine.algorithms.exact.data import EmpiricalMeasure
 
 Rational = Fraction | int
 
@@ -138,3 +150,55 @@ def _rational_root(d: Fraction) -> Fraction | None:
 
 def _sign(value: Fraction) -> int:
     return (value > 0) - (value < 0)
+
+
+Distribution = tuple[Fraction, ...]
+"""Probability of each code of a level."""
+
+
+def roll_in(model: FiniteModel, policies: Sequence[Any]) -> list[Distribution]:
+    """Distribution of the observation of each level under policies.
+
+    Gives one tuple of Fractions a level, with an entry for each code. There is a policy
+    for each of the levels 1..H-1, at least.
+    """
+    return [
+        tuple(
+            states[s]
+            * Fraction(int(level.emissions[s, x]), int(level.emission_totals[s]))
+            for x, s in enumerate(level.state_of_code)
+        )
+        for level, states in zip(
+            model.levels, occupancies(model, policies), strict=True
+        )
+    ]
+
+
+def chosen_actions(policy: Any, n_codes: int, n_actions: int) -> NDArray[np.int64]:
+    """Ask a deterministic policy at each code; actions, shape (n_codes,)."""
+    weights = action_weights(policy, np.arange(n_codes), n_actions)
+    return np.asarray(weights.argmax(axis=1), dtype=np.int64)
+
+
+def measure(distribution: Distribution) -> EmpiricalMeasure:
+    """Exact probabilities as integer weights."""
+    unit = math.lcm(*(p.denominator for p in distribution))
+    codes = [x for x, p in enumerate(distribution) if p]
+    weights = [int(p * unit) for p in distribution if p]
+    return EmpiricalMeasure(np.array(codes), weights=object_array(weights))
+
+
+def pooled(distributions: Sequence[Distribution]) -> Distribution:
+    """Equal mixture."""
+    columns = zip(*distributions, strict=True)
+    return tuple(sum(c, Fraction(0)) / len(distributions) for c in columns)
+
+
+def uniform(model: FiniteModel, h: int) -> Distribution:
+    """Uniform over the hidden states of a level."""
+    level = model.level(h)
+    return tuple(
+        Fraction(int(level.emissions[s, x]), int(level.emission_totals[s]))
+        / level.n_states
+        for x, s in enumerate(level.state_of_code)
+    )

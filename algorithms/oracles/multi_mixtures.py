@@ -1,31 +1,16 @@
-"""Multi-data-set classification by column generation over CSC calls.
+"""Multi-data-set classification by mixtures: two ways to run CSC calls.
 
-The least violation of a mixture of the policies π_1..π_k found so far is a
-small linear program; its dual
-
-    max s   subject to   Σ_j λ_j (cost_j(π_i) - U_j) ≥ s for each i,
-                         Σ_j λ_j = 1,  λ ≥ 0
-
-gives both the weights λ to call the CSC oracle with and, by its multipliers,
-the mixture. The run stops on a certificate: the mixture is within ε_feas of
-every limit, or the policy that is best for λ still exceeds the weighted limits,
-which proves that there is none. Otherwise the policy is new, and joins.
-
-There are finitely many policies, so it ends; in practice after a small multiple
-of J calls, whatever ε_feas is, where multiplicative weights need up to
-R² ln J / (2 ε_feas²). (It is Kelley's cutting-plane method on the dual, and no
-polynomial bound on its calls is known. Who needs one takes multiplicative
-weights, or the ellipsoid method on the dual.)
-
-HiGHS proposes λ and mixture in floating point; what they are worth is computed
-from the policies, in rationals where rounding matters at ε_feas. Where HiGHS's
-proposals repeat themselves without a certificate, which takes an ε_feas near
-its tolerance of 1e-9 or below, the linear program goes over to rationals as
-well, and then the run ends for sure if the CSC oracle is exact.
+Column generation keeps a linear program over the policies found so far, whose dual
+weighs the data sets; multiplicative weights weigh them by how much the policies so far
+exceed the limits. Either asks the CSC oracle for the best policy for its weights, and
+stops on a certificate: a mixture within ε_feas of every limit, or weights for which
+even the best policy exceeds the weighted limits. What bounds the calls is in
+docs/oracles.md.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -38,7 +23,88 @@ from olivine.solvers.lp import LpSession
 from olivine.solvers.model import LinearModel
 from scipy.sparse import csr_matrix
 
-METHOD = "column-generation"
+WEIGHTS = "multiplicative-weights"
+
+
+def round_bound(
+    n_sets: int, spread: float, epsilon_feas: float, accuracy: float
+) -> int:
+    """Bound the rounds, one CSC call each, after which ε_feas is reached if it can be.
+
+    Raises ValueError if δ is not below ε_feas.
+
+    Parameters
+    ----------
+    n_sets
+        J, at least 1.
+    spread
+        R.
+    epsilon_feas
+        Violation allowed.
+    accuracy
+        δ < ε_feas, suboptimality of the CSC calls.
+    """
+    if not 0 <= accuracy < epsilon_feas:
+        raise ValueError(f"accuracy: {accuracy} is not in [0, {epsilon_feas})")
+    ratio = spread / (epsilon_feas - accuracy)
+    return max(1, math.ceil(ratio * ratio * math.log(n_sets) / 2))
+
+
+def multiplicative_weights(pricing: Pricing, max_calls: int) -> MultiResult:
+    """Run until a certificate ends it, or the bound or the limit is reached.
+
+    Parameters
+    ----------
+    max_calls
+        Limit on CSC calls.
+
+    Returns
+    -------
+    MultiResult
+        UNKNOWN where `max_calls` was too little, or where the CSC oracle did not
+        honour its accuracy (classes for which CSC is NP-hard).
+    """
+    count, spread = len(pricing.problem), pricing.problem.spread
+    rounds = round_bound(count, spread, pricing.epsilon_feas, pricing.accuracy)
+    rate = 0.0
+    if count > 1 and spread > 0:
+        rate = math.sqrt(8 * math.log(count) / rounds) / spread
+    total: NDArray[Any] = np.zeros(count, dtype=object if pricing.is_exact else float)
+    members: dict[bytes, Priced] = {}
+    times: dict[bytes, int] = {}
+    done = min(rounds, max_calls)
+    for t in range(1, done + 1):
+        weights = _weights(rate * total.astype(np.float64))
+        found = pricing.price(weights)
+        if found.bound > 0:
+            return pricing.infeasible(found, WEIGHTS, call_bound=rounds)
+        total = total + found.excess
+        members.setdefault(found.key, found)
+        times[found.key] = times.get(found.key, 0) + 1
+        if t < done and float(max(total)) / t > pricing.epsilon_feas:
+            continue
+        reason = "the CSC oracle did not honour its accuracy"
+        if t == max_calls < rounds:
+            reason = f"limit of {max_calls} CSC calls; the theorem allows {rounds}"
+        answer = pricing.feasible(
+            list(members.values()),
+            [Fraction(n, t) for n in times.values()],
+            WEIGHTS,
+            call_bound=rounds,
+            reason=reason,
+        )
+        if answer.feasible:
+            break
+    return answer
+
+
+def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    raised = np.exp(scores - scores.max())
+    found: NDArray[np.float64] = raised / raised.sum()
+    return found
+
+
+COLUMNS = "column-generation"
 
 SMOOTHING = 0.7
 """Share of the best weights so far in the weights of the next CSC call."""
@@ -59,8 +125,6 @@ class FloatMaster:
 
     Parameters
     ----------
-    n_sets
-        J.
     magnitude
         Bound on the absolute excesses.
     """
@@ -97,8 +161,6 @@ class ExactMaster:
 
     Parameters
     ----------
-    n_sets
-        J.
     magnitude
         Bound on the absolute excesses, a Fraction.
     """
@@ -134,8 +196,6 @@ def column_generation(pricing: Pricing, max_calls: int) -> MultiResult:
 
     Parameters
     ----------
-    pricing
-        The CSC oracle on the data sets.
     max_calls
         Limit on CSC calls, at least 1.
 
@@ -172,7 +232,7 @@ class _Run:
         at_optimum = False
         while True:
             if found.bound > 0:
-                return self._pricing.infeasible(found, METHOD, operations=None)
+                return self._pricing.infeasible(found, COLUMNS, operations=None)
             if found.bound > best.bound:
                 best = found
             known = found.key in self._keys
@@ -187,7 +247,7 @@ class _Run:
                 reason = reason or f"limit of {self._max_calls} CSC calls"
             shares, weights = self._solve()
             answer = self._pricing.feasible(
-                self._members, shares, METHOD, operations=None, reason=reason
+                self._members, shares, COLUMNS, operations=None, reason=reason
             )
             if answer.feasible or reason:
                 return answer

@@ -1,0 +1,315 @@
+"""Three algorithms that go backwards over levels: PSDP, fitted Q iteration, backups.
+
+PSDP (Bagnell, Kakade, Ng, Schneider 2003) classifies on returns to go under policies
+found for later levels; fitted Q iteration (Ernst, Geurts, Wehenkel 2005) regresses
+Q_h on r + max_a' Q̂_{h+1}, over G_h^K, by K calls a level; a Bellman backup algorithm
+(paper, appendix Additional Barriers) takes from n samples of *every* hidden state
+
+- π̂_h = argmax over Π_h of Σ_s Ê_s[r + ĝ_{h+1}(x') | a = π(x)],
+- ĝ_h = argmin over G_h of Σ_s Ê_s[(g(x) - r - ĝ_{h+1}(x'))² | a = π̂_h(x)].
+
+None of them knows whether it succeeded: the status is always "success". What they
+guarantee, and what is done where their definitions leave something open, is in
+docs/baselines.md. Classes are by level or stationary, and seen through a guard;
+observers are told of every level by a `LevelFit`.
+
+>>> from olivine.algorithms.baselines.parameters import theorem_parameters
+>>> from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
+>>> from olivine.algorithms.environments import make
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> Pi = PolicyClassByLevel(
+...     [TabularPolicyClass(env.space(h).n_codes, 2) for h in (1, 2)])
+>>> parameters = theorem_parameters("psdp", 0.3, 0.1, M=2, K=2, H=2,
+...                                 log_Pi=Pi.log_size())
+>>> result = psdp(env, Pi, parameters, np.random.default_rng(0))
+>>> env.truth.policy_value(result.policies) == env.truth.optimal_value
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.baselines.parameters import (
+    BACKUP,
+    FQI,
+    PSDP,
+    BatchParameters,
+    check_batch,
+)
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import ActionRule, Environment, Path
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
+from olivine.algorithms.learning.datasets import (
+    decisions,
+    exact_cost,
+    next_values,
+    policy_costs,
+)
+from olivine.algorithms.learning.draw_classes import paths_to_states
+from olivine.algorithms.learning.events import NewPolicies, Observer, notify
+from olivine.algorithms.learning.run import Frame, LearningResult
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.least_squares import least_squares
+from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
+from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult
+
+
+@dataclass(frozen=True, eq=False)
+class LevelFit(NewPolicies):
+    """What a backward pass found at a level.
+
+    Attributes
+    ----------
+    level
+        h, 1-based; levels come from H down to 1.
+    data
+        The data of the level.
+    policy
+        π̂_h.
+    functions
+        ĝ_h (backup), Q̂_h(·, a) for each action a (fitted Q iteration), or none
+        (PSDP).
+    losses
+        Average squared losses that the LS oracle reported, one for each function.
+    """
+
+    level: int
+    data: EmpiricalMeasure
+    policy: Any
+    functions: tuple[Any, ...] = ()
+    losses: tuple[float, ...] = ()
+
+    @property
+    def by_level(self) -> Mapping[int, Any]:
+        """π̂_h alone: levels before h have no policy yet."""
+        return {self.level: self.policy}
+
+
+class Greedy:
+    """The greedy policy of K value functions: argmax_a Q(x, a), ties to the lowest.
+
+    Parameters
+    ----------
+    functions
+        Q(·, a) for each action a.
+    """
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.functions = tuple(functions)
+
+    def __call__(self, observations: Any, /) -> NDArray[np.int64]:
+        """Actions at n observations, shape (n,)."""
+        values = [evaluate(g, observations) for g in self.functions]
+        return np.asarray(np.argmax(values, axis=0), dtype=np.int64)
+
+    def opened(self) -> Greedy:
+        """Return the same policy without guards."""
+        return Greedy([reveal(g) for g in self.functions])
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a step found, through guards; ``estimate`` is V̂ if it is the last step."""
+
+    data: EmpiricalMeasure
+    policy: Any
+    estimate: Callable[[], Fraction]
+    fits: tuple[LeastSquaresResult, ...] = ()
+
+
+_Step = Callable[[int, Sequence[Any], Sequence[Any]], _Found]
+"""Of a level h, given π̂_{h+1:H} without guards, and the functions of level h+1."""
+
+
+def _backwards(
+    environment: Environment,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    observers: Sequence[Observer],
+    step: _Step,
+) -> LearningResult:
+    policies: list[Any] = []
+    ahead: tuple[Any, ...] = ()
+    with Frame(parameters.algorithm, environment, parameters, rng) as frame:
+        for h in range(environment.horizon, 0, -1):
+            found = step(h, policies, ahead)
+            policy = found.policy
+            opened = policy.opened() if isinstance(policy, Greedy) else reveal(policy)
+            policies.insert(0, opened)
+            ahead = tuple(fit.function for fit in found.fits)
+            losses = tuple(fit.loss for fit in found.fits)
+            seen = tuple(map(reveal, ahead))
+            notify(observers, LevelFit(h, found.data, opened, seen, losses))
+        estimate = found.estimate()
+    return frame.result(policies, estimate, iterations=1)
+
+
+def psdp(
+    environment: Environment,
+    policy_class: PolicyClass,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run PSDP with uniform roll-in and the CSC oracle.
+
+    Hidden dynamics may be stochastic. Parameters are of ``"psdp"``: n trajectories per
+    level. The estimate is the weighted average return that π̂_1 had in its own data, an
+    estimate of V^π̂. ValueError if parameters or classes do not fit, or a return leaves
+    [0, 1].
+    """
+    check_batch(environment, parameters, PSDP, policies=policy_class)
+    classes = guard(policy_class)
+
+    def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
+        # The environment, not the algorithm, plays policies: it may see them.
+        data = uniform_rollouts(environment, h, parameters.n, rng, later)
+        end = np.zeros(len(data))  # returns are whole
+        found = _classify(classes.at_level(h), data, end, parameters)
+        return _Found(data, found.policy, lambda: -exact_cost(found))
+
+    return _backwards(environment, parameters, rng, observers, step)
+
+
+def fqi(
+    environment: Environment,
+    value_class: ValueClass,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run fitted Q iteration with uniform roll-in and the LS oracle.
+
+    Hidden dynamics may be stochastic. Q-functions of level h are G_h^K. Parameters are
+    of ``"fqi"``: n trajectories per level. The estimate is the average of
+    max_a Q̂_1(x, a) over the first observations, an estimate of V*. ValueError if
+    parameters or classes do not fit, or a reward leaves [0, 1].
+    """
+    check_batch(environment, parameters, FQI, values=value_class)
+    classes = guard(value_class)
+
+    def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
+        data = uniform_roll_in(environment, h, parameters.n, rng)
+        actions, rewards = decisions(data)
+        targets = rewards + next_values(data, ahead)
+        fits = tuple(
+            least_squares(
+                classes.at_level(h),
+                data,
+                targets,
+                epsilon_sub=float(parameters.eps_sub),
+                importance=parameters.K * (actions == b).astype(np.float64),
+            )
+            for b in range(parameters.K)
+        )
+        functions = [fit.function for fit in fits]
+
+        def estimate() -> Fraction:
+            values = [evaluate(g, data.observations) for g in functions]
+            return data.expectation_exact(np.max(values, axis=0))
+
+        return _Found(data, Greedy(functions), estimate, fits)
+
+    return _backwards(environment, parameters, rng, observers, step)
+
+
+def backup(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    parameters: BatchParameters,
+    rng: np.random.Generator,
+    *,
+    observers: Sequence[Observer] = (),
+) -> LearningResult:
+    """Run the Bellman backup algorithm with the CSC and LS oracles.
+
+    Hidden dynamics are deterministic; the environment's truth says which paths lead to
+    which states. Parameters are of ``"backup"``: n trajectories of each reachable
+    state. The estimate is the average of ĝ_1 over the first observations. ValueError
+    if dynamics are stochastic, parameters or classes do not fit, or a reward leaves
+    [0, 1].
+    """
+    both: dict[str, Any] = {"values": value_class, "policies": policy_class}
+    check_batch(environment, parameters, BACKUP, deterministic=True, **both)
+    values, classes = guard(value_class), guard(policy_class)
+    paths = [list(level.values()) for level in paths_to_states(environment)]
+    p = parameters
+
+    def samples(h: int, rule: ActionRule) -> EmpiricalMeasure:
+        """Sample n of each state, states equally weighted as in Σ_s."""
+        here: Sequence[Path] = paths[h - 1]
+        return pool([environment.sample(path, p.n, rng, rule) for path in here])
+
+    def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
+        # What π̂_h is found on: uniform actions, or each equally often.
+        if p.per_action:
+            data = pool([samples(h, a) for a in range(p.K)])
+        else:
+            data = samples(h, "uniform")
+        policy = _classify(
+            classes.at_level(h), data, next_values(data, ahead), p
+        ).policy
+        importance = None
+        if p.on_policy:
+            data = samples(h, reveal(policy))
+        actions, rewards = decisions(data)
+        if not p.on_policy:  # given a = π̂_h(x)
+            taken = evaluate(policy, data.observations) == actions
+            importance = p.K * taken.astype(np.float64)
+        fit = least_squares(
+            values.at_level(h),
+            data,
+            rewards + next_values(data, ahead),
+            epsilon_sub=float(p.eps_sub),
+            importance=importance,
+        )
+
+        def estimate() -> Fraction:
+            return data.expectation_exact(evaluate(fit.function, data.observations))
+
+        return _Found(data, policy, estimate, (fit,))
+
+    return _backwards(environment, parameters, rng, observers, step)
+
+
+def _classify(
+    policy_class: Any,
+    data: EmpiricalMeasure,
+    ahead: NDArray[np.float64],
+    parameters: BatchParameters,
+) -> CscResult:
+    """CSC on costs -K 1{a}(r + V(x')), V given at each row."""
+    costs = policy_costs(data, ahead, parameters.eps_sub, parameters.K)
+    return csc(policy_class, data, costs, epsilon_sub=float(parameters.eps_sub))
+
+
+def uniform_roll_in(
+    environment: Environment, level: int, n: int, rng: np.random.Generator
+) -> EmpiricalMeasure:
+    """Sample n tuples (x_h, a_h, r_h, x_{h+1}), all actions uniform."""
+    rules: list[Any] = ["uniform"] * (level - 1)
+    return environment.roll_in(rules, level, n, rng, "uniform")
+
+
+def uniform_rollouts(
+    environment: Environment,
+    level: int,
+    n: int,
+    rng: np.random.Generator,
+    later: Sequence[Any],
+) -> EmpiricalMeasure:
+    """Sample n tuples (x_h, a_h, r_h + ... + r_H), actions uniform up to level h.
+
+    After it π_{h+1}, ..., π_H, which are ``later``, are followed.
+    """
+    rules: list[Any] = ["uniform"] * level + list(later)
+    return environment.roll_through(rules, level, n, rng, "uniform")

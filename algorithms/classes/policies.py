@@ -1,0 +1,247 @@
+"""Policies that draw, evaluated: mixtures, action probabilities, exact integer tables.
+
+Called on observations, a mixture of finitely many policies gives a row of action
+probabilities instead of an action. Average costs and one-step values are linear in it,
+so it does not matter whether a member is drawn once, at each level, or at each
+observation. An environment with finite observations turns every policy, deterministic
+or a mixture, into rows of integer weights: action a has probability
+``weights[x, a] / totals[x]``, exactly. A non-stationary policy is a sequence of
+policies, one a level.
+
+>>> import numpy as np
+>>> from olivine.algorithms.classes.tabular import TabularPolicy
+>>> half = Fraction(1, 2)
+>>> mixed = MixedPolicy((TabularPolicy(np.array([0, 1])),
+...                      TabularPolicy(np.array([1, 1]))), (half, half), 2)
+>>> mixed(np.array([0, 1])).tolist()
+[[0.5, 0.5], [0.0, 1.0]]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.protocols import Observations, Policy
+
+
+@dataclass(frozen=True, eq=False)
+class MixedPolicy:
+    """A finite mixture of policies.
+
+    Attributes
+    ----------
+    members
+        Deterministic policies, at least one.
+    weights
+        Their probabilities: positive rationals that sum to exactly 1.
+    n_actions
+        K.
+    """
+
+    members: tuple[Policy, ...]
+    weights: tuple[Fraction, ...]
+    n_actions: int
+
+    def __post_init__(self) -> None:
+        """Check the weights.
+
+        Raises ValueError if there is no member, or the weights are not as above.
+        """
+        if not self.members or len(self.members) != len(self.weights):
+            raise ValueError(
+                f"weights: {len(self.weights)} for {len(self.members)} policies"
+            )
+        if min(self.weights) <= 0 or sum(self.weights) != 1:
+            raise ValueError("weights: not positive, or they do not sum to 1")
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self.members)
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
+        """Give action probabilities: float64, shape (n, K), rows sum to 1."""
+        n = len(observations)
+        chances = np.zeros((n, self.n_actions))
+        rows = np.arange(n)
+        for member, weight in zip(self.members, self.weights, strict=True):
+            chances[rows, member(observations)] += float(weight)
+        return chances
+
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Draw a member with its probability (to within a float64 rounding)."""
+        shares = np.array([float(w) for w in self.weights])
+        return self.members[int(rng.choice(len(shares), p=shares / shares.sum()))]
+
+
+def action_probabilities(
+    policy: Callable[[Observations], NDArray[Any]],
+    observations: Observations,
+    n_actions: int,
+) -> NDArray[np.float64]:
+    """Evaluate any policy, deterministic or mixed, to action probabilities.
+
+    Returns float64, shape (n, K). Raises ValueError if an action is K or above, or the
+    shape is neither.
+
+    Parameters
+    ----------
+    policy
+        Maps n observations to actions (n,) or to probabilities (n, K).
+    observations
+        What it is called on.
+    """
+    found = policy(observations)
+    n = len(observations)
+    if found.shape == (n, n_actions) and found.ndim == 2:
+        return np.asarray(found, dtype=np.float64)
+    if found.shape != (n,) or not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(f"policy: returned {found.dtype} of shape {found.shape}")
+    if n and not 0 <= int(found.min()) <= int(found.max()) < n_actions:
+        raise ValueError(f"policy: an action is not in 0..{n_actions - 1}")
+    chances = np.zeros((n, n_actions))
+    chances[np.arange(n), found] = 1
+    return chances
+
+
+def sample_actions(
+    probabilities: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw one action a row, independently.
+
+    Returns int64, shape (n,); an action of probability 0 is never drawn.
+
+    Parameters
+    ----------
+    probabilities
+        Shape (n, K), rows that sum to 1.
+    """
+    heights = np.cumsum(probabilities, axis=1)
+    # Scaled by the last height, which rounding may leave off 1; the draw is
+    # below it, so some action of positive probability is above the draw.
+    levels = rng.random(len(heights)) * heights[:, -1]
+    return np.asarray((heights <= levels[:, None]).sum(axis=1), dtype=np.int64)
+
+
+def action_weights(
+    policy: Any, observations: NDArray[Any], n_actions: int
+) -> NDArray[Any]:
+    """Integer action weights of a policy, or of an action rule.
+
+    Raises ValueError for an unknown action or rule, or probabilities that are negative
+    or do not sum to 1 within 1e-9.
+
+    Parameters
+    ----------
+    policy
+        ``"uniform"``, an action, or a policy (deterministic or randomised).
+
+    Returns
+    -------
+    Shape (n, K), non-negative integers, int64 or Python integers (object); the
+    probability of an action is its weight over the row's sum. Those of a
+    `MixedPolicy` are exact; a policy that returns float probabilities stands
+    for those floats, normalised.
+    """
+    n = len(observations)
+    if isinstance(policy, str):
+        return np.ones((n, check_rule(policy, n_actions)), dtype=np.int64)
+    if isinstance(policy, (int, np.integer)):
+        weights = np.zeros((n, n_actions), dtype=np.int64)
+        weights[:, check_action(int(policy), n_actions)] = 1
+        return weights
+    if isinstance(policy, MixedPolicy):
+        return _mixture_weights(policy, observations, n_actions)
+    chances = action_probabilities(policy, observations, n_actions)
+    check_chances(chances)
+    if np.isin(chances, (0.0, 1.0)).all():
+        return np.asarray(chances, dtype=np.int64)
+    return _float_weights(chances)
+
+
+def choose_actions(
+    rule: Any, observations: NDArray[Any], n_actions: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw one action for each observation.
+
+    Returns int64, shape (n,). Raises ValueError as for `action_weights`.
+
+    Parameters
+    ----------
+    rule
+        ``"uniform"``, an action, or a policy (deterministic or randomised).
+    """
+    n = len(observations)
+    if isinstance(rule, str):
+        return rng.integers(check_rule(rule, n_actions), size=n)
+    if isinstance(rule, (int, np.integer)):
+        return np.full(n, check_action(int(rule), n_actions))
+    found = np.asarray(rule(observations))
+    if found.shape == (n,) and np.issubdtype(found.dtype, np.integer):
+        if n:
+            check_action(int(found.min()), n_actions, "policy: action")
+            check_action(int(found.max()), n_actions, "policy: action")
+        return found.astype(np.int64, copy=False)
+    chances = action_probabilities(lambda _: found, observations, n_actions)
+    check_chances(chances)
+    return sample_actions(chances, rng)
+
+
+def check_rule(rule: str, n_actions: int) -> int:
+    """Return the number of actions of the only named rule, or raise ValueError."""
+    if rule != "uniform":
+        raise ValueError(f"action: unknown rule {rule!r} (there is 'uniform')")
+    return n_actions
+
+
+def check_action(action: int, n_actions: int, name: str = "action") -> int:
+    """Return the action, or raise ValueError if it is not in 0..K-1."""
+    if not 0 <= action < n_actions:
+        raise ValueError(f"{name}: {action} is not in 0..{n_actions - 1}")
+    return action
+
+
+def check_chances(chances: NDArray[np.float64]) -> None:
+    """Refuse rows that are no probabilities with a ValueError."""
+    good = (chances >= 0).all(axis=1) & (np.abs(chances.sum(axis=1) - 1) <= 1e-9)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(
+            f"policy, row {row}: {chances[row].tolist()} are no probabilities"
+        )
+
+
+def check_policies(policies: Sequence[Any], horizon: int) -> Sequence[Any]:
+    """Return policies, one for each of ``horizon`` levels at least.
+
+    Raises ValueError if there are fewer.
+    """
+    if len(policies) < horizon:
+        raise ValueError(f"policies: {len(policies)} for {horizon} levels")
+    return policies
+
+
+def _mixture_weights(
+    policy: MixedPolicy, observations: NDArray[Any], n_actions: int
+) -> NDArray[Any]:
+    scale = math.lcm(*(w.denominator for w in policy.weights))
+    parts = [int(w * scale) for w in policy.weights]
+    weights = np.zeros((len(observations), n_actions), dtype=object)
+    for member, part in zip(policy.members, parts, strict=True):
+        chosen = action_probabilities(member, observations, n_actions)
+        weights += chosen.astype(np.int64).astype(object) * part
+    return weights if scale > 2**40 else weights.astype(np.int64)
+
+
+def _float_weights(chances: NDArray[np.float64]) -> NDArray[Any]:
+    weights = np.zeros(chances.shape, dtype=object)
+    for row, values in enumerate(chances.tolist()):
+        exact = [Fraction(v) for v in values]
+        scale = math.lcm(*(v.denominator for v in exact))
+        weights[row] = [int(v * scale) for v in exact]
+    return weights
