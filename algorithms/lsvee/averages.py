@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +54,13 @@ class Cells:
         """
         if data.actions is None or data.rewards is None:
             raise ValueError("data: actions or rewards are missing")
-        codes = functions.codes(level, data.observations)
+        merged = recoded(data, functions.codes(level, data.observations), None)
+        columns: list[Any] = [merged.codes(), merged.actions]
+        columns += [merged.exact_rewards, merged.weights]
         sums: dict[tuple[int, int], list[Any]] = defaultdict(
             lambda: [0, Fraction(0), Fraction(0)]
         )
-        for x, a, reward, weight in _rows(data, codes):
+        for x, a, reward, weight in zip(*(c.tolist() for c in columns), strict=True):
             entry = sums[x, a]
             entry[0] += weight
             entry[1] += weight * reward
@@ -73,28 +75,6 @@ class Cells:
             object_array(squares),
             data.total_weight,
         )
-
-
-def _rows(
-    data: EmpiricalMeasure, codes: NDArray[np.int64]
-) -> list[tuple[int, int, Fraction, int]]:
-    """(code, action, reward, weight) of a data set, equal rows merged if many."""
-    assert data.actions is not None
-    assert data.rewards is not None
-    if data.is_finite:
-        columns = (codes, data.actions, data.exact_rewards, data.weights)
-        return list(zip(*(c.tolist() for c in columns), strict=True))
-    # One by one sampled: float rewards, few different ones.
-    rewards, which = np.unique(data.rewards, return_inverse=True)
-    keys, group = np.unique(
-        np.stack([codes, data.actions, which], axis=1), axis=0, return_inverse=True
-    )
-    weights = np.zeros(len(keys), dtype=object)
-    np.add.at(weights, group.reshape(-1), data.weights.astype(object))
-    return [
-        (x, a, Fraction(float(rewards[r])), weight)
-        for (x, a, r), weight in zip(keys.tolist(), weights.tolist(), strict=True)
-    ]
 
 
 def state_value_averages(
