@@ -94,9 +94,9 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
     return made
 
 
-def _asked(arguments: Sequence[str]) -> Iterable[str]:
+def asked(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the verb asked for alone where it comes first, else all."""
-    return [arguments[0]] if arguments and arguments[0] in VERBS else VERBS
+    return (arguments[0],) if arguments and arguments[0] in VERBS else VERBS
 
 
 def _print_version(wanted: bool) -> None:
@@ -137,7 +137,7 @@ def main() -> None:
 def _run() -> None:
     try:
         try:
-            command_line(_asked(sys.argv[1:]))()
+            command_line(asked(sys.argv[1:]))()
         finally:
             sys.stdout.flush()
     except (SystemExit, OSError) as end:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: each module is there, and what its frame does with figures."""
+"""`python -m benchmarks`: each module is there, and what is done with figures."""
 
 import json
 import sys
