@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from olivine.algorithms.baselines.backup import backup
@@ -23,9 +25,7 @@ from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
 from olivine.algorithms.baselines.rmax_model import Decoding
 from olivine.algorithms.classes import (
-    PolicyClassByLevel,
     TabularPolicy,
-    ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.protocol import Environment
@@ -208,39 +208,24 @@ def run_monitored(
         The only source of randomness.
     """
     sizes = {"K": env.n_actions, "H": env.horizon}
+    learn: Any
+    classes: tuple[Any, ...] = ()
     parameters: BatchParameters | RmaxParameters
     if name == "rmax":
         cells = Decoding(env).most_cells
         parameters = rmax_theorem(_EPSILON, _DELTA, X=cells, **sizes)
-        monitors = BaselineMonitors(env, parameters, complete=True)
-        result = rmax(env, parameters, rng, observers=[monitors])
-        return with_monitors(result, monitors.reports(result))
-    values, policies = make_classes(env, "tabular", rng)
-    parameters = theorem_parameters(
-        name,
-        _EPSILON,
-        _DELTA,
-        M=env.max_states,
-        **sizes,
-        log_G=values.log_size(squared=True),
-        log_Pi=policies.log_size(),
-    )
+        learn = rmax
+    else:
+        values, policies = make_classes(env, "tabular", rng)
+        logs = {"log_G": values.log_size(squared=True), "log_Pi": policies.log_size()}
+        given: dict[str, Any] = {"M": env.max_states} | sizes | logs
+        parameters = theorem_parameters(name, _EPSILON, _DELTA, **given)
+        own: dict[str, tuple[Callable[..., LearningResult], tuple[Any, ...]]] = {
+            PSDP: (psdp, (policies,)),
+            FQI: (fqi, (values,)),
+            BACKUP: (backup, (values, policies)),
+        }
+        learn, classes = own[name]
     monitors = BaselineMonitors(env, parameters, complete=True)
-    result = _learn(name, env, values, policies, parameters, rng, monitors)
+    result = learn(env, *classes, parameters, rng, observers=[monitors])
     return with_monitors(result, monitors.reports(result))
-
-
-def _learn(
-    name: str,
-    env: Environment,
-    values: ValueClassByLevel,
-    policies: PolicyClassByLevel,
-    parameters: BatchParameters,
-    rng: np.random.Generator,
-    monitors: BaselineMonitors,
-) -> LearningResult:
-    if name == PSDP:
-        return psdp(env, policies, parameters, rng, observers=[monitors])
-    if name == FQI:
-        return fqi(env, values, parameters, rng, observers=[monitors])
-    return backup(env, values, policies, parameters, rng, observers=[monitors])
