@@ -28,6 +28,7 @@ from olivine.algorithms.classes import (
     TabularPolicy,
 )
 from olivine.algorithms.environments import make
+from olivine.algorithms.environments.named import Instance
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
@@ -129,8 +130,7 @@ def _fqi_needs_all_of_q() -> Evidence:
         parameters = practical_parameters(FQI, 0.2, 0.1, M=2, K=2, H=2, n=n)
         found = fqi(env, made.values, parameters, np.random.default_rng(0))
         values.append(_value(env, found))
-    practical = PracticalParameters(0.2, 0.1, 2, 2, 2)
-    found = valor(env, made.values, made.policies, practical, np.random.default_rng(0))
+    found = _practical_valor(made)
     best = env.truth.optimal_value
     return Evidence(
         values == [0, 0, 0] and found.succeeded and _value(env, found) == best,
@@ -156,8 +156,7 @@ def _backup_barrier_q_functions() -> Evidence:
     for seed in range(count):
         found = fqi(env, made.values, parameters, np.random.default_rng(seed))
         lost += env.truth.optimal_value - _value(env, found) == Fraction(1, 4)
-    practical = PracticalParameters(0.2, 0.1, 4, 4, 26)
-    found = valor(env, made.values, made.policies, practical, np.random.default_rng(0))
+    found = _practical_valor(made)
     good = found.succeeded and _value(env, found) == env.truth.optimal_value
     share = 0.01 ** (1 / count)  # Clopper and Pearson, if every run failed
     return Evidence(
@@ -166,6 +165,11 @@ def _backup_barrier_q_functions() -> Evidence:
         f"share above {share:.2f} with confidence 99%; VALOR is optimal with "
         f"{found.trajectories}",
     )
+
+
+def _practical_valor(made: Instance) -> LearningResult:
+    parameters = PracticalParameters(0.2, 0.1, *runs.problem(made)[:3])
+    return valor(*runs.parts(made), parameters, np.random.default_rng(0))
 
 
 def _value(env: Environment, found: LearningResult) -> Fraction:

@@ -123,42 +123,22 @@ def _listing() -> Evidence:
     through the pruned paths, which learning one of them changes, goes through those
     pruned when it began."""
     made = pruned_then_learned()
-    seen = _Rechecks()
-    run = monitored(made, constants(made), 0, observers=[seen])
-    learned_all = run.result.learned == (1, 3) and seen.failed == [(1,)]
-    # Data for D and one D' or more a comparison only; the rest is training.
-    tests = run.result.trajectories - 7 * run.parameters.n_train
-    sets, rest = divmod(tests, run.parameters.n_test)
-    holds = learned_all and rest == 0 and sets == seen.sets and run.result.succeeded
+    seen = (LearnedTest, Comparison, Rechecked)
+    run = monitored(made, constants(made), 0, kept=seen)
+    failed = [e.path for e in run.events if isinstance(e, Rechecked) and not e.passed]
+    learned_all = run.result.learned == (1, 3) and failed == [(1,)]
+    # Data for D, once a test, and one D' or more a comparison; the rest is training.
+    compared = [e for e in run.events if isinstance(e, Comparison)]
+    tests = sum(isinstance(e, LearnedTest) for e in run.events)
+    with_data = sum(e.first for e in compared)
+    drawn = run.result.trajectories - 7 * run.parameters.n_train
+    sets, rest = divmod(drawn, run.parameters.n_test)
+    right = rest == 0 and sets == len(compared) + with_data
     return Evidence(
-        holds,
+        learned_all and right and run.result.succeeded,
         f"p was pruned, failed its test after a change of policy and was learned; "
-        f"{seen.tests} tests, {seen.empty} of them without data, {sets} data sets",
+        f"{tests} tests, {tests - with_data} of them without data, {sets} data sets",
     )
-
-
-class _Rechecks:
-    """Counts tests and the data they need."""
-
-    def __init__(self) -> None:
-        self.failed: list[Path] = []
-        self.tests = self.sets = self.compared_tests = 0
-
-    def __call__(self, event: object) -> None:
-        """Count tests and data, D once per test, and note failures."""
-        match event:
-            case LearnedTest():
-                self.tests += 1
-            case Comparison():
-                self.sets += 1 + event.first
-                self.compared_tests += event.first
-            case Rechecked(passed=False):
-                self.failed.append(event.path)
-
-    @property
-    def empty(self) -> int:
-        """Tests without data."""
-        return self.tests - self.compared_tests
 
 
 @claim(
