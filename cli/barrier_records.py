@@ -137,23 +137,15 @@ def _fits(
         rng = np.random.default_rng([seed, n])
         bad = barrier.count_bad_fits(n, runs, rng)
         chance = barrier.bad_fits_better(n)
+        interval = [round(v, 6) for v in clopper_pearson(bad, runs, CONFIDENCE)]
         low, high = clopper_pearson(bad, runs, BEYOND_DOUBT)
         if not low - 1e-9 <= chance <= high + 1e-9:
             contradictions.append(
                 f"square-loss, n = {n}: g_bad fitted better in {bad} of {runs} data "
                 f"sets, where the probability is {chance}"
             )
-        rows.append(
-            {
-                "n": n,
-                "probability": chance,
-                "runs": runs,
-                "bad_fits": bad,
-                "interval": [
-                    round(v, 6) for v in clopper_pearson(bad, runs, CONFIDENCE)
-                ],
-            }
-        )
+        facts = {"n": n, "probability": chance, "runs": runs, "bad_fits": bad}
+        rows.append(facts | {"interval": interval})
     return rows, ""
 
 
@@ -206,14 +198,9 @@ def backup(
         _chain(barrier, samples, runs, ties, seed, contradictions)
         for barrier in barriers
     ]
-    return {
-        "epsilon": str(epsilon),
-        "ratio": str(ratio),
-        "ties": ties,
-        "runs": runs,
-        "chains": chains,
-        "contradictions": contradictions,
-    } | ({"growth": growth(epsilon, ratio, seed)} if figure else {})
+    given = {"epsilon": str(epsilon), "ratio": str(ratio), "ties": ties, "runs": runs}
+    found = given | {"chains": chains, "contradictions": contradictions}
+    return found | ({"growth": growth(epsilon, ratio, seed)} if figure else {})
 
 
 def _chain(
@@ -280,14 +267,11 @@ def _row(
     if not {*found.losses} <= {0, barrier.epsilon}:
         contradictions.append(f"{where}: a run lost something else than epsilon")
     interval = [round(v, 6) for v in found.interval(CONFIDENCE)]
+    ends = {"lower": exact.lower, "upper": exact.upper}
     return {
         "n": found.n,
         "below_limit": below,
-        "probability": {
-            "lower": exact.lower,
-            "upper": exact.upper,
-            "exact": exact.exact is not None,
-        },
+        "probability": ends | {"exact": exact.exact is not None},
         "runs": found.runs,
         "failures": found.failures,
         "interval": interval,
@@ -328,11 +312,7 @@ def growth(epsilon: Fraction, ratio: Fraction, seed: int) -> list[dict[str, Any]
             barrier.check_floats()
         except ValueError:  # longer chains than float64 holds
             break
-        rows.append(
-            {
-                "H": horizon,
-                "bellman": str(2 * (2 * horizon + 1) * barrier.sample_limit),
-                "valor": valor_runs(barrier, seed),
-            }
-        )
+        bellman = str(2 * (2 * horizon + 1) * barrier.sample_limit)
+        valor = valor_runs(barrier, seed)
+        rows.append({"H": horizon, "bellman": bellman, "valor": valor})
     return rows

@@ -189,17 +189,9 @@ def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
 
 def show_curves(groups: Sequence[dict[str, Any]]) -> None:
     """Print a row for each algorithm on each environment."""
+    header = "environment", "algorithm", "constants", "ε-optimal", "trajectories"
     print_table(
-        (
-            "environment",
-            "algorithm",
-            "constants",
-            "ε-optimal",
-            "trajectories",
-            "V^π: median",
-            "range",
-            "V*",
-        ),
+        (*header, "V^π: median", "range", "V*"),
         [
             (
                 group["env"],
@@ -208,9 +200,7 @@ def show_curves(groups: Sequence[dict[str, Any]]) -> None:
                 _score(group),
                 _number(group["trajectories"], ".3g"),
                 _number(group["value"], ".4g"),
-                ""
-                if group["value"] is None
-                else f"{group['least']:.4g} to {group['most']:.4g}",
+                _ends(group["least"], group["most"]),
                 _number(group["optimal_value"], ".4g") + _span(group["optimal_range"]),
             )
             for group in groups
@@ -222,9 +212,13 @@ def show_curves(groups: Sequence[dict[str, Any]]) -> None:
             tell(f"{group['algorithm']}: {group['refused']}")
 
 
+def _ends(least: float | None, most: float | None) -> str:
+    return "" if least is None else f"{least:.4g} to {most:.4g}"
+
+
 def _span(ends: tuple[float, float] | None) -> str:
     """Say in what range V* is, where seeds differ in it."""
-    return "" if ends is None else f" ({ends[0]:.4g} to {ends[1]:.4g})"
+    return "" if ends is None else f" ({_ends(*ends)})"
 
 
 def _score(group: dict[str, Any]) -> str:
@@ -242,17 +236,9 @@ def _number(value: float | None, form: str) -> str:
 
 def _show_phases(groups: Sequence[dict[str, Any]]) -> None:
     routes = list(dict.fromkeys(name for group in groups for name in group["seconds"]))
+    header = "variant", "variables", "clauses", "ratio", "satisfiable"
     print_table(
-        (
-            "variant",
-            "variables",
-            "clauses",
-            "ratio",
-            "satisfiable",
-            "optimum: median",
-            "least",
-            *(f"{route} (s)" for route in routes),
-        ),
+        (*header, "optimum: median", "least", *(f"{route} (s)" for route in routes)),
         [
             (
                 group["variant"],

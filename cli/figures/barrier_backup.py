@@ -92,16 +92,9 @@ def _points(
     shares = [row["failures"] / row["runs"] for row in rows]
     below = [max(0, s - r["interval"][0]) for s, r in zip(shares, rows, strict=True)]
     above = [max(0, r["interval"][1] - s) for s, r in zip(shares, rows, strict=True)]
-    panel.errorbar(
-        [row["n"] for row in rows],
-        shares,
-        yerr=[below, above],
-        fmt=marker,
-        color=colour,
-        markersize=4,
-        elinewidth=0.8,
-        capsize=2,
-    )
+    look: dict[str, Any] = {"markersize": 4, "elinewidth": 0.8, "capsize": 2}
+    ends, x = [below, above], [row["n"] for row in rows]
+    panel.errorbar(x, shares, yerr=ends, fmt=marker, color=colour, **look)
 
 
 def _number(value: float) -> str:

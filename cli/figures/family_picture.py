@@ -54,48 +54,25 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     for left, bottom, right, top in scene.frames:
-        axes.add_patch(
-            Rectangle(
-                (left, bottom),
-                right - left,
-                top - bottom,
-                fill=False,
-                edgecolor="#d1d5db",
-                linewidth=0.8,
-            )
-        )
+        box = (left, bottom), right - left, top - bottom
+        axes.add_patch(Rectangle(*box, fill=False, edgecolor="#d1d5db", linewidth=0.8))
     for line in scene.lines:
         colour, dash = _LINES[line.kind]
-        style = {"color": colour, "linewidth": line.width, "linestyle": dash}
-        followed = line.kind in _FOLLOWED
-        axes.annotate(
-            "",
-            line.end,
-            line.start,
-            arrowprops={
-                "arrowstyle": "->" if line.kind in _ARROWS else "-",
-                "shrinkA": 0,
-                "shrinkB": 0,
-                **style,
-            },
-            zorder=2 if followed else 1,
-        )
+        arrow: dict[str, Any] = {"arrowstyle": "->" if line.kind in _ARROWS else "-"}
+        arrow |= {"shrinkA": 0, "shrinkB": 0, "color": colour}
+        arrow |= {"linewidth": line.width, "linestyle": dash}
+        above = 2 if line.kind in _FOLLOWED else 1
+        axes.annotate("", line.end, line.start, arrowprops=arrow, zorder=above)
     for node in scene.nodes:
         if node.kind in _BOXES:
             edge, filling = _BOXES[node.kind]
             height = _PART * ROW
-            axes.add_patch(
-                FancyBboxPatch(
-                    (node.left[0] + 0.04, node.y - height / 2 + 0.04),
-                    node.width - 0.08,
-                    height - 0.08,
-                    boxstyle="round,pad=0.04",
-                    edgecolor=edge,
-                    facecolor=filling,
-                    linewidth=1.0,
-                    zorder=3,
-                )
-            )
+            corner = node.left[0] + 0.04, node.y - height / 2 + 0.04
+            box = corner, node.width - 0.08, height - 0.08
+            look: dict[str, Any] = {"edgecolor": edge, "facecolor": filling}
+            look |= {"linewidth": 1.0, "boxstyle": "round,pad=0.04", "zorder": 3}
+            rounded = FancyBboxPatch(*box, **look)
+            axes.add_patch(rounded)
         axes.text(node.x, node.y, node.text, zorder=4, **_text_style(node))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from olivine.algorithms.baselines.backwards import backup, fqi, psdp
@@ -20,12 +22,11 @@ from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import rmax
 from olivine.algorithms.baselines.rmax_model import Decoding
 from olivine.algorithms.classes import (
-    PolicyClassByLevel,
     TabularPolicy,
-    ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.expectations import finite_model, occupancies
+from olivine.algorithms.environments.finite_lists import Instance
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
@@ -127,8 +128,7 @@ def _fqi_needs_all_of_q() -> Evidence:
         parameters = practical_parameters(FQI, 0.2, 0.1, M=2, K=2, H=2, n=n)
         found = fqi(env, made.values, parameters, np.random.default_rng(0))
         values.append(_value(env, found))
-    practical = PracticalParameters(0.2, 0.1, 2, 2, 2)
-    found = valor(env, made.values, made.policies, practical, np.random.default_rng(0))
+    found = _practical_valor(made)
     best = env.truth.optimal_value
     return Evidence(
         values == [0, 0, 0] and found.succeeded and _value(env, found) == best,
@@ -154,8 +154,7 @@ def _backup_barrier_q_functions() -> Evidence:
     for seed in range(count):
         found = fqi(env, made.values, parameters, np.random.default_rng(seed))
         lost += env.truth.optimal_value - _value(env, found) == Fraction(1, 4)
-    practical = PracticalParameters(0.2, 0.1, 4, 4, 26)
-    found = valor(env, made.values, made.policies, practical, np.random.default_rng(0))
+    found = _practical_valor(made)
     good = found.succeeded and _value(env, found) == env.truth.optimal_value
     share = 0.01 ** (1 / count)  # Clopper and Pearson, if every run failed
     return Evidence(
@@ -164,6 +163,11 @@ def _backup_barrier_q_functions() -> Evidence:
         f"share above {share:.2f} with confidence 99%; VALOR is optimal with "
         f"{found.trajectories}",
     )
+
+
+def _practical_valor(made: Instance) -> LearningResult:
+    parameters = PracticalParameters(0.2, 0.1, *runs.problem(made)[:3])
+    return valor(*runs.parts(made), parameters, np.random.default_rng(0))
 
 
 def _value(env: Environment, found: LearningResult) -> Fraction:
@@ -206,39 +210,24 @@ def run_monitored(
         The only source of randomness.
     """
     sizes = {"K": env.n_actions, "H": env.horizon}
+    learn: Any
+    classes: tuple[Any, ...] = ()
     parameters: BatchParameters | RmaxParameters
     if name == "rmax":
         cells = Decoding(env).most_cells
         parameters = rmax_theorem(_EPSILON, _DELTA, X=cells, **sizes)
-        monitors = BaselineMonitors(env, parameters, complete=True)
-        result = rmax(env, parameters, rng, observers=[monitors])
-        return with_monitors(result, monitors.reports(result))
-    values, policies = make_classes(env, "tabular", rng)
-    parameters = theorem_parameters(
-        name,
-        _EPSILON,
-        _DELTA,
-        M=env.max_states,
-        **sizes,
-        log_G=values.log_size(squared=True),
-        log_Pi=policies.log_size(),
-    )
+        learn = rmax
+    else:
+        values, policies = make_classes(env, "tabular", rng)
+        logs = {"log_G": values.log_size(squared=True), "log_Pi": policies.log_size()}
+        given: dict[str, Any] = {"M": env.max_states} | sizes | logs
+        parameters = theorem_parameters(name, _EPSILON, _DELTA, **given)
+        own: dict[str, tuple[Callable[..., LearningResult], tuple[Any, ...]]] = {
+            PSDP: (psdp, (policies,)),
+            FQI: (fqi, (values,)),
+            BACKUP: (backup, (values, policies)),
+        }
+        learn, classes = own[name]
     monitors = BaselineMonitors(env, parameters, complete=True)
-    result = _learn(name, env, values, policies, parameters, rng, monitors)
+    result = learn(env, *classes, parameters, rng, observers=[monitors])
     return with_monitors(result, monitors.reports(result))
-
-
-def _learn(
-    name: str,
-    env: Environment,
-    values: ValueClassByLevel,
-    policies: PolicyClassByLevel,
-    parameters: BatchParameters,
-    rng: np.random.Generator,
-    monitors: BaselineMonitors,
-) -> LearningResult:
-    if name == PSDP:
-        return psdp(env, policies, parameters, rng, observers=[monitors])
-    if name == FQI:
-        return fqi(env, values, parameters, rng, observers=[monitors])
-    return backup(env, values, policies, parameters, rng, observers=[monitors])

@@ -60,9 +60,11 @@ def _olive_is_not_oracle_efficient() -> Evidence:
     large = [n for n in _LARGE if n <= runs.LARGEST]
     for n in large:
         family = _family(n, _RATIO, rng)
-        fault = _run_fault(family, rng) or _oracle_fault(family, rng)
-        if fault:
-            raise Refuted(f"n = {n}: {fault}")
+        try:
+            _check_run(family, rng)
+            _check_oracles(family, rng)
+        except Refuted as fault:
+            raise Refuted(f"n = {n}: {fault}") from None
     return Evidence(
         all(decided.values()),
         f"{decided[True]} satisfiable and {decided[False]} unsatisfiable formulas told "
@@ -93,9 +95,10 @@ def _olive_with_benign_ties() -> str:
         cases = [(small, y, exact) for y in assignments(1)]
         for family, y, optimiser in (*cases, (large, np.array([0, 1, 0]) > 0, Milp())):
             run = benign_run(family, y)
-            fault = _benign_fault(run, optimiser)
-            if fault:
-                raise Refuted(f"{family}, y = {y.astype(int)}: {fault}")
+            try:
+                _check_benign(run, optimiser)
+            except Refuted as fault:
+                raise Refuted(f"{family}, y = {y.astype(int)}: {fault}") from None
             runs, rounds = runs + 1, rounds + len(run.rounds) + 1
     return (
         f"{runs} runs of {rounds} rounds on x, ¬x and the eight clauses, every "
@@ -104,23 +107,22 @@ def _olive_with_benign_ties() -> str:
     )
 
 
-def _benign_fault(run: BenignRun, optimiser: Optimiser) -> str:
-    """Say what is wrong with a run with benign ties."""
+def _check_benign(run: BenignRun, optimiser: Optimiser) -> None:
+    """Check a run with benign ties."""
     family, mdp = run.family, run.family.mdp(run.member)
     stated = [d.probabilities() for d in family.distributions()]
     if not run.holds:
-        return run.failures()[0]
+        raise Refuted(run.failures()[0])
     if len(run.rounds) > family.layout.n_states:
-        return f"{len(run.rounds)} constraints"
+        raise Refuted(f"{len(run.rounds)} constraints")
     if [r.number for r in run.rounds if r.level == 1] != [len(run.rounds)]:
-        return "the start was bound before the last constraint"
+        raise Refuted("the start was bound before the last constraint")
     if all(d.probabilities() in stated for d in run.constraints):
-        return "meets the hard program"
+        raise Refuted("meets the hard program")
     last = OliveProgram(mdp, run.constraints, upper=family.ranges())
     found = optimiser.maximise(last)
     if found.value != run.optimal_value:
-        return f"{found.status}: {found.value}, V* = {run.optimal_value}"
-    return ""
+        raise Refuted(f"{found.status}: {found.value}, V* = {run.optimal_value}")
 
 
 def _family(n: int, ratio: float, rng: np.random.Generator) -> Family:
@@ -128,29 +130,27 @@ def _family(n: int, ratio: float, rng: np.random.Generator) -> Family:
     return Family(formula.three_sat(), "paper")
 
 
-def _run_fault(family: Family, rng: np.random.Generator) -> str:
-    """Say what is wrong with the run that meets the program."""
+def _check_run(family: Family, rng: np.random.Generator) -> None:
+    """Check the run that meets the program."""
     n, m = family.n_variables, family.n_clauses
     run = adversarial_run(family, rng.random(n) < 0.5)
     if not run.holds:
-        return run.failures()[0]
+        raise Refuted(run.failures()[0])
     if not len(run.rounds) == n_rounds(family) == m + n + 1:
-        return f"{len(run.rounds)} rounds"
-    return ""
+        raise Refuted(f"{len(run.rounds)} rounds")
 
 
-def _oracle_fault(family: Family, rng: np.random.Generator) -> str:
-    """Say which oracle takes more than its bound on data of a member."""
+def _check_oracles(family: Family, rng: np.random.Generator) -> None:
+    """Check the oracles on data of a member, and their operations."""
     problem = oracle_data(family, rng)
     size, k, tuples = problem.n_states, problem.n_actions, len(problem.data)
     if size != 1 + family.n_clauses + 2 * family.n_variables:
-        return f"{size} states"
+        raise Refuted(f"{size} states")
     found = problem.csc().operations
     if found > tuples * k + k * size:
-        return f"CSC: {found} operations for n = {tuples}, K = {k}, |X| = {size}"
+        raise Refuted(f"CSC: {found} operations, n = {tuples}, K = {k}, |X| = {size}")
     found = problem.least_squares().operations
     if found > 3 * tuples + size:
-        return f"LS: {found} operations for n = {tuples}, |X| = {size}"
+        raise Refuted(f"LS: {found} operations for n = {tuples}, |X| = {size}")
     if not problem.lp().feasible:
-        return "LP: no solution, though the member's own values are one"
-    return ""
+        raise Refuted("LP: no solution, though the member's own values are one")

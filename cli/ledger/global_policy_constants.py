@@ -17,8 +17,7 @@ from olivine.algorithms.global_policy.parameters import (
 )
 from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.support.global_policy import overpruned, search
-from olivine.cli.ledger.support.global_policy_runs import (
+from olivine.cli.ledger.global_policy import (
     DELTA,
     EPSILON,
     SOURCE,
@@ -26,6 +25,7 @@ from olivine.cli.ledger.support.global_policy_runs import (
     monitored,
     results,
 )
+from olivine.cli.ledger.support.global_policy import overpruned, search
 from olivine.cli.ledger.support.global_policy_worst import (
     adversary,
     worst_loss,

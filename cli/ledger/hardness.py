@@ -24,7 +24,7 @@ from olivine.cli.ledger.support.families import (
 )
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.variants import Parameters
-from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.formula import Formula, ThreeSat
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import build
@@ -72,14 +72,13 @@ def _reduction_works(form: Form) -> Evidence:
     for variant in Variant:
         for family in families(variant, 8, 8, max_variables=3, max_clauses=2):
             satisfiable = least_unsatisfied(family) == 0
-            fault = (
-                _fault_of_size(family)
-                or _fault_of_members(family, form)
-                or _fault_of_certificates(family)
-                or _fault_of_optimum(family, form, satisfiable)
-            )
-            if fault:
-                raise Refuted(f"{family}: {fault}")
+            try:
+                _check_size(family)
+                _check_members(family, form)
+                _check_certificates(family)
+                _check_optimum(family, form, satisfiable)
+            except Refuted as fault:
+                raise Refuted(f"{family}: {fault}") from None
             counts[satisfiable] += 1
     return Evidence(
         counts[True] > 0 and counts[False] > 0,
@@ -90,62 +89,55 @@ def _reduction_works(form: Form) -> Evidence:
     )
 
 
-def _fault_of_size(family: Family) -> str:
+def _check_size(family: Family) -> None:
     declared, measured = family.declared_sizes(), family.measured_sizes()
     if declared != measured:
-        return f"declared {declared}, measured {measured}"
+        raise Refuted(f"declared {declared}, measured {measured}")
     n, m = family.n_variables, family.n_clauses
     if max(measured.states, measured.constraints) > 3 + m + 3 * n:
-        return f"{measured} for n = {n}, m = {m}"
-    return ""
+        raise Refuted(f"{measured} for n = {n}, m = {m}")
 
 
-def _fault_of_members(family: Family, form: Form) -> str:
-    """Find a member whose program differs from the all-zero member's."""
+def _check_members(family: Family, form: Form) -> None:
+    """Compare each member's program with the all-zero member's."""
     own = program_model(family.program(), form).model
+    given = family.distributions()
     for y in assignments(family.n_variables):
-        program = OliveProgram(
-            family.mdp(y), family.distributions(), upper=family.ranges()
-        )
+        program = OliveProgram(family.mdp(y), given, upper=family.ranges())
         other = program_model(program, form).model
         if (own.rows, own.objective) != (other.rows, other.objective):
-            return f"the program of member {y.astype(int).tolist()} differs"
-    return ""
+            raise Refuted(f"the program of member {y.astype(int).tolist()} differs")
 
 
-def _fault_of_certificates(family: Family) -> str:
+def _check_certificates(family: Family) -> None:
     for assignment in assignments(family.n_variables):
         pair = forward(family, assignment)
         value = check(family, pair)
         satisfied = family.three_sat.satisfied(assignment).all()
         if (value == family.parameters.best) != satisfied:
-            return f"the certificate of {assignment.tolist()} is worth {value}"
+            raise Refuted(f"the certificate of {assignment.tolist()} is worth {value}")
         if satisfied and not family.three_sat.satisfied(back(family, pair)).all():
-            return f"{assignment.tolist()} comes back as no model"
-    return ""
+            raise Refuted(f"{assignment.tolist()} comes back as no model")
 
 
-def _fault_of_optimum(family: Family, form: Form, satisfiable: bool) -> str:
+def _check_optimum(family: Family, form: Form, satisfiable: bool) -> None:
     """Compare the program's optimum in a form with satisfiability."""
     built = build(family, "faithful", form)
     outcome = solve_milp(built.model)
     if outcome.status is not Status.OPTIMAL or outcome.values is None:
-        return f"HiGHS: {outcome.status}"
+        raise Refuted(f"HiGHS: {outcome.status}")
     pair = built.pair(outcome.values)
     value = check(family, pair)
-    if (
-        value != vertex_bound(family.program())
-        or (value == family.parameters.best) != satisfiable
-    ):
-        return f"optimum {value}, satisfiable: {satisfiable}"
+    right = (value == family.parameters.best) == satisfiable
+    if value != vertex_bound(family.program()) or not right:
+        raise Refuted(f"optimum {value}, satisfiable: {satisfiable}")
     if satisfiable and not family.three_sat.satisfied(back(family, pair)).all():
-        return "the engine's own optimal pair gives no model"
+        raise Refuted("the engine's own optimal pair gives no model")
     if form == "q-function":
-        return _fault_of_equivalence(family)
-    return ""
+        _check_equivalence(family)
 
 
-def _fault_of_equivalence(family: Family) -> str:
+def _check_equivalence(family: Family) -> None:
     """Go from pairs to Q-functions and back, in exact arithmetic."""
     rng = np.random.default_rng(family.n_clauses)
     built = program_model(family.program(), "q-function")
@@ -154,9 +146,9 @@ def _fault_of_equivalence(family: Family) -> str:
         pair = forward(family, assignment)
         point = built.point(pair)
         if not built.model.is_feasible(point):
-            return "a feasible pair gives an infeasible f"
+            raise Refuted("a feasible pair gives an infeasible f")
         if built.pair(point).values() != pair.values():
-            return "f does not give the pair back"
+            raise Refuted("f does not give the pair back")
     # Any f: its (max, argmax) has the constraints' left-hand sides of f itself.
     f = [Fraction(int(v), 12) for v in rng.integers(0, 13, mdp.n_actions)]
     greedy = [max(mdp.actions(s), key=lambda a: f[a]) for s in range(mdp.n_states)]
@@ -170,8 +162,7 @@ def _fault_of_equivalence(family: Family) -> str:
             error += share * (f[greedy[s]] - mdp.reward(greedy[s]) - future)
         errors.append(error)
     if errors != family.program().errors(pair):
-        return "f and its greedy pair have other errors"
-    return ""
+        raise Refuted("f and its greedy pair have other errors")
 
 
 # Within a constant ------------------------------------------------------------
@@ -187,6 +178,14 @@ _WORST = {
     (Variant.GAP, Fraction(1, 4)): (Fraction(31, 32), Fraction(1, 4)),
     (Variant.NORMALIZED, Fraction(1, 25)): (Fraction(24, 25), Fraction(8, 25)),
 }
+
+
+def _worst_families(three_sat: ThreeSat) -> list[Family]:
+    """Families of a formula as `_WORST` has them; `gap` fixes its penalty itself."""
+    return [
+        Family(three_sat, variant, None if variant is Variant.GAP else p)
+        for variant, p in _WORST
+    ]
 
 
 @claim(
@@ -215,13 +214,7 @@ def _constant_gap() -> Evidence:
         for p in (Fraction(k, 1000) for k in range(1, 1000))
     }
     widest = max(normalized, key=lambda p: normalized[p])
-    solved = [
-        program_optimum(
-            Family(eight_clauses().three_sat(), variant, None if fixed else p)
-        )
-        for (variant, p) in _WORST
-        for fixed in [variant is Variant.GAP]
-    ]
+    solved = [program_optimum(f) for f in _worst_families(eight_clauses().three_sat())]
     expected = [worst for worst, _ in _WORST.values()]
     return Evidence(
         widest == Fraction(1, 25) and solved == expected,
@@ -275,10 +268,11 @@ def _random_assignment_is_sharp() -> str:
         total = sum(three_sat.unsatisfied_weight(a) for a in assignments(n))
         if Fraction(total, 2**n) != Fraction(m, 8):
             raise Refuted(f"n = {n}, m = {m}: mean {total}/{2**n}")
-        for (variant, penalty), (worst, _) in _WORST.items():
-            chosen = None if variant is Variant.GAP else penalty
-            found = program_optimum(Family(three_sat, variant, chosen))
+        for family, (worst, _) in zip(
+            _worst_families(three_sat), _WORST.values(), strict=True
+        ):
+            found = program_optimum(family)
             if found is None or found < worst:
-                raise Refuted(f"{variant}, p = {penalty}, n = {n}, m = {m}")
+                raise Refuted(f"{family}, n = {n}, m = {m}: {found}")
             compared += 1
     return f"exact means over all assignments; {compared} programs"

@@ -7,7 +7,6 @@ written out in docs/lsvee.md. Runs are at those constants, with seeds 0, 1, 2, .
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,10 +39,8 @@ _EPSILON, _DELTA = 0.3, 0.1
 def _run(
     env: Environment, functions: FiniteQClass, seed: int, *more: Observer
 ) -> LearningResult:
-    parameters = LsveeTheorem(
-        _EPSILON, _DELTA, env.max_states, env.n_actions, env.horizon, len(functions)
-    )
-    arguments = env, functions, parameters
+    sizes = env.max_states, env.n_actions, env.horizon, len(functions)
+    arguments = env, functions, LsveeTheorem(_EPSILON, _DELTA, *sizes)
     return runs.monitored_run(lsvee, arguments, LsveeMonitors(*arguments), seed, more)
 
 
@@ -86,11 +83,10 @@ def _bellman() -> str:
 def _futures(env: Environment, functions: FiniteQClass, path: Any) -> Any:
     """V^f(p∘a), in full: (N, K)."""
     table = np.full((len(functions), env.n_actions), Fraction(0), dtype=object)
-    if len(path) + 1 < env.horizon:
-        level = len(path) + 2
+    if (level := len(path) + 1) < env.horizon:
         for a in range(env.n_actions):
             chances = env.truth.observation_probabilities((*path, a))
-            table[:, a] = functions.table(level).max(axis=2) @ chances
+            table[:, a] = functions.table(level + 1).max(axis=2) @ chances
     return table
 
 
@@ -183,41 +179,28 @@ def _enumerates() -> Evidence:
     )
 
 
-def _register(name: str, statement: str, monitors: Sequence[str], words: str) -> None:
-    """Enter a claim that is a list of monitors."""
-
-    def check() -> Evidence:
-        return runs.held(_runs(), *monitors)
-
-    decorate: Callable[[Callable[[], Evidence]], Any] = claim(
-        name, source=f"{ANALYSIS} ({words})", statement=statement, method=MONITORED
-    )
-    decorate(check)
+@claim("lsvee-elimination", f"{ANALYSIS} (TD elimination)", MONITORED)
+def _elimination() -> Evidence:
+    """In the good event (deviation bounds of all tests and eliminations) Q* is never
+    eliminated, and survivors have root mean square Bellman errors of at most 5φ/2 where
+    a state was learned."""
+    return runs.held(_runs(), "qstar-kept", "td-errors")
 
 
-_register(
-    "lsvee-elimination",
-    "In the good event (deviation bounds of all tests and eliminations) Q* is never "
-    "eliminated, and survivors have root mean square Bellman errors of at most 5φ/2 "
-    "where a state was learned.",
-    ("qstar-kept", "td-errors"),
-    "TD elimination",
-)
-_register(
-    "lsvee-consensus",
-    "In the good event values of survivors at a learned state of level h differ from "
-    "each other and from V* by at most (H-h-1/4)ε/(16H²) + 5√Kφ, estimates handed to "
-    "an elimination by (H-h-1/4)ε/(16H²), and no learned state is descended into.",
-    ("consensus", "futures", "value-accuracy", "no-relearning", "terminates"),
-    "consensus test",
-)
-_register(
-    "lsvee-policy",
-    "In the good event a survivor's value at the start exceeds the value of its policy "
-    "by at most p_ul + H(5√Kφ/2 + φ/2), p_ul the chance to meet a state not learned.",
-    ("policy-bound",),
-    "value of a policy",
-)
+@claim("lsvee-consensus", f"{ANALYSIS} (consensus test)", MONITORED)
+def _consensus() -> Evidence:
+    """In the good event values of survivors at a learned state of level h differ from
+    each other and from V* by at most (H-h-1/4)ε/(16H²) + 5√Kφ, estimates handed to an
+    elimination by (H-h-1/4)ε/(16H²), and no learned state is descended into."""
+    names = "consensus", "futures", "value-accuracy", "no-relearning", "terminates"
+    return runs.held(_runs(), *names)
+
+
+@claim("lsvee-policy", f"{ANALYSIS} (value of a policy)", MONITORED)
+def _policy() -> Evidence:
+    """In the good event a survivor's value at the start exceeds the value of its policy
+    by at most p_ul + H(5√Kφ/2 + φ/2), p_ul the chance to meet a state not learned."""
+    return runs.held(_runs(), "policy-bound")
 
 
 @claim(

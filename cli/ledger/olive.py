@@ -126,20 +126,11 @@ def _sampled_olive_is_pac() -> Evidence:
     sampled = len(runs.seeds(10))
     for seed in range(sampled):
         mdp = _mdp(seed)
-        parameters = theorem_parameters(
-            epsilon,
-            delta,
-            horizon=mdp.horizon,
-            n_actions=2,
-            rank=2,
-            log_size=tabular_log_size(mdp.n_states, 2),
-        )
-        result = olive_sampled(
-            TabularEnvironment(mdp),
-            parameters,
-            np.random.default_rng(seed),
-            optimiser=BranchAndBound(),
-        )
+        size = tabular_log_size(mdp.n_states, 2)
+        sizes = {"horizon": mdp.horizon, "n_actions": 2, "rank": 2}
+        parameters = theorem_parameters(epsilon, delta, **sizes, log_size=size)
+        env, rng = TabularEnvironment(mdp), np.random.default_rng(seed)
+        result = olive_sampled(env, parameters, rng, optimiser=BranchAndBound())
         drawn = max(drawn, result.trajectories)
         if result.policy is None:
             failed += 1
@@ -182,13 +173,9 @@ def _importance_weight() -> Evidence:
     pair = mdp.evaluate([1]).with_policy([2])
     (error,) = exact.errors(pair)
     printed = constraint.error(pair) / 3
-    start = EmpiricalMeasure([0])
-    admitted = [
-        SampledProgram([3], start, [constraint], abs(printed) * factor).is_feasible(
-            pair
-        )
-        for factor in (1, 3)
-    ]
+    given = [3], EmpiricalMeasure([0]), [constraint]
+    programs = (SampledProgram(*given, abs(printed) * factor) for factor in (1, 3))
+    admitted = [program.is_feasible(pair) for program in programs]
     return Evidence(
         constraint.error(pair) == error != 0 and admitted == [False, True],
         f"three actions, error {error}: with the factor {constraint.error(pair)}, "

@@ -109,14 +109,14 @@ def _stochastic_dynamics() -> Evidence:
         count += not environment.deterministic
         most = max(most, result.trajectories)
         good += result.succeeded and result.monitors["epsilon-optimal"].holds is True
-    base = trajectory_bound(_EPSILON, _DELTA, 2, 2, 3, 10.0)
+    sizes = {"M": 2, "K": 2, "H": 3}
+
+    def bound(**changed: int) -> int:
+        return trajectory_bound(_EPSILON, _DELTA, log_size=10.0, **sizes | changed)
+
     orders = {
-        "M": math.log2(trajectory_bound(_EPSILON, _DELTA, 2 * 2**10, 2, 3, 10.0) / base)
-        / 10,
-        "K": math.log2(trajectory_bound(_EPSILON, _DELTA, 2, 2 * 2**10, 3, 10.0) / base)
-        / 10,
-        "H": math.log2(trajectory_bound(_EPSILON, _DELTA, 2, 2, 3 * 2**10, 10.0) / base)
-        / 10,
+        name: math.log2(bound(**{name: size * 2**10}) / bound()) / 10
+        for name, size in sizes.items()
     }
     allowed = {"M": 2, "K": 1, "H": 3}
     polynomial = all(orders[name] < allowed[name] + 0.5 for name in orders)

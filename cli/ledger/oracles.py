@@ -8,6 +8,7 @@ the exponent over doubling sizes. Problems are drawn with seed 0.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -77,6 +78,19 @@ def _policy_optimisation_is_csc() -> str:
     return f"{compared} policies on 27 weighted data sets, exactly; CSC finds the best"
 
 
+def _exponents(
+    operations: Callable[[dict[str, int]], int], sizes: dict[str, int]
+) -> tuple[float, str]:
+    """Fit the exponent of the operations in each size; the largest, and all as text."""
+    grown = (8, 16, 32, 64)
+    slopes = {
+        axis: fitted_exponent(grown, [operations(sizes | {axis: v}) for v in grown])
+        for axis in sizes
+    }
+    text = ", ".join(f"{axis}: {slope:.2f}" for axis, slope in slopes.items())
+    return max(slopes.values()), text
+
+
 @claim(
     "tabular-csc-is-polynomial",
     SOURCE,
@@ -94,32 +108,25 @@ def _csc_is_polynomial() -> Evidence:
         arguments = (policies, problem.data, problem.costs)
         plain = plain_csc(*arguments, epsilon_sub=_ACCURACY)
         fast = csc(*arguments, epsilon_sub=_ACCURACY)
-        tables = itertools.product(range(k), repeat=size)
-        best = min(
-            exact_cost(TabularPolicy(np.array(t)), problem.data, problem.costs)
-            for t in tables
-        )
-        for found, limit in (
-            (plain, CSC_CONSTANT * n * k * size),
-            (fast, n * k + k * size),
-        ):
-            lost = exact_cost(found.policy, problem.data, problem.costs) - best
+        tables = map(np.array, itertools.product(range(k), repeat=size))
+        given = problem.data, problem.costs
+        best = min(exact_cost(TabularPolicy(table), *given) for table in tables)
+        limits = CSC_CONSTANT * n * k * size, n * k + k * size
+        for found, limit in zip((plain, fast), limits, strict=True):
+            lost = exact_cost(found.policy, *given) - best
             if lost > Fraction(_ACCURACY) or found.operations > limit:
                 raise Refuted(f"n={n} |X|={size} K={k}: {found}, {limit=}")
         compared += k**size
-    slopes = {}
-    for axis in ("n", "|X|", "K"):
-        counts = []
-        for value in (8, 16, 32, 64):
-            sizes = {"n": 24, "|X|": 6, "K": 3, axis: value}
-            problem = random_csc(rng, sizes["n"], sizes["|X|"], sizes["K"])
-            policies = TabularPolicyClass(sizes["|X|"], sizes["K"])
-            found = plain_csc(policies, problem.data, problem.costs, epsilon_sub=0.1)
-            counts.append(found.operations)
-        slopes[axis] = fitted_exponent((8, 16, 32, 64), counts)
-    text = ", ".join(f"{axis}: {slope:.2f}" for axis, slope in slopes.items())
+
+    def operations(sizes: dict[str, int]) -> int:
+        problem = random_csc(rng, *sizes.values())
+        policies = TabularPolicyClass(sizes["|X|"], sizes["K"])
+        arguments = policies, problem.data, problem.costs
+        return plain_csc(*arguments, epsilon_sub=0.1).operations
+
+    largest, text = _exponents(operations, {"n": 24, "|X|": 6, "K": 3})
     return Evidence(
-        max(slopes.values()) <= 1 + 1e-9,
+        largest <= 1 + 1e-9,
         f"27 problems against all {compared} policies, none loses more than "
         f"{_ACCURACY:g}; exponents of the operations over 8..64 by {text} "
         f"(seed {_SEED})",
@@ -153,19 +160,15 @@ def _ls_is_polynomial() -> Evidence:
         problems += 1
         fitted = fast.function(problem.data.observations)
         outside += int(((fitted == 0) | (fitted == 1)).any())
-    slopes = {}
-    for axis in ("n", "|X|"):
-        counts = []
-        for value in (8, 16, 32, 64):
-            sizes = {"n": 24, "|X|": 6, axis: value}
-            problem = random_least_squares(rng, sizes["n"], sizes["|X|"])
-            values = TabularValueClass(sizes["|X|"])
-            arguments = (values, problem.data, problem.targets)
-            counts.append(plain_least_squares(*arguments, epsilon_sub=0.1).operations)
-        slopes[axis] = fitted_exponent((8, 16, 32, 64), counts)
-    text = ", ".join(f"{axis}: {slope:.2f}" for axis, slope in slopes.items())
+
+    def operations(sizes: dict[str, int]) -> int:
+        problem = random_least_squares(rng, *sizes.values())
+        arguments = TabularValueClass(sizes["|X|"]), problem.data, problem.targets
+        return plain_least_squares(*arguments, epsilon_sub=0.1).operations
+
+    largest, text = _exponents(operations, {"n": 24, "|X|": 6})
     return Evidence(
-        max(slopes.values()) <= 1 + 1e-9 and outside > 0,
+        largest <= 1 + 1e-9 and outside > 0,
         f"{problems} problems against the optimum in rationals, {outside} of them "
         f"with a mean clipped, none loses more than {_ACCURACY:g}; exponents by {text} "
         f"(seed {_SEED})",
@@ -182,32 +185,19 @@ def _lp_is_polynomial() -> Evidence:
     an upper bound on the smallest ellipsoid's volume; what it takes is a lower bound,
     t^N, on the volume of the good answers."""
     rng = np.random.default_rng(_SEED)
-    accuracies = {"epsilon_sub": 0.01, "epsilon_feas": 0.01}
+    off = 0.01
     rounds, share = [], 0.0
     sizes = (2, 4, 8, 16)
     for size in sizes:
-        problem = random_lp(rng, size, 3)
-        values = TabularValueClass(size)
-        found = ellipsoid_lp(
-            values,
-            problem.objective,
-            problem.constraints,
-            epsilon_sub=accuracies["epsilon_sub"],
-            epsilon_feas=accuracies["epsilon_feas"],
-        )
-        best = lp(
-            values,
-            problem.objective,
-            problem.constraints,
-            epsilon_sub=1e-9,
-            epsilon_feas=1e-9,
-            exact=True,
-        )
+        problem, values = random_lp(rng, size, 3), TabularValueClass(size)
+        program = values, problem.objective, problem.constraints
+        found = ellipsoid_lp(*program, epsilon_sub=off, epsilon_feas=off)
+        best = lp(*program, epsilon_sub=1e-9, epsilon_feas=1e-9, exact=True)
         if found.value is None or best.value is None:
             raise Refuted(f"|X|={size}: a feasible program is called infeasible")
         share = max(share, found.iterations / found.iteration_bound)
-        kept = found.violation <= accuracies["epsilon_feas"] and share <= 1
-        if not kept or found.value < best.value - accuracies["epsilon_sub"]:
+        kept = found.violation <= off and share <= 1
+        if not kept or found.value < best.value - off:
             raise Refuted(f"|X|={size}: {found} against {best.value}")
         rounds.append(found.iterations)
     slope = fitted_exponent(sizes, rounds)

@@ -130,7 +130,7 @@ def monitored(
     seed: int,
     *,
     observers: Sequence[Any] = (),
-    kept: type[Any] | tuple[()] = (),
+    kept: type[Any] | tuple[type[Any], ...] = (),
     **options: Any,
 ) -> Run[_Parameters]:
     """Run an algorithm on an instance, as `monitored_run`; keep events of a type."""

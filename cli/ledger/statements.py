@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -93,11 +94,15 @@ Proposition | square loss of g* | square-loss-barrier
 """Kind, subject, and the entries that check it; a line that is indented goes on."""
 
 
+def _cells(rows: str) -> Iterator[list[str]]:
+    for row in rows.strip().replace("\n    ", " ").splitlines():
+        yield row.split(" | ")
+
+
 def _numbered(rows: str) -> tuple[Statement, ...]:
     counts = Counter[str]()
     found = []
-    for row in rows.strip().replace("\n    ", " ").splitlines():
-        kind, subject, claims = row.split(" | ")
+    for kind, subject, claims in _cells(rows):
         counts[kind] += 1
         number = f"{kind} {counts[kind]}"
         found.append(Statement(number, subject, tuple(claims.split())))
@@ -140,46 +145,33 @@ def digest(statement: str) -> str:
     return hashlib.sha256(statement.encode()).hexdigest()[:12]
 
 
-PROOFS = {
-    "lemma-1": Proof(("three_sat_back", "three_sat_forth", "lemma_1"), "9a299e89fa05"),
-    "theorem-o": Proof(
-        (
-            "optimum_paper",
-            "optimum_normalized",
-            "optimum_gap",
-            "optimum_all_levels",
-            "optimum_strict",
-        ),
-        "d0907bc6f9f7",
-    ),
-    "theorem-o-paper": Proof(("optimum_paper",), "ac69d4e1a388"),
-    "theorem-o-normalized": Proof(("optimum_normalized",), "c04036b0f391"),
-    "theorem-o-gap": Proof(("optimum_gap",), "11b9bbc00589"),
-    "theorem-o-all-levels": Proof(("optimum_all_levels",), "5ed85e44bcac"),
-    "theorem-o-strict": Proof(("optimum_strict",), "e41c66db834f"),
-    "olive-nphard-g-simple": Proof(
-        ("paper_decides", "normalized_decides", "gap_decides", "all_levels_decides"),
-        "14f6adffffa5",
-        "the optimum is 1 exactly for satisfiable formulas",
-    ),
-    "olive-nphard-g": Proof(
-        ("run_paper", "run_normalized", "run_gap", "theorem_T", "run_exists"),
-        "3fc6b8f6dd45",
-        "the runs",
-    ),
-    "olive-nphard-all-levels": Proof(("run_all_levels",), "d2ac65ca39fe", "the run"),
-    "run-same-for-all-members": Proof(
-        ("run_paper", "run_normalized", "run_gap", "run_all_levels"),
-        "61b81f5ce024",
-        "maximisers, levels and constraints",
-    ),
-    "theorem-t": Proof(
-        ("theorem_T", "run_goes_on", "run_exists", "any_level_strays"), "be48cce1371a"
-    ),
-    "deterministic-multi-is-np-hard": Proof(
-        ("multi_decides_three_sat", "multi_size"),
-        "f846929e0dac",
-        "feasible exactly if satisfiable",
-    ),
-}
+_PROOFS = """
+lemma-1 | 9a299e89fa05 | three_sat_back three_sat_forth lemma_1
+theorem-o | d0907bc6f9f7 | optimum_paper optimum_normalized optimum_gap
+    optimum_all_levels optimum_strict
+theorem-o-paper | ac69d4e1a388 | optimum_paper
+theorem-o-normalized | c04036b0f391 | optimum_normalized
+theorem-o-gap | 11b9bbc00589 | optimum_gap
+theorem-o-all-levels | 5ed85e44bcac | optimum_all_levels
+theorem-o-strict | e41c66db834f | optimum_strict
+olive-nphard-g-simple | 14f6adffffa5 | paper_decides normalized_decides gap_decides
+    all_levels_decides | the optimum is 1 exactly for satisfiable formulas
+olive-nphard-g | 3fc6b8f6dd45 | run_paper run_normalized run_gap theorem_T run_exists |
+    the runs
+olive-nphard-all-levels | d2ac65ca39fe | run_all_levels | the run
+run-same-for-all-members | 61b81f5ce024 | run_paper run_normalized run_gap
+    run_all_levels | maximisers, levels and constraints
+theorem-t | be48cce1371a | theorem_T run_goes_on run_exists any_level_strays
+deterministic-multi-is-np-hard | f846929e0dac | multi_decides_three_sat multi_size |
+    feasible exactly if satisfiable
+"""
+"""Entry, digest of its statement, theorems, and the part that they are of it."""
+
+
+def _proofs(rows: str) -> Iterator[tuple[str, Proof]]:
+    for entry, statement, theorems, *part in _cells(rows):
+        yield entry, Proof(tuple(theorems.split()), statement, *part)
+
+
+PROOFS = dict(_proofs(_PROOFS))
 """By the entry's id."""

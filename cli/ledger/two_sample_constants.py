@@ -37,6 +37,7 @@ from olivine.algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
+from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, Evidence, claim
 from olivine.cli.ledger.support.two_sample import outvoted, unlearned
 
@@ -271,17 +272,14 @@ def _end() -> Evidence:
     Returning at level H+1 ends it."""
     deepest = printed_depth(limit=200)
     made = unlearned()
-    env, sizes = made.environment, (made.values.log_size(), made.policies.log_size())
-    p = TwoSampleTheoremParameters(
-        Fraction(3, 10), _DELTA, env.max_states, env.n_actions, env.horizon, *sizes
-    )
-    rng = np.random.default_rng(0)
-    result = two_sample(env, made.values, made.policies, p, rng)
-    ended = result.succeeded and len(result.learned) == env.horizon
+    horizon = made.environment.horizon
+    p = TwoSampleTheoremParameters(Fraction(3, 10), _DELTA, *runs.problem(made))
+    result = two_sample(*runs.parts(made), p, np.random.default_rng(0))
+    ended = result.succeeded and len(result.learned) == horizon
     return Evidence(
         deepest == 200 and ended,
         f"as printed it passes {deepest} levels beyond H; with the return a run over "
-        f"H = {env.horizon} levels ends: {result.status}",
+        f"H = {horizon} levels ends: {result.status}",
     )
 
 

@@ -114,23 +114,19 @@ def _suboptimality() -> str:
     for seed in range(10):
         env = make("random-finite", seed, states=3, actions=3, horizon=4)
         truth, rng = env.truth, np.random.default_rng(seed)
-        policies = []
-        for h in range(1, 5):
-            table = rng.integers(3, size=env.space(h).n_codes or 0)
-            policies.append(lambda x, table=table: table[x])
+        sizes = [env.space(h).n_codes or 0 for h in range(1, 5)]
+        tables = [rng.integers(3, size=n) for n in sizes]
+        policies = [TabularPolicy(table) for table in tables]
         # The gap of a hidden state, and what the policy does there.
         total = Fraction(0)
         here: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
-        for h in range(1, 5):
+        for h, table in enumerate(tables, start=1):
             ahead: dict[tuple[int, ...], Fraction] = {}
             q = truth.q_values(h)
             for path, chance in here.items():
                 shares = truth.observation_probabilities(path)
                 for x in np.flatnonzero(shares):
-                    weight = chance * shares[x]
-                    rule = policies[h - 1]
-                    weights = action_weights(rule, np.array([x]), 3)[0]
-                    a = int(weights.argmax())
+                    weight, a = chance * shares[x], int(table[x])
                     total += weight * (q[x].max() - q[x, a])
                     child = (*path, a)
                     ahead[child] = ahead.get(child, Fraction(0)) + weight

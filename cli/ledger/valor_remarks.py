@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from olivine.algorithms.classes import (
@@ -22,6 +23,7 @@ from olivine.algorithms.learning.events import Triple
 from olivine.algorithms.learning.run import LearningResult
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters, TheoremParameters
+from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import (
     EXACT,
     EXHAUSTIVE,
@@ -57,10 +59,8 @@ def _bias() -> Evidence:
             pruned += 3 * p.eps_stat + p.eps_feas + p.eps_sub
             worst = max(worst, pruned)
     horizon = 26
-    made = amplified(horizon)
     p = _accurate(4, 4, horizon, Fraction(1, 1000))
-    given = Instance(made.environment, made.values, made.policies)
-    result, errors = _learn(given, p)
+    result, errors = _learn(amplified(horizon), p)
     kept = all(error <= p.phi(h) - 2 * p.eps_stat for h, error in errors.items())
     grown = float(p.eps_stat) * 1.5 ** (horizon - 1)
     return Evidence(
@@ -147,10 +147,7 @@ def _approximate() -> Evidence:
         wide = _accurate(3, 2, 3, fine + theta)
         result, errors = _learn(made, wide)
         kept = all(e <= wide.phi(h) - 2 * wide.eps_stat for h, e in errors.items())
-        lost = env.truth.optimal_value - env.truth.policy_value(
-            list(result.policies or ())
-        )
-        good += result.succeeded and kept and lost <= wide.eps
+        good += result.succeeded and kept and runs.loss(made, result) <= wide.eps
         largest = max(largest, *map(float, errors.values()))
         stopped += _learn(made, _accurate(3, 2, 3, fine))[0].event_failed
     return Evidence(
@@ -163,42 +160,22 @@ def _approximate() -> Evidence:
 
 def _accurate(m: int, k: int, horizon: int, eps_stat: Fraction) -> PracticalParameters:
     """Give data of 10⁹ draws, and φ as in the analysis for an accuracy."""
-    fine = Fraction(1, 10**5)
-    return PracticalParameters(
-        0.3,
-        0.1,
-        m,
-        k,
-        horizon,
-        n_test=_DRAWS,
-        n_train=_DRAWS,
-        eps_stat=eps_stat,
-        eps_sub=fine,
-        eps_feas=fine,
-        slack=None,
-        fall_back=False,
-    )
-
-
-class _Errors:
-    """The largest |V − V*| of each level."""
-
-    def __init__(self, made: Instance) -> None:
-        self._truth = made.environment.truth
-        self.found: dict[int, Fraction] = {}
-
-    def __call__(self, event: object) -> None:
-        """Compare a stored value with the truth."""
-        if isinstance(event, Triple):
-            error = abs(event.value - self._truth.path_value(event.path))
-            before = self.found.get(event.level, error)
-            self.found[event.level] = max(before, error)
+    sizes = {"n_test": _DRAWS, "n_train": _DRAWS, "slack": None, "fall_back": False}
+    fine = dict.fromkeys(("eps_sub", "eps_feas"), Fraction(1, 10**5))
+    options: dict[str, Any] = sizes | fine | {"eps_stat": eps_stat}
+    return PracticalParameters(0.3, 0.1, m, k, horizon, **options)
 
 
 def _learn(
     made: Instance, parameters: PracticalParameters
 ) -> tuple[LearningResult, dict[int, Fraction]]:
     """Run VALOR; its result and the largest |V − V*| of each level."""
-    errors, rng = _Errors(made), np.random.default_rng(0)
-    given = made.environment, made.values, made.policies, parameters
-    return valor(*given, rng, observers=[errors]), errors.found
+    truth, found = made.environment.truth, dict[int, Fraction]()
+
+    def compare(event: object) -> None:
+        if isinstance(event, Triple):
+            error = abs(event.value - truth.path_value(event.path))
+            found[event.level] = max(error, found.get(event.level, error))
+
+    arguments = *runs.parts(made), parameters, np.random.default_rng(0)
+    return valor(*arguments, observers=[compare]), found

@@ -42,6 +42,12 @@ from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
+from olivine.cli.ledger.global_policy import (
+    chosen_sizes,
+    constants,
+    drawn,
+    monitored,
+)
 from olivine.cli.ledger.support import known_values
 from olivine.cli.ledger.support.global_policy import (
     incomplete,
@@ -50,12 +56,6 @@ from olivine.cli.ledger.support.global_policy import (
     search,
     stale,
     two_states,
-)
-from olivine.cli.ledger.support.global_policy_runs import (
-    chosen_sizes,
-    constants,
-    drawn,
-    monitored,
 )
 from olivine.cli.ledger.support.global_policy_worst import (
     ScriptedEnvironment,
