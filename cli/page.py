@@ -30,7 +30,7 @@ figure svg text { fill: var(--c000000, #000000); }
 figcaption, footer { font-size: .85rem; opacity: .85; }
 figcaption p { margin: .3rem 0; }
 @media (max-width: 40rem) {
-  .scroll tr { display: grid; grid-template-columns: 5rem 6.5rem 1fr 4.5rem;
+  .scroll tr { display: grid; grid-template-columns: 5rem 6rem 1fr 5.2rem;
     border-bottom: 1px solid #8884; }
   .scroll td, .scroll th { border: 0; overflow-wrap: anywhere; font-size: .9rem;
     padding-right: .4rem; }

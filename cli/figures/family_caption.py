@@ -171,7 +171,8 @@ def _filled(form: ThreeSat) -> NDArray[np.bool_]:
     changed = widths != 3
     places = read.offsets[form.source[~changed], np.newaxis] + np.arange(3)
     changed[~changed] = (read.literals[places] != form.clauses[~changed]).any(axis=1)
-    return (form.clauses[:, 1] == form.clauses[:, 2]) & (widths > 0) & changed
+    _, last, repeated = form.clauses.T
+    return np.asarray((last == repeated) & (widths > 0) & changed)
 
 
 def _became(

@@ -86,7 +86,7 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
             },
             zorder=2 if followed else 1,
         )
-    for node in scene.nodes:
+    for node in scene.texts():
         if node.kind in _BOXES:
             edge, filling = _box_colours(node)
             height = _PART * ROW
@@ -171,7 +171,7 @@ def _document(scene: Scene) -> Iterator[str]:
             rf"\draw[c{colour[1:]}, line width={line.width:.2f}pt{dash}"
             rf"{arrow}] ({a:.3f},{b:.3f}) -- ({c:.3f},{d:.3f});"
         )
-    for node in scene.nodes:
+    for node in scene.texts():
         yield rf"\node[{_tikz_style(node)}] at ({node.x:.3f},{node.y:.3f}) " + (
             f"{{{_tex(node.text)}}};"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -55,12 +55,17 @@ class Node:
 
 @dataclass(frozen=True)
 class Line:
-    """A line between two points, `width` points thick; actions are arrows."""
+    """A line between two points, `width` points thick; actions are arrows.
+
+    `mark` is written on it, `along` that part of it.
+    """
 
     start: Point
     end: Point
     kind: LineKind
     width: float = 0.6
+    mark: str = ""
+    along: float = 0.5
 
     def moved(self, up: float) -> Line:
         """Return the same line, higher."""
@@ -127,6 +132,14 @@ class Scene:
             end = (left, y)
         self.lines += (Line(a, b, "bracket") for a, b in itertools.pairwise(corners))
         return end
+
+    def texts(self) -> Iterator[Node]:
+        """Yield the nodes, then what is written on lines."""
+        yield from self.nodes
+        for line in self.lines:
+            if line.mark:
+                (a, b), (c, d), t = line.start, line.end, line.along
+                yield Node(a + t * (c - a), b + t * (d - b), line.mark, "mark")
 
     def lifted(self, up: float) -> Scene:
         """Return the same scene with room below."""
