@@ -20,6 +20,9 @@ from olivine.cli.common import (
 from olivine.cli.console import tell
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from olivine.cli.figures.scene import Scene
     from olivine.reduction.family.instance import Instance
     from olivine.reduction.verify.verification import Verification
 
@@ -44,8 +47,8 @@ def draw(
         bool | None,
         typer.Option(
             "--witness/--no-witness",
-            help="Highlight the best assignment and its policy, or nothing; a "
-            "satisfying one where there is one when not given.",
+            help="Highlight the best assignment and its policy, or nothing; when "
+            "not given a satisfying one, where there is one.",
         ),
     ] = None,
     time_limit: options.TimeLimit = None,
@@ -66,6 +69,8 @@ def draw(
 
     Example: [bold]olivine draw tests/cases/satlib/uf20-01.cnf -o uf20.svg[/bold]
     """
+    from olivine.cli.figures.family_caption import reason_for_none, verdict
+    from olivine.cli.figures.family_scene import scene
     from olivine.cli.figures.files import check_figure
 
     start = time.perf_counter()
@@ -78,9 +83,16 @@ def draw(
         return report_error(file, describe(error), json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
-    answer, shown = _search(instance, witness, time_limit, seed)
+    answer, assignment = _search(instance, witness, time_limit, seed)
+    shown = assignment is not None
+    drawn = scene(
+        instance.family,
+        assignment,
+        hard=None if source.hardened is None else source.hardened.original.hard,
+        remarks=list(verdict(answer, witness, shown=shown)),
+    )
     try:
-        bundled = _write(output, instance, answer if shown else None)
+        _write(output, drawn.captioned())
     except OSError as error:
         return report_error(file, describe(error, str(output)), json_lines=json_lines)
     status = ExitStatus.DONE
@@ -99,47 +111,43 @@ def draw(
             "penalty": str(family.penalty),
             "satisfiable": None if answer is None else answer.satisfiable,
             "witness": shown,
-            "bundled": bundled,
+            "bundled": drawn.bundled,
             "warnings": list(source.warnings),
             "seconds": round(time.perf_counter() - start, 6),
         }
         print_json(record)
     else:
-        kinds = "bundles" if bundled else "every clause and variable"
-        tell(f"{output}: {kinds}, {'with' if shown else 'without'} a witness")
+        kinds = "bundles" if drawn.bundled else "every clause and variable"
+        none = f"without a witness: {reason_for_none(answer, witness)}"
+        tell(f"{output}: {kinds}, {'with a witness' if shown else none}")
     return status
 
 
 def _search(
     instance: Instance, witness: bool | None, time_limit: float | None, seed: int
-) -> tuple[Verification | None, bool]:
-    """Look for the assignment to show; what was found, and whether to show it."""
+) -> tuple[Verification | None, NDArray[np.bool_] | None]:
+    """Look for the assignment to show; what was found, and that assignment."""
+    from olivine.reduction.verify.routes import best_assignment
     from olivine.reduction.verify.verification import verify_instance
 
     if witness is False:
-        return None, False
+        return None, None
     answer = verify_instance(
         instance,
         routes=("sat", "maxsat", "witness") if witness else ("sat",),
         time_limit=time_limit,
         seed=seed,
     )
-    return answer, bool(witness) or answer.satisfiable is True
+    return answer, best_assignment(answer.routes)
 
 
-def _write(output: Path, instance: Instance, answer: Verification | None) -> bool:
-    """Draw and write; whether anything was bundled."""
+def _write(output: Path, drawn: Scene) -> None:
     from olivine.cli.figures.family_picture import draw_scene, tikz
     from olivine.cli.figures.files import style, write_figure
-    from olivine.cli.figures.scene import scene
-    from olivine.reduction.verify.routes import best_assignment
     from olivine.solvers.files import write_text
 
-    assignment = None if answer is None else best_assignment(answer.routes)
-    laid_out = scene(instance.family, assignment)
     if output.suffix.lower() == TEX:
-        write_text(output, [tikz(laid_out)])
-    else:
-        with style():
-            write_figure(output, draw_scene(laid_out))
-    return laid_out.bundled
+        write_text(output, [tikz(drawn)])
+        return
+    with style():
+        write_figure(output, draw_scene(drawn))

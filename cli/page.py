@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 _STYLE = """
@@ -15,7 +16,7 @@ h1, .verdict { overflow-wrap: anywhere; }
   background: #8881; }
 .satisfiable { border-color: #15803d; } .unsatisfiable { border-color: #1d4ed8; }
 .undecided { border-color: #a16207; } .contradiction { border-color: #dc2626; }
-.scroll, figure { overflow-x: auto; }
+.scroll, .picture { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { padding: .25rem .8rem .25rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid #8884; }
@@ -23,12 +24,42 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .facts td:last-child { overflow-wrap: anywhere; text-align: left; }
 pre { overflow-x: auto; padding: .8rem; background: #8881; font-size: .85rem; }
 figure { margin: 1rem 0; }
-figure svg { max-width: 100%; min-width: 34rem; height: auto; }
-figcaption, footer { font-size: .85rem; opacity: .8; }
-@media (prefers-color-scheme: dark) {
-  figure svg { filter: invert(1) hue-rotate(180deg); }
+figure svg { max-width: 100%; height: auto; }
+figure svg text { fill: var(--c000000, #000000); }
+.wide svg { min-width: 52rem; }
+figcaption, footer { font-size: .85rem; opacity: .85; }
+figcaption p { margin: .3rem 0; }
+@media (max-width: 40rem) {
+  .scroll tr { display: grid; grid-template-columns: 5rem 6rem 1fr 5.2rem;
+    border-bottom: 1px solid #8884; }
+  .scroll td, .scroll th { border: 0; overflow-wrap: anywhere; font-size: .9rem;
+    padding-right: .4rem; }
+  .scroll td:last-child, .scroll th:last-child { grid-column: 1 / -1; }
+  .scroll td:last-child:empty { display: none; }
 }
+@media (prefers-color-scheme: dark) { figure svg { DARK } }
 """
+DARK = {
+    "#000000": "#e5e7eb",
+    "#111827": "#f3f4f6",
+    "#15803d": "#4ade80",
+    "#374151": "#d1d5db",
+    "#422006": "#422006",
+    "#4b5563": "#c4c9d1",
+    "#6b7280": "#aab1bd",
+    "#9aa3ad": "#9aa3ad",
+    "#9ca3af": "#9ca3af",
+    "#b45309": "#fde047",
+    "#b91c1c": "#f87171",
+    "#c2410c": "#fb923c",
+    "#d1d5db": "#4b5563",
+    "#dcfce7": "#166534",
+    "#f3f4f6": "#1f2937",
+    "#fca5a5": "#b91c1c",
+    "#fde68a": "#facc15",
+    "#ffffff": "#121212",
+}
+"""What the colours of pictures become on a dark page, under the same names."""
 
 
 def escape(text: object) -> str:
@@ -71,15 +102,27 @@ def listing(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
-def figure(svg: str, caption: str) -> str:
-    """Make a figure of an SVG element."""
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+def figure(svg: str, *caption: str, wide: bool = False) -> str:
+    """Make a figure of an SVG element and its caption's paragraphs.
+
+    A wide one scrolls where the page is narrow, and its text stays large enough. Its
+    colours can be read on a dark page.
+    """
+    coloured = re.sub(
+        '#[0-9a-f]{6}(?=[;"])', lambda c: f"var(--c{c[0][1:]}, {c[0]})", svg
+    )
+    paragraphs = "".join(map(paragraph, caption))
+    return (
+        f'<figure class="{"wide" if wide else "plot"}"><div class="picture">{coloured}'
+        f"</div><figcaption>{paragraphs}</figcaption></figure>"
+    )
 
 
 def page(
     title: str, verdict: str, tone: str, sections: Iterable[str], footer: str
 ) -> str:
     """Put the page together; the tone is a class of the style, for the verdict."""
+    dark = " ".join(f"--c{light[1:]}: {shade};" for light, shade in DARK.items())
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -87,7 +130,7 @@ def page(
             '<head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>",
-            f"<style>{_STYLE}</style></head>",
+            f"<style>{_STYLE.replace('DARK', dark)}</style></head>",
             f"<body><h1>{escape(title)}</h1>",
             f'<p class="verdict {tone}">{escape(verdict)}</p>',
             *sections,

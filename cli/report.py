@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +27,7 @@ from olivine.cli.verify import say_failures
 
 if TYPE_CHECKING:
     from olivine.reduction.family.instance import Instance
+    from olivine.reduction.family.variants import Parameters
     from olivine.reduction.formula.dimacs import DimacsFile
     from olivine.reduction.verify.verification import Verification
 
@@ -113,7 +115,7 @@ def build_page(
         _formula(file, source, instance),
         _family(instance),
         _routes(instance, answer),
-        _drawing(instance, answer),
+        _drawing(source, instance, answer),
         _program(instance, formulation),
     ]
     footer = f"olivine {__version__}; variant {answer.variant}, seed {answer.seed}"
@@ -212,9 +214,6 @@ def _routes(instance: Instance, answer: Verification) -> str:
         )
         for name, found in answer.routes.items()
     ]
-    parameters = instance.family.parameters
-    best, share = parameters.best, "" if parameters.reach == 1 else "reach "
-    theorem = f"{best} - min({share}top u / (3 W), p)"
     agree = {
         True: "They agree.",
         False: "They contradict each other.",
@@ -229,22 +228,47 @@ def _routes(instance: Instance, answer: Verification) -> str:
             draw_theorem_o(
                 parameters, answer.unsatisfied, weighted=instance.formula.is_weighted
             ),
-            f"Theorem O: the optimum is {theorem}. The dotted line is {best} - p; the "
-            "filled point is this formula's.",
+            *_theorem(instance.family.parameters, answer.unsatisfied),
         ),
     )
 
 
-def _drawing(instance: Instance, answer: Verification) -> str:
+def _theorem(parameters: Parameters, unsatisfied: int | None) -> Iterator[str]:
+    """Yield the caption of the optimum's picture."""
+    best, reach = parameters.best, parameters.reach
+    share = "" if reach == 1 else "reach "
+    values = [f"top = {parameters.top}", f"W = {parameters.total_weight}"]
+    if reach != 1:
+        values.append(f"reach = {reach}, the chance that [solve] leads to a clause")
+    yield (
+        f"Theorem O: the optimum is {best} - min({share}top u / (3 W), p) with p = "
+        f"{parameters.penalty}, {', '.join(values)}. The dotted line is {best} - p."
+    )
+    yield (
+        "This formula's u is not known."
+        if unsatisfied is None
+        else f"The orange point is this formula's, u = {unsatisfied}."
+    )
+
+
+def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> str:
     from olivine.cli.figures.drawing import draw_family
+    from olivine.cli.figures.family_caption import verdict as known
+    from olivine.cli.figures.family_scene import scene
     from olivine.reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
-    drawn = draw_family(instance.family, assignment)
-    caption = "The family of MDPs, as olivine draw draws it"
-    if assignment is None:
-        caption += "; no route found an assignment, so none is shown"
-    return page.section("The MDP", page.figure(drawn, f"{caption}."))
+    drawn = scene(
+        instance.family,
+        assignment,
+        hard=None if source.hardened is None else source.hardened.original.hard,
+        remarks=list(known(answer, True, shown=assignment is not None)),
+    )
+    return page.section(
+        "The MDP",
+        page.figure(draw_family(drawn), *drawn.caption, wide=True),
+        page.paragraph("olivine draw --witness writes such a picture to a file."),
+    )
 
 
 def _program(instance: Instance, formulation: str) -> str:

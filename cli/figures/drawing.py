@@ -7,29 +7,22 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.optimum import optimum, step
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
-    from olivine.reduction.family.family import Family
+    from olivine.cli.figures.scene import Scene
     from olivine.reduction.family.variants import Parameters
 
 _FAINT, _STRONG = "#9aa3ad", "#c2410c"
+_POINTS = 60
 
 
-def draw_family(family: Family, assignment: NDArray[np.bool_] | None) -> str:
-    """Draw a family, with the pair of an assignment where there is one.
-
-    Returns
-    -------
-    The text of an ``<svg>`` element.
-    """
+def draw_family(drawn: Scene) -> str:
+    """Draw a family without its caption; the text of an ``<svg>`` element."""
     from olivine.cli.figures.family_picture import draw_scene
-    from olivine.cli.figures.scene import scene
 
-    return _svg(lambda: draw_scene(scene(family, assignment)))
+    return _svg(lambda: draw_scene(drawn))
 
 
 def draw_theorem_o(
@@ -39,16 +32,17 @@ def draw_theorem_o(
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    largest = min(parameters.total_weight // 2, 4000)
-
     def draw() -> Figure:
-        figure = Figure(figsize=(6.0, 2.6), layout="constrained")
+        # Small, so that its text can be read on a phone, too.
+        figure = Figure(figsize=(4.2, 2.5), layout="constrained")
         axes = figure.add_subplot()
-        shown = max(1, min(largest, 8 if unsatisfied is None else 2 * unsatisfied + 4))
-        values = [float(optimum(parameters, u)) for u in range(min(shown, largest) + 1)]
-        axes.plot(range(len(values)), values, marker="o", color=_FAINT, markersize=4)
-        if unsatisfied is not None and unsatisfied < len(values):
-            axes.plot([unsatisfied], [values[unsatisfied]], "o", color=_STRONG)
+        shown = _values_of_u(parameters, unsatisfied)
+        values = [float(optimum(parameters, u)) for u in shown]
+        dots = "o" if len(shown) == shown[-1] + 1 else ""
+        axes.plot(shown, values, marker=dots, color=_FAINT, markersize=4)
+        if unsatisfied is not None:
+            own = float(optimum(parameters, unsatisfied))
+            axes.plot([unsatisfied], [own], "o", color=_STRONG)
         axes.axhline(
             float(parameters.best - parameters.penalty), linestyle=":", color=_FAINT
         )
@@ -56,10 +50,19 @@ def draw_theorem_o(
         axes.set_xlabel(f"u, least {what} of unsatisfied clauses")
         axes.set_ylabel("optimum")
         axes.ticklabel_format(useOffset=False)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         return figure
 
     return _svg(draw)
+
+
+def _values_of_u(parameters: Parameters, unsatisfied: int | None) -> list[int]:
+    """Where to draw the optimum: each u, or some where they are many."""
+    wanted = 8 if unsatisfied is None else 2 * unsatisfied + 4
+    last = max(1, min(parameters.total_weight // 2, wanted))
+    bend = int(parameters.penalty / step(parameters))
+    some = {last * k // _POINTS for k in range(_POINTS + 1)} | {bend, bend + 1}
+    return sorted(u for u in some if u <= last)
 
 
 def _svg(draw: Callable[[], Figure]) -> str:

@@ -12,26 +12,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Edge and filling of the boxes; colours and dashes of the lines.
+# Edge and filling of the boxes, and their text where it is not the usual one.
 _BOXES = {
     "start": ("#374151", "#ffffff"),
     "state": ("#374151", "#f3f4f6"),
     "good": ("#15803d", "#dcfce7"),
-    "bad": ("#b91c1c", "#fee2e2"),
+    "bad": ("#b91c1c", "#fca5a5"),
     "true": ("#b45309", "#fde68a"),
 }
+_TEXT, _GREY, _ON_YELLOW = "#111827", "#4b5563", "#422006"
+_MADE_EDGE, _FRAME = "#9ca3af", "#d1d5db"
+# Colours of the lines, and which are dotted.
 _LINES = {
-    "action": ("#374151", "-"),
-    "random": ("#6b7280", "--"),
-    "own": ("#6b7280", "-"),
-    "negated": ("#9ca3af", ":"),
-    "policy": ("#c2410c", "-"),
-    "policy-negated": ("#c2410c", ":"),
-    "chosen": ("#c2410c", "-"),
-    "chance-policy": ("#c2410c", "--"),
+    "action": "#374151",
+    "bracket": "#374151",
+    "quit": "#6b7280",
+    "random": "#6b7280",
+    "own": "#6b7280",
+    "negated": "#6b7280",
+    "policy": "#c2410c",
+    "policy-negated": "#c2410c",
+    "chosen": "#c2410c",
 }
-_ARROWS = frozenset({"action", "chosen"})
-_FOLLOWED = frozenset({"chosen", "policy", "policy-negated", "chance-policy"})
+_DOTTED = frozenset({"negated", "policy-negated"})
+_ARROWS = frozenset({"action", "chosen", "quit"})
+_FOLLOWED = frozenset({"chosen", "policy", "policy-negated"})
 _PART = 0.78
 """Height of a box as a part of its row."""
 
@@ -54,42 +59,77 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     for left, bottom, right, top in scene.frames:
-        box = (left, bottom), right - left, top - bottom
-        axes.add_patch(Rectangle(*box, fill=False, edgecolor="#d1d5db", linewidth=0.8))
+        axes.add_patch(
+            Rectangle(
+                (left, bottom),
+                right - left,
+                top - bottom,
+                fill=False,
+                edgecolor=_FRAME,
+                linewidth=0.8,
+            )
+        )
     for line in scene.lines:
-        colour, dash = _LINES[line.kind]
-        arrow: dict[str, Any] = {"arrowstyle": "->" if line.kind in _ARROWS else "-"}
-        arrow |= {"shrinkA": 0, "shrinkB": 0, "color": colour}
-        arrow |= {"linewidth": line.width, "linestyle": dash}
-        above = 2 if line.kind in _FOLLOWED else 1
-        axes.annotate("", line.end, line.start, arrowprops=arrow, zorder=above)
-    for node in scene.nodes:
+        dash = (0, (1, 2)) if line.kind in _DOTTED else "-"
+        followed = line.kind in _FOLLOWED
+        axes.annotate(
+            "",
+            line.end,
+            line.start,
+            arrowprops={
+                "arrowstyle": "->" if line.kind in _ARROWS else "-",
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "color": _LINES[line.kind],
+                "linewidth": line.width,
+                "linestyle": dash,
+            },
+            zorder=2 if followed else 1,
+        )
+    for node in scene.texts():
         if node.kind in _BOXES:
-            edge, filling = _BOXES[node.kind]
+            edge, filling = _box_colours(node)
             height = _PART * ROW
-            corner = node.left[0] + 0.04, node.y - height / 2 + 0.04
-            box = corner, node.width - 0.08, height - 0.08
-            look: dict[str, Any] = {"edgecolor": edge, "facecolor": filling}
-            look |= {"linewidth": 1.0, "boxstyle": "round,pad=0.04", "zorder": 3}
-            rounded = FancyBboxPatch(*box, **look)
-            axes.add_patch(rounded)
+            axes.add_patch(
+                FancyBboxPatch(
+                    (node.left[0] + 0.04, node.y - height / 2 + 0.04),
+                    node.width - 0.08,
+                    height - 0.08,
+                    boxstyle="round,pad=0.04",
+                    edgecolor=edge,
+                    facecolor=(filling, node.strength),
+                    linestyle="--" if node.made else "-",
+                    linewidth=1.0,
+                    zorder=3,
+                )
+            )
         axes.text(node.x, node.y, node.text, zorder=4, **_text_style(node))
 
 
+def _box_colours(node: Node) -> tuple[str, str]:
+    edge, filling = _BOXES[node.kind]
+    return _MADE_EDGE if node.made else edge, filling
+
+
+def _text_colour(node: Node) -> str:
+    if node.kind == "true":
+        return _ON_YELLOW
+    grey = node.kind == "heading" or (node.made and node.kind != "bad")
+    return _GREY if grey else _TEXT
+
+
 def _text_style(node: Node) -> dict[str, Any]:
-    style: dict[str, Any] = {"va": "center", "fontsize": 8, "color": "#111827"}
+    style: dict[str, Any] = {"va": "center", "fontsize": 8, "color": _text_colour(node)}
     style["ha"] = "left" if node.kind == "note" else "center"
-    if node.kind == "heading":
-        style["color"] = "#4b5563"
+    if node.kind == "mark":
+        style |= {"fontsize": 6.5, "bbox": {"pad": 0.4, "fc": "#ffffff", "lw": 0}}
     return style
 
 
 _COLOURS = sorted(
-    {c.lstrip("#") for pair in _BOXES.values() for c in pair}
-    | {c.lstrip("#") for c, _ in _LINES.values()}
-    | {"d1d5db", "4b5563"}
+    {c for pair in _BOXES.values() for c in pair}
+    | {*_LINES.values(), _FRAME, _GREY, _TEXT, _ON_YELLOW, _MADE_EDGE}
 )
-_DASHES = {"-": "", "--": ", dashed", ":": ", dotted"}
 
 
 def tikz(scene: Scene) -> str:
@@ -110,26 +150,28 @@ def _document(scene: Scene) -> Iterator[str]:
     yield r"\usepackage{tikz}"
     yield r"\pagestyle{empty}\parindent=0pt\topskip=0pt"
     for colour in _COLOURS:
-        yield rf"\definecolor{{c{colour}}}{{HTML}}{{{colour.upper()}}}"
+        name = colour[1:]
+        yield rf"\definecolor{{c{name}}}{{HTML}}{{{name.upper()}}}"
     yield r"\begin{document}"
     yield r"\begin{tikzpicture}[x=1in, y=1in, every node/.style={inner sep=0pt,"
     yield r"  font=\sffamily\fontsize{8}{9.5}\selectfont}]"
     yield rf"\useasboundingbox (0,0) rectangle ({scene.width:.3f},{scene.height:.3f});"
     for left, bottom, right, top in scene.frames:
         yield (
-            rf"\draw[cd1d5db] ({left:.3f},{bottom:.3f}) "
+            rf"\draw[c{_FRAME[1:]}] ({left:.3f},{bottom:.3f}) "
             rf"rectangle ({right:.3f},{top:.3f});"
         )
     # What the policy follows lies above the rest.
     for line in sorted(scene.lines, key=lambda line: line.kind in _FOLLOWED):
-        colour, dash = _LINES[line.kind]
+        colour = _LINES[line.kind]
+        dash = ", dotted" if line.kind in _DOTTED else ""
         arrow = ", ->" if line.kind in _ARROWS else ""
         (a, b), (c, d) = line.start, line.end
         yield (
-            rf"\draw[c{colour[1:]}, line width={line.width:.2f}pt{_DASHES[dash]}"
+            rf"\draw[c{colour[1:]}, line width={line.width:.2f}pt{dash}"
             rf"{arrow}] ({a:.3f},{b:.3f}) -- ({c:.3f},{d:.3f});"
         )
-    for node in scene.nodes:
+    for node in scene.texts():
         yield rf"\node[{_tikz_style(node)}] at ({node.x:.3f},{node.y:.3f}) " + (
             f"{{{_tex(node.text)}}};"
         )
@@ -138,17 +180,19 @@ def _document(scene: Scene) -> Iterator[str]:
 
 
 def _tikz_style(node: Node) -> str:
+    style = f"text=c{_text_colour(node)[1:]}"
     if node.kind in _BOXES:
-        edge, filling = _BOXES[node.kind]
+        edge, filling = _box_colours(node)
+        dash = ", dashed" if node.made else ""
         return (
-            f"draw=c{edge[1:]}, fill=c{filling[1:]}, rounded corners=2pt, "
+            f"{style}, draw=c{edge[1:]}{dash}, fill=c{filling[1:]}, "
+            f"fill opacity={node.strength:.2f}, text opacity=1, rounded corners=2pt, "
             f"minimum width={node.width:.3f}in, minimum height={_PART * ROW:.3f}in"
         )
-    if node.kind == "note":
-        return "anchor=west"
-    if node.kind == "heading":
-        return "text=c4b5563"
-    return "align=center"
+    if node.kind == "mark":
+        font = r"font=\sffamily\fontsize{6.5}{7}\selectfont"
+        return f"{style}, fill=white, inner sep=0.5pt, {font}"
+    return style + (", anchor=west" if node.kind == "note" else ", align=center")
 
 
 _SYMBOLS = {
@@ -158,6 +202,8 @@ _SYMBOLS = {
     "−": "$-$",
     "…": r"\ldots{}",
     "×": r"$\times$",
+    "✗": r"$\times$",
+    "--": "-{}-",
 }
 _NAMES = re.compile(r"(¬?)\b([xXCyb])(\d+|[ijk])(?:\^([01b]))?(?![A-Za-z])")
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.cli.figures.family_picture import tikz
-from olivine.cli.figures.scene import BUNDLES, Scene, scene
+from olivine.cli.figures.family_scene import scene
+from olivine.cli.figures.family_subject import BUNDLES
+from olivine.cli.figures.scene import Scene
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
@@ -66,8 +68,8 @@ def test_a_witness_is_highlighted() -> None:
     drawn = scene(family, np.array([True]))
     assert texts(drawn, "true") == ["x1^1"]
     assert texts(drawn, "good") == ["C1: x1 ∨ x1 ∨ x1 → 111"]
-    assert texts(drawn, "bad") == ["C2: ¬x1 ∨ ¬x1 ∨ ¬x1 → 001"]
-    legend = " ".join(reversed(texts(drawn, "note")))
+    assert texts(drawn, "bad") == ["C2: ¬x1 ∨ ¬x1 ∨ ¬x1 → 001 ✗"]
+    legend = " ".join(drawn.caption)
     assert "leaves 1 of 2 unsatisfied" in legend
     assert "worth 5/6" in legend
 
@@ -78,7 +80,7 @@ def test_bundles_hold_everything_once(n: int, m: int, variant: Variant) -> None:
     rng = np.random.default_rng(n * 1000 + m)
     clauses = rng.integers(1, n + 1, (m, 3)) * rng.choice([-1, 1], (m, 3))
     family = Family(Formula.from_clauses(clauses.tolist(), n).three_sat(), variant)
-    drawn = scene(family, rng.random(n) < 0.5)
+    drawn = scene(family, rng.random(n) < 0.5).captioned()
     assert drawn.bundled == (n > 10 or m > 16)
     boxes = [text for kind in ("good", "bad") for text in texts(drawn, kind)]
     if m > 16:
@@ -106,13 +108,17 @@ def test_the_kind_is_the_suffix_and_the_bytes_repeat(tmp_path, suffix, begin) ->
 
 def test_when_a_witness_is_shown(tmp_path) -> None:
     out = tmp_path / "x.svg"
-    done = olivine("draw", FULL3, "-o", out, "--json")
-    assert (done.record["satisfiable"], done.record["witness"]) == (False, False)
-    assert "1 − y1" in out.read_text()
+    done = olivine("draw", FULL3, "-o", out)
+    why = "unsatisfiable; --witness shows the best assignment"
+    assert done.out.endswith(f"variable, without a witness: {why}\n")
+    drawn = " ".join(ET.parse(out).getroot().itertext())
+    assert "1 − y1" in drawn
+    assert f"No witness is shown: {why}." in drawn
     assert olivine("draw", FULL3, "-o", out, "--witness").status == 0
     assert "leaves 1 of 8 unsatisfied" in "".join(ET.parse(out).getroot().itertext())
     done = olivine("draw", UF20, "-o", out, "--no-witness", "--json")
     assert (done.record["satisfiable"], done.record["witness"]) == (None, False)
+    assert "No witness is shown: switched off, " in out.read_text()
 
 
 def test_an_undecided_formula_is_drawn_all_the_same(tmp_path) -> None:
@@ -121,7 +127,7 @@ def test_an_undecided_formula_is_drawn_all_the_same(tmp_path) -> None:
     done = olivine("draw", hard, "-o", out, "--time-limit", "0.0001")
     assert done.status == 3
     assert "not decided within the limits" in done.err
-    assert out.exists()
+    assert "No witness is shown: not decided within the limits." in out.read_text()
 
 
 def test_other_names_are_refused_before_reading(tmp_path) -> None:
@@ -132,7 +138,8 @@ def test_other_names_are_refused_before_reading(tmp_path) -> None:
 
 @pytest.mark.parametrize("variant", list(Variant))
 def test_tikz_is_balanced_ascii(variant: Variant) -> None:
-    text = tikz(scene(Family(SMALL.three_sat(), variant), np.ones(4, dtype=bool)))
+    family = Family(SMALL.three_sat(), variant)
+    text = tikz(scene(family, np.ones(4, dtype=bool)).captioned())
     assert text.isascii()
     assert text.count("{") == text.count("}")
     assert all(line.count("$") % 2 == 0 for line in text.splitlines())

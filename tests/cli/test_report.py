@@ -4,12 +4,19 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from fractions import Fraction
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
-from olivine.cli.page import escape, table
+from olivine.cli.figures.drawing import _values_of_u, draw_family, draw_theorem_o
+from olivine.cli.figures.family_scene import scene
+from olivine.cli.page import DARK, escape, figure, table
 from olivine.cli.report import verdict
+from olivine.reduction.family.family import Family
+from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.verification import verify
 
 from tests.support.commands import CASES, olivine, run_olivine
@@ -78,6 +85,74 @@ def test_the_page_of_a_small_formula(tmp_path, variant: str) -> None:
     assert len(svgs) == 2
     for svg in svgs:
         ET.fromstring(svg)
+    # The caption is the page's, so that it can be read on a phone.
+    assert "Green: satisfied." in page.text
+    assert "Green" not in svgs[1]
+    assert "Theorem O" in page.text
+    p = record["penalty"]
+    assert f"with p = {p}, top = " in page.text
+    assert "The orange point is this formula's, u = 1." in page.text
+    assert "The formula is unsatisfiable; no assignment does better." in page.text
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour, as WCAG defines it."""
+    parts = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def contrast(a: str, b: str) -> float:
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_each_colour_of_a_picture_has_a_dark_one_that_can_be_read() -> None:
+    form = Formula.from_clauses([[], [1, 2, 3]]).three_sat()
+    family = Family(form, "all-levels")
+    drawn = scene(family, form.extend([True] * 3))
+    plot = draw_theorem_o(family.parameters, 1, weighted=False)
+    text = figure(draw_family(drawn), wide=True) + figure(plot)
+    used = set(re.findall(r"var\(--c([0-9a-f]{6}), #\1\)", text))
+    assert {f"#{c}" for c in used} <= set(DARK)
+    assert not re.search(r"(?<!, )#[0-9a-f]{6}\b", text)
+    pale = {"#dcfce7", "#f3f4f6", "#fca5a5", "#ffffff"}
+    for shade in (dict(zip(DARK, DARK, strict=True)), DARK):
+        for fill in pale:
+            assert contrast(shade["#111827"], shade[fill]) > 4.5
+        for fill in pale - {"#fca5a5"}:
+            assert contrast(shade["#4b5563"], shade[fill]) > 4.5
+        assert contrast(shade["#422006"], shade["#fde68a"]) > 4.5
+    # The caption's words stay true: what is called green is.
+    for light, part in (("#dcfce7", 1), ("#fca5a5", 0)):
+        channels = [int(DARK[light][k : k + 2], 16) for k in (1, 3, 5)]
+        assert channels[part] > 1.5 * sorted(channels)[1]
+    red, green, blue = (int(DARK["#fde68a"][k : k + 2], 16) for k in (1, 3, 5))
+    assert min(red, green) > 200 > blue
+
+
+@pytest.mark.parametrize("u", [0, 1, 30, 10_000, 4 * 10**6])
+def test_the_own_point_is_drawn_whatever_u(u: int) -> None:
+    parameters = Parameters(Variant.GAP, Fraction(1, 4), 10**8)
+    shown = _values_of_u(parameters, u)
+    assert shown[0] == 0
+    assert shown[-1] == 2 * u + 4
+    assert shown == sorted(set(shown))
+    assert len(shown) <= 63
+    assert draw_theorem_o(parameters, u, weighted=True).count("#c2410c") >= 1
+    # The bend of a small penalty is among them.
+    low = Parameters(Variant.PAPER, Fraction(1, 10**4), 10**8)
+    if u > 30_000:
+        assert {30_000, 30_001} <= set(_values_of_u(low, u))
+
+
+def test_hard_clauses_are_named_on_the_page(tmp_path) -> None:
+    file, out = tmp_path / "x.wcnf", tmp_path / "x.html"
+    file.write_text("p wcnf 2 3 9\n9 1 0\n9 -1 0\n3 2 0\n")
+    assert olivine("report", file, "-o", out).status == 0
+    page = look(out)
+    assert page.text.count("hard (weight 4)") == 2
+    assert "a hard clause is broken" in page.text
 
 
 def test_the_page_of_a_larger_formula_bundles(tmp_path) -> None:
@@ -112,6 +187,8 @@ def test_undecided_pages_say_so(tmp_path) -> None:
     page = look(out)
     assert "Undecided" in page.text
     assert "literal states" in page.text  # the drawing
+    assert "This formula's u is not known." in page.text
+    assert "satisfiable was not decided within the limits" in page.text
 
 
 def test_only_weighted_formulas_have_weight(tmp_path) -> None:
@@ -180,9 +257,14 @@ PROBE = """<iframe id="f" src="page.html" style="width:{}px;height:900px"></ifra
   const page = document.getElementById("f").contentDocument.documentElement;
   const pictures = page.getElementsByTagName("svg");
   const seen = [...pictures].every(p => p.getBoundingClientRect().height > 50);
+  const inside = e => e.getBoundingClientRect().right <= page.clientWidth;
+  const cells = page.querySelectorAll(".scroll td, .plot svg");
+  const letters = page.querySelector(".wide svg text");
+  const clear = [...cells].every(inside) &&
+    (!letters || letters.getBoundingClientRect().height > 10);
   const scheme = matchMedia("(prefers-color-scheme: dark)").matches;
   document.title = [page.scrollWidth <= page.clientWidth, pictures.length, seen,
-    scheme].join(" ");
+    clear, scheme].join(" ");
 }}</script>"""
 
 
@@ -223,14 +305,17 @@ LOOKS = itertools.product(PAGES, (400, 1280), (True, False))
 def test_a_browser_shows_the_page_without_overflow(tmp_path, file, width, dark) -> None:
     assert olivine("report", CASES / file, "-o", tmp_path / "page.html").status == 0
     said, log = seen_in_chromium(tmp_path, width, dark)
-    assert said == f"true 2 true {str(dark).lower()}"
+    assert said == f"true 2 true true {str(dark).lower()}"
     assert "CONSOLE" not in log
 
 
 @needs_chromium
 def test_the_probe_sees_overflow_and_errors(tmp_path) -> None:
-    wide = '<!doctype html><div style="width:900px">x</div><script>lost()</script>'
+    wide = (
+        '<!doctype html><div class="scroll"><table><td style="min-width:900px">x'
+        "</table></div><script>lost()</script>"
+    )
     (tmp_path / "page.html").write_text(wide)
     said, log = seen_in_chromium(tmp_path, 400, dark=False)
-    assert said == "false 0 true false"
+    assert said == "false 0 true false false"
     assert "CONSOLE" in log

@@ -1,0 +1,329 @@
+"""The layout of a family: s0, its actions, clause states, literal states, rewards.
+
+Like the paper's figure, from left to right. Where there are many clauses or variables,
+neighbours become one bundle, whose lines are the thicker the more literals they stand
+for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from olivine.cli.figures.family_caption import sentences
+from olivine.cli.figures.family_subject import Subject, span
+from olivine.cli.figures.scene import (
+    ROW,
+    Frame,
+    Line,
+    LineKind,
+    Node,
+    NodeKind,
+    Point,
+    Scene,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from olivine.reduction.family.family import Family
+
+PAD, CHARACTER = 0.14, 0.073
+_LITERAL_LINES: dict[tuple[bool, int], tuple[LineKind, float]] = {
+    (False, 1): ("own", 0.6),
+    (False, 0): ("negated", 0.9),
+    (True, 1): ("policy", 1.4),
+    (True, 0): ("policy-negated", 1.4),
+}
+"""Kind and thickness, by whether π goes there and the bit."""
+
+
+def scene(
+    family: Family,
+    assignment: NDArray[np.bool_] | None = None,
+    *,
+    hard: NDArray[np.bool_] | None = None,
+    remarks: Sequence[str] = (),
+) -> Scene:
+    """Lay a family out.
+
+    Parameters
+    ----------
+    family
+        The family.
+    assignment
+        Truth values of the 3-SAT form's variables, shape (n,), whose pair (g, π) is
+        highlighted as a witness; None for the family alone.
+    hard
+        Which clauses of the formula as read had to hold, where some had to.
+    remarks
+        Sentences for the caption.
+    """
+    return _Builder(Subject(family, assignment, hard, remarks)).build()
+
+
+class _Builder:
+    """Column by column, from the literals back to s0."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.family = subject.family
+        self.declared = self.family.layout.declaration
+        self.scene = Scene(bundled=subject.bundled)
+        start = self.family.start
+        self.chosen = None if subject.pair is None else int(subject.pair.policy[start])
+
+    def build(self) -> Scene:
+        subject = self.subject
+        texts = [subject.clause_text(group) for group in subject.clauses]
+        literals = list(subject.literal_texts())
+        middle = len(texts) + bool(self.declared.n_bottom > 1)
+        below = len(subject.variables) + 1 if self.declared.variable_states else 2
+        rows = max(middle + below, len(literals) + bool(self.declared.n_bottom), 8)
+        top = rows * ROW
+        wide = _width([*texts, "bottom2"])
+        self.middle_x = 3.45 + wide / 2
+        literal_width = _width([*(text for text, _ in literals), "bottom"])
+        self.literal_x = 3.45 + wide + 1.8 + literal_width / 2
+        reward_x = self.literal_x + literal_width / 2
+
+        right = self._literals(literals, literal_width, top, reward_x)
+        centre = top - (middle * ROW + (top - (middle + below) * ROW) / 2) / 2
+        first = centre + (len(texts) - 1) * ROW / 2
+        states = [
+            self._clause(first - k * ROW, text, group, wide)
+            for k, (text, group) in enumerate(zip(texts, subject.clauses, strict=True))
+        ]
+        self._clause_lines(states, right)
+        top = max(top, self._start(states, right))
+        rewards = [subject.reward(group, 0) for group in subject.variables]
+        reward_width = max(_width(rewards), 0.8)
+        self.scene.width = reward_x + 0.25 + reward_width
+        for x, text in (
+            (0.45, "start"),
+            (1.95, "actions at s0"),
+            (self.middle_x, "clause states"),
+            (self.literal_x, "literal states"),
+            (
+                reward_x + 0.15 + reward_width / 2,
+                "reward" if subject.pair is None or subject.pairs else "assignment",
+            ),
+        ):
+            self.scene.add(x, top + 0.3, text, "heading")
+        self.scene.height = top + 0.55
+        self.scene.caption = list(sentences(subject))
+        return self.scene.fitted()
+
+    # -- the right: literal states and rewards
+
+    def _literals(
+        self,
+        texts: list[tuple[str, range]],
+        width: float,
+        top: float,
+        reward_x: float,
+    ) -> list[Node]:
+        """Place the literal states, and the worthless one below them."""
+        scene, subject = self.scene, self.subject
+        boxes = []
+        n_rows = len(texts) + bool(self.declared.n_bottom)
+        step = top / n_rows
+        for k, (text, group) in enumerate(texts):
+            b = k % 2 if subject.pairs else 0
+            pays = (
+                subject.pairs
+                and subject.pair is not None
+                and subject.truth[group[0]] == b
+            )
+            y = top - (k + 0.5) * step
+            kind: NodeKind = "true" if pays else "state"
+            made = subject.made_variables(group)
+            boxes.append(Node(self.literal_x, y, text, kind, width, made))
+            scene.add(reward_x + 0.15, y, subject.reward(group, b), "note")
+        scene.nodes += boxes
+        if self.declared.n_bottom:
+            y = step / 2
+            self.bottom = scene.add(self.literal_x, y, "bottom", "state", width)
+            scene.add(reward_x + 0.15, y, "0", "note")
+        if self.declared.quit:
+            scene.add(self.literal_x, y - 0.25, "by [quit]: 0", "heading")
+        self.literal_frame = scene.frame(boxes)
+        return boxes
+
+    # -- the middle: clause states
+
+    def _clause(self, y: float, text: str, group: range, width: float) -> Node:
+        """Add the box of a clause, or of a bundle."""
+        subject, strength = self.subject, 1.0
+        kind: NodeKind = "state"
+        if subject.pair is not None:
+            held = subject.satisfied[group.start : group.stop]
+            kind = "good" if held.all() else "bad"
+            if kind == "bad":
+                strength = 0.25 + 0.75 * float(1 - held.mean())
+        made = subject.made_clauses(group)
+        node = Node(self.middle_x, y, text, kind, width, made, strength)
+        self.scene.nodes.append(node)
+        return node
+
+    def _clause_lines(self, states: list[Node], right: list[Node]) -> None:
+        """Join clause states with the literal states that their actions lead to."""
+        subject = self.subject
+        if not subject.bundled:
+            for j, row in enumerate(subject.family.clauses.tolist()):
+                self._lines_of_clause(j, row, states[j].right, right)
+            return
+        counts = subject.occurrences
+        least, most = min(counts.values()), max(counts.values())
+        for (k, v), count in sorted(counts.items()):
+            width = 0.3 + 2 * (count - least) / max(most - least, 1)
+            boxes = right[2 * v : 2 * v + 2] if subject.pairs else [right[v]]
+            self.scene.lines += (
+                Line(states[k].right, box.left, "own", width) for box in boxes
+            )
+
+    def _lines_of_clause(
+        self, j: int, literals: list[int], start: Point, right: list[Node]
+    ) -> None:
+        """Draw a line for each box and bit, whatever the literals that share it."""
+        pair, scene = self.subject.pair, self.scene
+        action = 0 if pair is None else int(pair.policy[self.family.clause_state(j)])
+        action += pair is not None  # its bits; 000 is no action
+        # Box and bit: how many literals lead there, by any action and by this one.
+        led: dict[tuple[int, int], list[int]] = {}
+        for place, literal in enumerate(literals):
+            for bit in (1, 0):
+                box = 2 * (abs(literal) - 1) + ((literal > 0) == bool(bit))
+                counts = led.setdefault((box, bit), [0, 0])
+                counts[0] += 1
+                counts[1] += pair is not None and action >> (2 - place) & 1 == bit
+        for (box, bit), (count, followed) in led.items():
+            kind, width = _LITERAL_LINES[followed > 0, bit]
+            # Side by side where a literal and its negation lead to one box.
+            apart = 0.0 if (box, 1 - bit) not in led else 0.03 if bit else -0.03
+            many = followed or count
+            chance = str(Fraction(many, 3)) if many > 1 else ""
+            along = (0.1 if bit else 0.36) + 0.08 * (j % 3)  # lines cross
+            line = Line(start, right[box].left, kind, width, chance, along)
+            scene.lines.append(line.moved(apart))
+
+    # -- the left: s0 and its actions
+
+    def _start(self, states: list[Node], right: list[Node]) -> float:
+        """Add s0, its actions and where they lead; how high up they reach."""
+        scene, family = self.scene, self.family
+        frame = scene.frame(states)
+        y = (frame.bottom + frame.top) / 2
+        bracket = scene.bracket(frame, "top")
+        try_clause_y = max(y + 0.75, bracket[1])
+        start = scene.add(0.45, y, "s0", "start", 0.5)
+        self._solve(start, states)
+        tried = -1 if self.chosen is None else self.chosen - family.n_variables
+        is_tried = 0 <= tried < family.n_clauses
+        attempt = self._action(
+            start,
+            try_clause_y,
+            f"[try Cj]: {_minus(family.try_clause_reward)}\none for each clause, to Cj",
+            is_tried,
+        )
+        scene.lines.append(Line(attempt.right, bracket, "action", 0.8))
+        if is_tried:
+            at = next(k for k, g in enumerate(self.subject.clauses) if tried in g)
+            scene.lines.append(Line(attempt.right, states[at].left, "chosen", 1.2))
+        self._try_variable(start, states, right)
+        return try_clause_y + 0.2
+
+    def _action(self, start: Node, y: float, text: str, used: bool) -> Node:
+        """Add an action at s0, with its reward, and the arrow to it."""
+        # Words are narrower than formulas.
+        width = 0.85 * _width(text.split("\n"))
+        node = self.scene.add(1.95, y, text, "label", width)
+        kind: LineKind = "chosen" if used else "action"
+        end = (node.left[0], y)
+        self.scene.lines.append(Line(start.right, end, kind, 1.2 if used else 0.8))
+        return node
+
+    def _solve(self, start: Node, states: list[Node]) -> None:
+        """Add [solve]; where it, and [quit], lead."""
+        family, lines = self.family, self.scene.lines
+        reach = family.parameters.reach
+        share = (
+            "w/W" if family.weights is not None else str(Fraction(1, family.n_clauses))
+        )
+        text = f"[solve]: {family.solve_reward}\n"
+        text += f"{share} to each" if reach == 1 else f"{reach} × {share} to each"
+        two = self.declared.n_bottom > 1
+        if two:
+            text += f"\n{1 - reach} to bottom2"
+        used = self.chosen == family.layout.solve
+        solve = self._action(start, start.y, text, used)
+        kind: LineKind = "policy" if used else "random"
+        width = 1.2 if used else 0.6
+        lines += (Line(solve.right, state.left, kind, width) for state in states)
+        if self.declared.quit:
+            lines += (Line(s.right, self.bottom.left, "quit", 0.4) for s in states)
+        if two:
+            # As wide as the clauses, so that its lines cross none of them.
+            last = states[-1]
+            y = last.y - 1.35 * ROW
+            worthless = self.scene.add(last.x, y, "bottom2", "state", last.width)
+            lines.append(Line(solve.right, worthless.left, kind, width))
+            lines.append(
+                Line(
+                    worthless.right,
+                    self.bottom.left,
+                    "chosen" if used else "action",
+                    1.2 if used else 0.8,
+                )
+            )
+
+    def _try_variable(self, start: Node, states: list[Node], right: list[Node]) -> None:
+        """Add [try x_i], the states X_i where there are any, and where both lead."""
+        scene, family, halves = self.scene, self.family, "1/2 to xi^0, 1/2 to xi^1"
+        text = f"[try xi]: {family.try_variable_reward}\none for each variable"
+        if not self.declared.variable_states:
+            end = scene.bracket(self.literal_frame, "bottom")
+            action = self._action(start, min(start.y - 0.85, end[1]), text, False)
+            scene.lines.append(Line(action.right, end, "action", 0.8))
+            x = (action.right[0] + end[0]) / 2
+            scene.add(x, min(action.y, end[1]) - 0.14, halves, "heading")
+            return
+        frame = self._variables(states[-1], right)
+        action = self._action(
+            start, min(start.y - 0.85, right[-1].y), f"{text}, to Xi", False
+        )
+        end = scene.bracket(frame, "left")
+        scene.lines.append(Line(action.right, end, "action", 0.8))
+        x = frame.right - _width([halves]) / 2
+        scene.add(x, frame.bottom - 0.14, f"Xi: {halves}", "heading")
+
+    def _variables(self, last: Node, right: list[Node]) -> Frame:
+        """Add the states X_i, below the last clause state."""
+        scene, subject = self.scene, self.subject
+        # strict has a worthless state between the clauses and these.
+        first = last.y - (2 + (self.declared.n_bottom > 1)) * ROW
+        texts = [span("X", group) for group in subject.variables]
+        width = _width(texts)
+        x = last.right[0] - width / 2
+        nodes = [
+            Node(
+                x, first - k * ROW, text, "state", width, subject.made_variables(group)
+            )
+            for k, (text, group) in enumerate(
+                zip(texts, subject.variables, strict=True)
+            )
+        ]
+        scene.nodes += nodes
+        for k, node in enumerate(nodes):
+            boxes = right[2 * k : 2 * k + 2] if subject.pairs else [right[k]]
+            scene.lines += (Line(node.right, box.left, "random") for box in boxes)
+        return scene.frame(nodes)
+
+
+def _width(texts: Iterable[str]) -> float:
+    return CHARACTER * max(map(len, texts)) + 2 * PAD
+
+
+def _minus(value: Fraction) -> str:
+    return str(value).replace("-", "−")
