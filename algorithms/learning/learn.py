@@ -19,7 +19,6 @@ from olivine.algorithms.exact.numbers import check_unit, rational
 from olivine.algorithms.learning.draw_classes import KINDS, ClassKind
 from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.registry import (
-    PARAMETER_KINDS,
     ParameterKind,
     Task,
     get,
@@ -58,7 +57,8 @@ def learn(
         LSVEE and OLIVE, a `FiniteQClass`. None: what suits the algorithm.
     parameters
         ``"theorem"``: the constants of its theorem; ``"paper"``: as printed;
-        ``"practical"``: small ones, which ``settings`` may change.
+        ``"practical"``: small ones, which ``settings`` may change; ``"frugal"``, of
+        VALOR: fewer samples, shared by all calls, likewise.
     epsilon, delta
         Accuracy and failure probability, in (0, 1).
     seed
@@ -82,9 +82,7 @@ def learn(
     entry = get(algorithm)
     check_unit("epsilon", rational(epsilon, "epsilon"))
     check_unit("delta", rational(delta, "delta"))
-    if parameters not in PARAMETER_KINDS:
-        known = ", ".join(PARAMETER_KINDS)
-        raise ValueError(f"parameters: {parameters!r} is none of {known}")
+    entry.check_kind("parameters", parameters)
     for name in settings:
         if name not in entry.settings:
             raise ValueError(

@@ -13,7 +13,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
@@ -23,8 +23,9 @@ from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.result import LearningResult
 
-ParameterKind = Literal["theorem", "paper", "practical"]
+ParameterKind = Literal["theorem", "paper", "practical", "frugal"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
+"""Those that every algorithm has."""
 
 MODULES = [
     "olivine.algorithms.valor",
@@ -46,7 +47,7 @@ class Task:
     environment
         A fresh environment.
     parameters
-        ``"theorem"``, ``"paper"`` or ``"practical"``.
+        ``"theorem"``, ``"paper"`` or ``"practical"``, or another of the algorithm's.
     classes
         Kind of the classes; or (G, Π), or Q-functions, as they are.
     epsilon, delta
@@ -97,6 +98,8 @@ class Algorithm:
         `olivine.algorithms.assumptions` ("policy-realizability", "value-realizability",
         "policy-value-completeness", "policy-completeness", or
         "clipped-policy-value-completeness").
+    kinds
+        Kinds of parameters.
     """
 
     name: str
@@ -105,6 +108,23 @@ class Algorithm:
     default_classes: ClassKind = "tabular"
     settings: Mapping[str, str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS
+
+    def check_kind(self, argument: str, kind: str) -> None:
+        """Refuse a kind of parameters that the algorithm does not have.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument; the message suggests the nearest one.
+        """
+        if kind in self.kinds:
+            return
+        known = ", ".join(self.kinds)
+        if kind in get_args(ParameterKind):
+            raise ValueError(f"{argument}: {self.name} has {known}, and no {kind!r}")
+        hint = suggestion(kind, self.kinds)
+        raise ValueError(f"{argument}: {kind!r} is none of {known}{hint}")
 
 
 _ALGORITHMS: dict[str, Algorithm] = {}

@@ -108,8 +108,8 @@ def _panel(
         dot = _DOTS["all" if wins == record["seeds"] else "some" if wins else "none"]
         panel.plot(max(x, 1), y, zorder=3, **dot)
         text = score(record)
-        if record["params"] == "practical":
-            text += " practical"
+        if record["params"] in ("practical", "frugal"):
+            text += f" {record['params']}"
         panel.annotate(
             text, (max(x, 1), y), xytext=(7, 0), textcoords="offset points",
             va="center", fontsize=8, color=_EDGE,
