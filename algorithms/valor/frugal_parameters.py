@@ -39,8 +39,10 @@ class FrugalFields(ValorParameters):
     )
 
     def agree(self) -> None:
-        """Refuse also a first look that has no halves."""
+        """Refuse also a first look that has no halves, and actions as they come."""
         super().agree()
+        if not self.balanced:
+            raise ValueError("balanced: False, but here each action weighs the same")
         if self.n_first < 2:
             raise ValueError(f"n_first: {self.n_first} draws have no two halves")
 
