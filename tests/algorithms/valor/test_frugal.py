@@ -255,7 +255,12 @@ def test_the_first_look_learns_a_new_state_and_more_looks_spare_a_known_one() ->
     for level in (2, 3):
         most = max(t.data.draws for t in tests if len(t.path) + 1 == level)
         for triple in run.programs.learned(level):
-            assert run.observations(triple).draws >= 2 * most
+            data = run.observations(triple)
+            assert data.draws >= 2 * most
+            # The constraint is on all of them: |V - E[g]| ≤ φ up to the LP's accuracy.
+            (highest, lowest), _ = run.programs.extremes(triple.path, data)
+            phi = run.parameters.phi(level) + Fraction(1, 1000)
+            assert triple.value - phi <= lowest <= highest <= triple.value + phi
 
 
 def test_an_unclear_test_ends_in_a_descent_at_n_test() -> None:
@@ -296,6 +301,23 @@ def test_costs_with_a_baseline_cost_the_same_on_average(seed, k, exact) -> None:
     for action in range(k):
         found, right = (data.expectation_exact(c[:, action]) for c in (costs, plain))
         assert found == right if exact else abs(found - right) < Fraction(1, 10**9)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 3), st.data())
+@settings(max_examples=10, deadline=None)
+def test_costs_with_a_baseline_estimate_what_a_policy_loses(seed, k, data) -> None:
+    """For any policy, with 10^12 draws of each action: -E[r + V_a]."""
+    env = make("random-finite", seed, states=2, actions=k, horizon=2)
+    run, _ = run_of(env, seed=seed)
+    rows = run.shared.balanced((), 10**12)
+    chosen = [data.draw(st.integers(0, k - 1)) for _ in range(env.space(1).n_codes)]
+    taken = np.array(chosen)[rows.observations]
+    futures = [Fraction(a, 3) for a in range(k)]
+    found, right = (
+        rows.expectation(c[np.arange(len(rows)), taken])
+        for c in (run.costs(rows, futures), LocalValues.costs(run, rows, futures))
+    )
+    assert found == pytest.approx(right, abs=1e-4)
 
 
 def test_costs_do_not_vary_where_rewards_do_not() -> None:
