@@ -45,6 +45,7 @@ MODULES = (
     "environments",
     "simulator",
     "valor",
+    "valor_linear",
     "theorems",
     "sweep",
     "proofs",

@@ -1,13 +1,16 @@
 """VALOR with linear classes on the published locks, and the linear oracles' speed.
 
 Run from the project's folder: ``python -m benchmarks.valor_linear [--seeds 10]
-[--horizons 5 10]``. ``--own`` measures the paper's own form instead, whose learned
-values are maxima over the data that chose the policy, by n_train.
+[--horizons 5 10] [--locks lock-gaussian lock]``. ``--frugal`` measures frugal
+parameters instead, ``--own`` the paper's own form, whose learned values are maxima over
+the data that chose the policy, by n_train.
 
 Times are CPU seconds of this process: others on the machine do not count.
 """
 
 import argparse
+from collections.abc import Iterator
+from statistics import median
 
 import numpy as np
 from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
@@ -16,19 +19,31 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.parameters import PracticalParameters, linear_defaults
+from olivine.algorithms.valor import (
+    FrugalParameters,
+    PracticalParameters,
+    frugal_defaults,
+    linear_defaults,
+    valor,
+)
 
-from benchmarks.valor import cpu
+from benchmarks.figures import Figure
+from benchmarks.valor import PCID, cpu
+
+KINDS = {
+    "practical": (PracticalParameters, linear_defaults),
+    "frugal": (FrugalParameters, frugal_defaults),
+}
 
 
-def lock_run(name, horizon, seed, **chosen):
+def lock_run(name, horizon, seed, kind="practical", **chosen):
     """One run with defaults, as far as nothing else is chosen: (result, V^π, s)."""
+    constructor, defaults = KINDS[kind]
     env, rng = make(name, seed, horizon=horizon), np.random.default_rng([seed, 1])
     values, policies = make_classes(env, "linear", rng)
-    parameters = PracticalParameters(
+    parameters = constructor(
         0.3, 0.1, env.max_states, env.n_actions, horizon,
-        **linear_defaults(env, 0.3) | chosen,
+        **defaults(env, 0.3) | chosen,
     )  # fmt: skip
     result, seconds = cpu(lambda: valor(env, values, policies, parameters, rng))
     if result.policies is None:
@@ -37,13 +52,40 @@ def lock_run(name, horizon, seed, **chosen):
     return result, value, seconds
 
 
-def lock_runs(seeds, horizons):
-    """Solved: V^π ≥ 0.45 (V* = 1/2) and a policy that passed VALOR's own test."""
-    print("Published locks, K = 4, d = H, linear classes, defaults, ε = 0.3")
-    for name in ("lock-gaussian", "lock"):
+def solved_among(runs):
+    """Count V^π ≥ 0.45 (V* = 1/2) of a policy that passed VALOR's own test."""
+    return sum(result.succeeded and value >= 0.45 for result, value, _ in runs)
+
+
+def figures(full: bool) -> Iterator[Figure]:
+    """Episodes of frugal VALOR over PCID's, how many runs solve the lock, seconds."""
+    seeds = 10 if full else 2
+    for horizon in (5, 10, 20) if full else (5, 10):
+        runs = [
+            lock_run("lock-gaussian", horizon, seed, "frugal") for seed in range(seeds)
+        ]
+        name = f"Gaussian lock, H = {horizon}, frugal VALOR"
+        used = median(result.trajectories for result, _, _ in runs)
+        note = f"median of {seeds} seeds, {used:.0f} episodes"
+        most, _ = PCID[horizon]
+        yield Figure(f"{name} / PCID", used / most, "ratio", 10, note)
+        solved = solved_among(runs)
+        # Half a run for none: a miss as well.
+        tries = seeds / max(solved, 0.5)
+        note = f"{solved} of {seeds} solved"
+        yield Figure(f"{name}, runs / solved", tries, "ratio", 1, note)
+        if horizon == 10:
+            slowest = max(seconds for _, _, seconds in runs)
+            yield Figure(f"{name}, slowest", slowest, "CPU s", 2)
+
+
+def lock_runs(seeds, horizons, locks, kind):
+    """Print a line for each lock and horizon."""
+    print(f"Published locks, K = 4, d = H, linear classes, {kind}, defaults, ε = 0.3")
+    for name in locks:
         for horizon in horizons:
-            runs = [lock_run(name, horizon, seed) for seed in range(seeds)]
-            solved = sum(r.succeeded and v >= 0.45 for r, v, _ in runs)
+            runs = [lock_run(name, horizon, seed, kind) for seed in range(seeds)]
+            solved = solved_among(runs)
             least = min(v for _, v, _ in runs)
             estimates = [float(r.estimate or 0) for r, _, _ in runs]
             used = int(np.median([r.trajectories for r, _, _ in runs]))
@@ -51,8 +93,9 @@ def lock_runs(seeds, horizons):
             print(
                 f"  {name:13} H = {horizon:2}: solved {solved} of {seeds}, least V^π "
                 f"{least:.3f}, V̂ {min(estimates):.3f} to {max(estimates):.3f}, {used} "
-                f"trajectories, median {np.median(times):.2f} s, largest "
-                f"{max(times):.2f} s"
+                f"trajectories (at most {max(r.trajectories for r, _, _ in runs)}), "
+                f"median {np.median(times):.2f} s, largest {max(times):.2f} s",
+                flush=True,
             )
 
 
@@ -96,13 +139,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--horizons", type=int, nargs="+", default=[5, 10])
+    parser.add_argument("--locks", nargs="+", default=["lock-gaussian", "lock"])
+    parser.add_argument("--frugal", action="store_true", help="few samples")
     parser.add_argument("--own", action="store_true", help="the paper's own form")
     arguments = parser.parse_args()
     if arguments.own:
         own_form()
         return
-    oracles()
-    lock_runs(arguments.seeds, arguments.horizons)
+    if not arguments.frugal:
+        oracles()
+    kind = "frugal" if arguments.frugal else "practical"
+    lock_runs(arguments.seeds, arguments.horizons, arguments.locks, kind)
 
 
 if __name__ == "__main__":

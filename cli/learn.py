@@ -108,9 +108,10 @@ def learn(
         str | None,
         typer.Option(
             "--params",
-            metavar="theorem|paper|practical",
+            metavar="theorem|paper|practical|frugal",
             help="Constants: the theorem's (corrected where an erratum applies), as "
-            "printed, or free. By default the theorem's; for all, free ones where "
+            "printed, free, or, for VALOR, free and with samples shared by all calls. "
+            "By default the theorem's; for all, free ones where "
             "observations are continuous.",
             show_default=False,
         ),

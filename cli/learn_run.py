@@ -45,7 +45,7 @@ class LearningRun:
     algorithm, env
         Names.
     params
-        ``"theorem"``, ``"paper"`` or ``"practical"``.
+        ``"theorem"``, ``"paper"``, ``"practical"`` or ``"frugal"``.
     classes
         Kind of the classes.
     epsilon, delta
@@ -167,14 +167,14 @@ def prepare(
         raise ValueError("--env: missing (--list shows the environments)")
     algorithm = registry.get(name)
     register_environments()
-    parameters = _choice("--params", params, registry.PARAMETER_KINDS)
+    algorithm.check_kind("--params", params)
     kind = _choice("--classes", classes or algorithm.default_classes, KINDS)
     for option, value in (("--epsilon", epsilon), ("--delta", delta)):
         if not 0 < value < 1:
             raise ValueError(f"{option}: {value} is not in (0, 1)")
     for_env, for_algorithm = _split(algorithm, env, settings)
     return LearningRun(
-        name, env, parameters, kind, epsilon, delta, for_env, for_algorithm, time_limit
+        name, env, params, kind, epsilon, delta, for_env, for_algorithm, time_limit
     )
 
 

@@ -226,7 +226,9 @@ def _routes(instance: Instance, answer: Verification) -> str:
         *map(page.paragraph, notes([answer.to_json()])),
         page.figure(
             draw_theorem_o(
-                parameters, answer.unsatisfied, weighted=instance.formula.is_weighted
+                instance.family.parameters,
+                answer.unsatisfied,
+                weighted=instance.formula.is_weighted,
             ),
             *_theorem(instance.family.parameters, answer.unsatisfied),
         ),

@@ -29,8 +29,9 @@ from olivine.algorithms.learning.draw_classes import KINDS, ClassKind
 from olivine.algorithms.learning.events import Observer
 from olivine.algorithms.learning.run import LearningResult
 
-ParameterKind = Literal["theorem", "paper", "practical"]
+ParameterKind = Literal["theorem", "paper", "practical", "frugal"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
+"""Those that every algorithm has."""
 
 MODULES = [
     "olivine.algorithms.valor",
@@ -52,7 +53,7 @@ class Task:
     environment
         A fresh environment.
     parameters
-        ``"theorem"``, ``"paper"`` or ``"practical"``.
+        ``"theorem"``, ``"paper"`` or ``"practical"``, or another of the algorithm's.
     classes
         Kind of the classes; or (G, Π), or Q-functions, as they are.
     epsilon, delta
@@ -103,6 +104,8 @@ class Algorithm:
         `olivine.algorithms.assumptions` ("policy-realizability", "value-realizability",
         "policy-value-completeness", "policy-completeness", or
         "clipped-policy-value-completeness").
+    kinds
+        Kinds of parameters.
     """
 
     name: str
@@ -111,6 +114,23 @@ class Algorithm:
     default_classes: ClassKind = "tabular"
     settings: Mapping[str, str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS
+
+    def check_kind(self, argument: str, kind: str) -> None:
+        """Refuse a kind of parameters that the algorithm does not have.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument; the message suggests the nearest one.
+        """
+        if kind in self.kinds:
+            return
+        known = ", ".join(self.kinds)
+        if kind in get_args(ParameterKind):
+            raise ValueError(f"{argument}: {self.name} has {known}, and no {kind!r}")
+        hint = suggestion(kind, self.kinds)
+        raise ValueError(f"{argument}: {kind!r} is none of {known}{hint}")
 
 
 _ALGORITHMS: dict[str, Algorithm] = {}
@@ -178,7 +198,8 @@ def learn(
         LSVEE and OLIVE, a `FiniteQClass`. None: what suits the algorithm.
     parameters
         ``"theorem"``: the constants of its theorem; ``"paper"``: as printed;
-        ``"practical"``: small ones, which ``settings`` may change.
+        ``"practical"``: small ones, which ``settings`` may change; ``"frugal"``, of
+        VALOR: fewer samples, shared by all calls, likewise.
     epsilon, delta
         Accuracy and failure probability, in (0, 1).
     seed
@@ -202,9 +223,7 @@ def learn(
     entry = get(algorithm)
     check_unit("epsilon", rational(epsilon, "epsilon"))
     check_unit("delta", rational(delta, "delta"))
-    if parameters not in PARAMETER_KINDS:
-        known = ", ".join(PARAMETER_KINDS)
-        raise ValueError(f"parameters: {parameters!r} is none of {known}")
+    entry.check_kind("parameters", parameters)
     for name in settings:
         if name not in entry.settings:
             raise ValueError(

@@ -22,8 +22,18 @@ from olivine.algorithms.environments.protocol import (
 )
 from olivine.algorithms.learning.draw_classes import ClassKind, check_size, make_classes
 from olivine.algorithms.learning.monitors import Review, with_monitors
-from olivine.algorithms.learning.parameters import ByChoice, ByTheorem, Parameters
-from olivine.algorithms.learning.registry import Algorithm, Task
+from olivine.algorithms.learning.parameters import (
+    ByChoice,
+    ByTheorem,
+    Parameters,
+    Version,
+)
+from olivine.algorithms.learning.registry import (
+    PARAMETER_KINDS,
+    Algorithm,
+    ParameterKind,
+    Task,
+)
 from olivine.algorithms.learning.run import LearningResult
 
 CLASS_SETTINGS = {
@@ -49,12 +59,13 @@ def declare(
     default_classes: ClassKind = "tabular",
     assumptions: tuple[str, ...] = (),
     deterministic: bool = True,
+    kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS,
 ) -> Algorithm:
     """Declare an algorithm for the registry.
 
     Parameters
     ----------
-    name, summary, default_classes, assumptions
+    name, summary, default_classes, assumptions, kinds
         As in `registry.Algorithm`.
     parameters
         Of a task, given its classes: see `by_kind`.
@@ -74,6 +85,7 @@ def declare(
 
     def run(task: Task) -> LearningResult:
         environment = task.environment
+        entry.check_kind("parameters", task.parameters)
         if deterministic:
             require_deterministic(environment, name)
         drawn = draw(task)
@@ -86,7 +98,8 @@ def declare(
         return with_monitors(result, monitors.reports(result))
 
     whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
-    return Algorithm(name, summary, run, default_classes, whole, assumptions)
+    entry = Algorithm(name, summary, run, default_classes, whole, assumptions, kinds)
+    return entry
 
 
 def by_kind(
@@ -96,6 +109,7 @@ def by_kind(
     *,
     squared: bool = False,
     defaults: Callable[[Task], Mapping[str, Any]] = lambda task: {},
+    frugal: type[ByChoice] | None = None,
 ) -> Callable[[Task, Drawn], Parameters]:
     """Choose a theorem's parameters or practical ones, as a task says.
 
@@ -108,15 +122,24 @@ def by_kind(
     squared
         Whether |G| is that for squared losses.
     defaults
-        Practical parameters of a task that settings may override.
+        Free parameters of a task that settings may override.
+    frugal
+        Those of the kind ``"frugal"``, where there are some.
+
+    A free kind refuses, with a ValueError, settings that another one has.
     """
+    free = {"practical": practical, "frugal": frugal}
 
     def choose(task: Task, classes: Drawn) -> Parameters:
         problem, chosen = problem_of(task)
-        if task.parameters == "practical":
-            return practical(*problem, algorithm, **{**defaults(task), **chosen})
+        kind = free.get(task.parameters)
+        if kind is not None:
+            if unknown := [name for name in chosen if name not in kind.settings()]:
+                raise ValueError(f"{unknown[0]}: {task.parameters} parameters lack it")
+            return kind(*problem, algorithm, **{**defaults(task), **chosen})
         sizes = log_sizes(*classes, squared=squared)
-        return theorem(*problem, *sizes, algorithm, task.parameters)
+        version: Version = "paper" if task.parameters == "paper" else "theorem"
+        return theorem(*problem, *sizes, algorithm, version)
 
     return choose
 
@@ -136,7 +159,7 @@ def problem_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str
 
 def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
     """Refuse settings that the theorem makes, with a ValueError."""
-    if chosen and task.parameters != "practical":
+    if chosen and task.parameters in ("theorem", "paper"):
         raise ValueError(
             f"{next(iter(chosen))}: set by the theorem; take practical parameters"
         )

@@ -2,6 +2,7 @@
 
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.parameters import Version
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.learning.tasks import (
     Drawn,
@@ -49,7 +50,8 @@ def _parameters(task: Task, classes: Drawn) -> LsveeParameters:
     size = len(classes[0])
     if task.parameters == "practical":
         return LsveePractical(*problem, size, **chosen)
-    return LsveeTheorem(*problem, size, version=task.parameters)
+    version: Version = "paper" if task.parameters == "paper" else "theorem"
+    return LsveeTheorem(*problem, size, version=version)
 
 
 ALGORITHMS = (

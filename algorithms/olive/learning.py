@@ -86,6 +86,7 @@ def run(task: Task) -> LearningResult:
     Raises ValueError for classes that do not go with the environment, settings that do
     not go with the parameters, or data that do not fit into memory.
     """
+    ALGORITHMS[0].check_kind("parameters", task.parameters)
     seed, chosen = RecordedSeed.of(task.rng), dict(task.settings)
     classes = olive_classes(task, chosen)
     tiebreak = tiebreak_of(chosen.pop("tiebreak", "largest"), task.rng)

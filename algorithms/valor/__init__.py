@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olivine.algorithms.learning.registry import Task
+from olivine.algorithms.learning.registry import PARAMETER_KINDS, Task
 from olivine.algorithms.learning.tasks import by_kind, declare
 from olivine.algorithms.valor.algorithm import valor, valor_constrained
+from olivine.algorithms.valor.frugal import FrugalValues
+from olivine.algorithms.valor.frugal_parameters import (
+    FrugalFields,
+    FrugalParameters,
+    frugal_defaults,
+)
 from olivine.algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
@@ -20,10 +26,13 @@ __all__ = [
     "ALGORITHMS",
     "CONSTRAINED",
     "VALOR",
+    "FrugalParameters",
+    "FrugalValues",
     "PracticalParameters",
     "TheoremParameters",
     "ValorMonitors",
     "ValorParameters",
+    "frugal_defaults",
     "linear_defaults",
     "valor",
     "valor_constrained",
@@ -31,8 +40,10 @@ __all__ = [
 
 
 def _defaults(task: Task) -> Mapping[str, Any]:
-    linear = task.classes == "linear"
-    return linear_defaults(task.environment, task.epsilon) if linear else {}
+    if task.classes != "linear":
+        return {}
+    choose = frugal_defaults if task.parameters == "frugal" else linear_defaults
+    return choose(task.environment, task.epsilon)
 
 
 ALGORITHMS = tuple(
@@ -40,11 +51,16 @@ ALGORITHMS = tuple(
         name,
         summary,
         parameters=by_kind(
-            TheoremParameters, PracticalParameters, name, defaults=_defaults
+            TheoremParameters,
+            PracticalParameters,
+            name,
+            defaults=_defaults,
+            frugal=FrugalParameters,
         ),
         learn=learn,
         review=ValorMonitors,
-        settings=ValorParameters.settings(),
+        settings=FrugalFields.settings(),
+        kinds=(*PARAMETER_KINDS, "frugal"),
         assumptions=("policy-realizability", "value-realizability"),
     )
     for name, summary, learn in (

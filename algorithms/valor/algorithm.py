@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,13 @@ class LocalValues:
         self.policy_class = guard(policy_class)
         self.datasets: list[list[Triple]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
-        self.programs = ConsensusPrograms(value_class, parameters, self.horizon)
+        self.programs = ConsensusPrograms(
+            value_class, parameters, self.horizon, self.observations
+        )
+
+    def observations(self, triple: Triple) -> EmpiricalMeasure:
+        """Give the draws of x_h behind the constraint of a learned state."""
+        return triple.data
 
     # ------------------------------------------------------------- Algorithm 3
 
@@ -100,13 +107,17 @@ class LocalValues:
         ]
         futures = tuple(test.value for test in tests)
         # Line 11: D̃, n_train trajectories with p and a_h uniform.
-        data = training_set(
-            self.environment, path, self.parameters, self.rng, successors=False
-        )
+        data = self._training_set(path)
         value = self._value(path, data, futures)  # line 12
         triple = Triple(path, data, value, futures, tuple(tests))
         self._store(triple)  # line 13
         return triple.value  # line 14
+
+    def _training_set(self, path: Path) -> EmpiricalMeasure:
+        """D̃ of the state at the end of a path."""
+        return training_set(
+            self.environment, path, self.parameters, self.rng, successors=False
+        )
 
     def _value(
         self, path: Path, data: EmpiricalMeasure, futures: Sequence[Fraction]
@@ -139,6 +150,12 @@ class LocalValues:
         played = self.environment.sample(
             path, fresh, self.rng, action=reveal(policy), successors=False
         )
+        return self._mean_return(played, futures)
+
+    def _mean_return(
+        self, played: EmpiricalMeasure, futures: Sequence[Fraction]
+    ) -> Fraction:
+        """Average of r_h + V_a, exactly."""
         actions, rewards = decisions(played)
         weights = group_sums(
             played.weights, actions, self.parameters.K, played.total_weight
@@ -152,10 +169,13 @@ class LocalValues:
     def _consensus(self, path: Path, action: int) -> ConsensusTest:
         """Lines 4 to 9: V_a by consensus or by descent."""
         child = (*path, action)
-        level = len(child) + 1
-        if level > self.horizon:
+        if len(child) == self.horizon:
             zero = Fraction(0)
             return ConsensusTest(child, None, zero, zero, zero, "end")
+        return self._test(child)
+
+    def _test(self, child: Path) -> ConsensusTest:
+        """Lines 4 to 9 at a child of a level 2..H."""
         # Line 4: D', n_test trajectories with actions p∘a.
         data = self.environment.observe(child, self.parameters.n_test, self.rng)
         notify(self.observers, Sampled(child, data))
@@ -163,11 +183,21 @@ class LocalValues:
         extremes, relaxed = self.programs.extremes(child, data)
         optimistic, pessimistic = extremes
         # Line 6: if |V_opt - V_pes| ≤ 2φ_{h+1} + 4ε_stat + 2ε_feas.
-        if abs(optimistic - pessimistic) <= self.programs.limit(level):
+        if abs(optimistic - pessimistic) <= self.programs.limit(len(child) + 1):
             value = (optimistic + pessimistic) / 2  # line 7
             return ConsensusTest(child, data, *extremes, value, "consensus", relaxed)
+        return self._descend(child, data, extremes, relaxed)
+
+    def _descend(
+        self,
+        child: Path,
+        data: EmpiricalMeasure,
+        extremes: tuple[Fraction, Fraction],
+        relaxed: bool,
+    ) -> ConsensusTest:
+        """Line 9: V_a = dfslearn(p∘a), after a test that found no consensus."""
         notify(self.observers, Descending(child))
-        value = self.dfslearn(child)  # line 9: V_a = dfslearn(p∘a)
+        value = self.dfslearn(child)
         return ConsensusTest(child, data, *extremes, value, "descent", relaxed)
 
     def _store(self, triple: Triple) -> None:
@@ -210,6 +240,20 @@ class LocalValues:
         return csc(
             policies, data, zero, epsilon_sub=float(self.parameters.eps_sub)
         ).policy
+
+
+@singledispatch
+def local_values(
+    parameters: ValorParameters,
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    rng: np.random.Generator,
+    observers: Sequence[Observer],
+) -> LocalValues:
+    """Make the state of a run; ``local_values.register`` adds a kind of parameters."""
+    given = environment, value_class, policy_class, parameters, rng, observers
+    return LocalValues(*given)
 
 
 def pooled_step(run: LocalValues, level: int) -> Any:
@@ -280,7 +324,8 @@ def valor(
         G and Π, by level or stationary, with g* and π* in them; the run sees
         them through a guard, so that only oracles and evaluation get at them.
     parameters
-        `TheoremParameters` or `PracticalParameters`.
+        `TheoremParameters` or `PracticalParameters`; or `FrugalParameters`, with
+        which data are drawn and read as `olivine.algorithms.valor.frugal` says.
     rng
         The only source of randomness.
     observers
@@ -329,8 +374,8 @@ def _learn(
     check_fit(
         environment, parameters, algorithm, values=value_class, policies=policy_class
     )
-    run = LocalValues(
-        environment, value_class, policy_class, parameters, rng, observers
+    run = local_values(
+        parameters, environment, value_class, policy_class, rng, observers
     )
     return learn(
         algorithm,

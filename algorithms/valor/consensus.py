@@ -12,10 +12,11 @@ with the data.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from olivine.algorithms.classes.protocols import ValueClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 from olivine.algorithms.learning.events import EventFailedError, Path, Triple
 from olivine.algorithms.oracles.functionals import Constraint, Functional
 from olivine.algorithms.oracles.ledger import guard
@@ -35,10 +36,16 @@ class ConsensusPrograms:
         φ_h, accuracies, and whether to relax infeasible programs.
     horizon
         H.
+    observations
+        Gives the draws of x_h behind the constraint of a learned state.
     """
 
     def __init__(
-        self, value_class: ValueClass, parameters: ValorParameters, horizon: int
+        self,
+        value_class: ValueClass,
+        parameters: ValorParameters,
+        horizon: int,
+        observations: Callable[[Triple], EmpiricalMeasure],
     ) -> None:
         self.parameters = parameters
         self._values = guard(value_class)
@@ -46,11 +53,16 @@ class ConsensusPrograms:
         self._programs = {h: ValueProgram(self._values.at_level(h)) for h in deeper}
         self._triples: dict[int, list[Triple]] = {h: [] for h in deeper}
         self._scale = dict.fromkeys(deeper, 1)
+        self._observations = observations
 
     def add(self, triple: Triple) -> None:
         """Constrain a level by |V - E_D[g(x_h)]| ≤ φ_h."""
         self._triples[triple.level].append(triple)
         self._programs[triple.level].add(self._near(triple))
+
+    def learned(self, level: int) -> Sequence[Triple]:
+        """Give the learned states that constrain the programs of a level."""
+        return self._triples[level]
 
     def limit(self, level: int) -> Fraction:
         """Largest V_opt - V_pes that is a consensus, φ doubled as often as it was."""
@@ -77,6 +89,27 @@ class ConsensusPrograms:
             relaxed = True
             self._relax(level)
         return extremes, relaxed
+
+    def noise(self, level: int, batches: Sequence[EmpiricalMeasure]) -> Fraction:
+        """How far V_opt - V_pes of one state differs between two samples, at most.
+
+        Parameters
+        ----------
+        level
+            Of the state.
+        batches
+            At least two independent samples of it; the last is compared with all
+            others.
+
+        Returns
+        -------
+        sup over g, g' of E_1[g - g'] - E_2[g - g'], where g and g' agree with what
+        was learned; 0 if none does.
+        """
+        others = Functional.expectation(pool(batches[:-1], shares="draws"))
+        last = Functional.expectation(batches[-1])
+        extremes = self._extremes(level, others.minus(last))
+        return Fraction(0) if extremes is None else extremes[0] - extremes[1]
 
     def _extremes(
         self, level: int, objective: Functional
@@ -106,6 +139,10 @@ class ConsensusPrograms:
     def _relax(self, level: int) -> None:
         """Double φ of a level."""
         self._scale[level] *= 2
+        self.rebuild(level)
+
+    def rebuild(self, level: int) -> None:
+        """Make the program of a level anew: φ, or what was seen, has changed."""
         constraints = [self._near(triple) for triple in self._triples[level]]
         self._programs[level] = ValueProgram(self._values.at_level(level), constraints)
 
@@ -113,7 +150,7 @@ class ConsensusPrograms:
         """|V - E_D[g(x_h)]| ≤ φ_h."""
         h = triple.level
         return Constraint.near(
-            Functional.expectation(triple.data),
+            Functional.expectation(self._observations(triple)),
             triple.value,
             self.parameters.phi(h) * self._scale[h],
         )

@@ -56,7 +56,7 @@ class ValorMonitors(ClassReview, MetaAlgReview):
         lemma: Scope = "event" if p.slack is None else "fact"
         # Nor with a T_max of one's own that is too small for what it bounds.
         calls: Scope = "fact" if p.T_max < p.M + p.iterations * p.n_exp else lemma
-        chance: Scope = "fact" if p.version == "practical" else "probable"
+        chance: Scope = "fact" if p.version in ("practical", "frugal") else "probable"
         counts: Scope = "fact" if p.fall_back else "always"
         return {
             "event": "premise",

@@ -14,7 +14,7 @@ from olivine.reduction.program.witness import forward
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from olivine.algorithms.mdp.pair import Pair
+    from olivine.algorithms.mdp.bellman import Pair
     from olivine.reduction.family.family import Family
 
 SINGLE_CLAUSES, SINGLE_VARIABLES = 16, 10

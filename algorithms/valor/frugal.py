@@ -1,0 +1,209 @@
+"""VALOR with few samples: shared data, sequential tests, costs with a baseline.
+
+The recursion, the programs, the policy steps and MetaAlg are those of
+`olivine.algorithms.valor.algorithm`. What differs is how data are drawn and read:
+
+- all calls share their data (`SharedData`); D' is the successors of D's own rows;
+- a test ends at the first look at which its answer is clear;
+- costs have a baseline, so that importance weights act only on how rewards vary;
+- D and the fresh trajectories grow with the variance of rewards and of returns.
+
+What is left of the paper's guarantee is in docs/valor.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
+from olivine.algorithms.environments.protocol import Environment
+from olivine.algorithms.exact.data import EmpiricalMeasure, pool
+from olivine.algorithms.learning.datasets import EXACT_COSTS, decisions
+from olivine.algorithms.learning.events import (
+    ConsensusTest,
+    Observer,
+    Path,
+    Sampled,
+    Triple,
+    notify,
+)
+from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.valor.algorithm import LocalValues, local_values
+from olivine.algorithms.valor.frugal_parameters import FrugalFields
+from olivine.algorithms.valor.shared_data import SharedData
+
+
+class FrugalValues(LocalValues):
+    """The state of a run with few samples; arguments as for `LocalValues`."""
+
+    parameters: FrugalFields
+
+    def __init__(
+        self,
+        environment: Environment,
+        value_class: ValueClass,
+        policy_class: PolicyClass,
+        parameters: FrugalFields,
+        rng: np.random.Generator,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        given = environment, value_class, policy_class, parameters, rng, observers
+        super().__init__(*given)
+        self.shared = SharedData(environment, rng)
+
+    def observations(self, triple: Triple) -> EmpiricalMeasure:
+        """All observations of the state, whichever call drew them."""
+        return self.shared.observations(triple.path)
+
+    # -------------------------------------------------------------- the test
+
+    def _test(self, child: Path) -> ConsensusTest:
+        """Look at more and more draws until the width of the values is clear.
+
+        It is where it is at most the limit (the paper's test: consensus), or above
+        by more than the noise seen between two samples (descent). What is still
+        unclear at n_test draws is a descent.
+        """
+        level, p, relaxed = len(child) + 1, self.parameters, False
+        self.shared.successors(child, p.n_first // 2)
+        n = p.n_first
+        while True:
+            batches = self.shared.successors(child, n)
+            data = pool(batches, shares="draws")
+            self._replenish(level, 2 * data.draws)
+            notify(self.observers, Sampled(child, data))
+            extremes, doubled = self.programs.extremes(child, data)
+            relaxed |= doubled
+            width, limit = extremes[0] - extremes[1], self.programs.limit(level)
+            if width <= limit:
+                middle = (extremes[0] + extremes[1]) / 2
+                return ConsensusTest(
+                    child, data, *extremes, middle, "consensus", relaxed
+                )
+            if data.draws >= p.n_test or self._is_new(level, batches, width - limit):
+                return self._descend(child, data, extremes, relaxed)
+            n = self._next_look(level, data.draws, width)
+
+    def _replenish(self, level: int, n: int) -> None:
+        """See to it that each learned state of a level has n observations."""
+        most = min(n, 2 * self.parameters.n_test)
+        # All of them: `any` over a generator would stop at the first.
+        learned = self.programs.learned(level)
+        filled = [self.shared.fill(triple.path, most) for triple in learned]
+        if any(filled):
+            self.programs.rebuild(level)
+
+    def _is_new(
+        self, level: int, batches: Sequence[EmpiricalMeasure], excess: Fraction
+    ) -> bool:
+        """Whether noise does not explain that a width exceeds its limit."""
+        learned = self.programs.learned(level)
+        return not learned or excess > self.programs.noise(level, batches)
+
+    def _next_look(self, level: int, n: int, width: Fraction) -> int:
+        """Draws at which the width meets its limit, if what exceeds 2φ is noise."""
+        p, limit = self.parameters, self.programs.limit(level)
+        noise = p.consensus(level, 0)  # what the limit leaves beyond 2φ
+        times = (width - limit + noise) / noise
+        return min(on_grid(p.n_first, max(n + 1, math.ceil(n * times**2))), p.n_test)
+
+    # ------------------------------------------------------------ the policy
+
+    def _training_set(self, path: Path) -> EmpiricalMeasure:
+        """D: n_first rows of each action, or up to n_train in all as rewards vary."""
+        p = self.parameters
+        first = self.shared.balanced(path, p.n_first)
+        actions, rewards = decisions(first)
+        left = rewards - _mean_rewards(first, rewards, p.K)[actions]
+        varied = min(1.0, 4 * first.expectation(left**2))  # 1: fair coins 0 and 1
+        n = math.ceil(p.n_train * varied / p.K)
+        if n <= p.n_first:
+            return first
+        return self.shared.balanced(path, min(on_grid(p.n_first, n), p.rows // p.K))
+
+    def costs(
+        self, data: EmpiricalMeasure, futures: Sequence[Fraction]
+    ) -> NDArray[Any]:
+        """Costs on D whose average estimates -V_D(π; {V_a}), with a baseline.
+
+        With b_a the mean reward of action a: -(b + V) and -K 1{a}(r - b_a) beside it.
+        """
+        actions, rewards = decisions(data)
+        ahead = np.array(futures, dtype=np.float64)
+        if self.parameters.eps_sub < EXACT_COSTS:
+            rewards, ahead = data.exact_rewards, np.array(futures, dtype=object)
+        base = _mean_rewards(data, rewards, self.parameters.K)
+        costs = np.tile(-(ahead + base), (len(data), 1))
+        left = self.parameters.K * (rewards - base[actions])
+        costs[np.arange(len(data)), actions] -= left
+        return costs
+
+    def _measure(
+        self, path: Path, policy: Any, futures: Sequence[Fraction], fresh: int
+    ) -> Fraction:
+        """Average of r_h + V_a under the policy, to a standard error of ε/√(32H)."""
+        p, ahead = self.parameters, np.array(futures, dtype=np.float64)
+        aim, n, drawn = float(p.eps) ** 2 / (32 * p.H), p.n_pilot, 0
+        batches: list[EmpiricalMeasure] = []
+        while True:
+            played = self.environment.sample(
+                path, n - drawn, self.rng, action=reveal(policy), successors=False
+            )
+            batches.append(played)
+            data, drawn = pool(batches, shares="draws"), n
+            actions, rewards = decisions(data)
+            returns = rewards + ahead[actions]
+            variance = data.expectation((returns - data.expectation(returns)) ** 2)
+            # Half a squared unit beside: a few equal returns do not prove variance 0.
+            if n >= fresh or (variance + 0.5 / n) / n <= aim:
+                return self._mean_return(data, futures)
+            n = min(fresh, max(2 * n, math.ceil(variance / aim)))
+
+
+@local_values.register
+def _(
+    parameters: FrugalFields,
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    rng: np.random.Generator,
+    observers: Sequence[Observer],
+) -> FrugalValues:
+    given = environment, value_class, policy_class, parameters, rng, observers
+    return FrugalValues(*given)
+
+
+def on_grid(first: int, least: int) -> int:
+    """Give the lowest of first times 1, 3/2, 2, 3, 4, 6, 8, ... that is at least least.
+
+    Sizes with few prime factors have small common multiples, so that the weights of
+    pooled sets stay small. An odd size has no 3/2.
+
+    >>> [on_grid(8, n) for n in (1, 9, 13, 17, 100)]
+    [8, 12, 16, 24, 128]
+    """
+    size = first
+    while size < least:
+        middle = size + size // 2
+        if size % 2 == 0 and middle >= least:
+            return middle
+        size *= 2
+    return size
+
+
+def _mean_rewards(
+    data: EmpiricalMeasure, rewards: NDArray[Any], n_actions: int
+) -> NDArray[Any]:
+    """Mean reward of each action, unrounded where an action always pays the same."""
+    means = np.zeros(n_actions, dtype=rewards.dtype)
+    for action in range(n_actions):
+        rows = np.flatnonzero(data.actions == action)
+        weights, first = data.weights[rows], rewards[rows[0]]
+        above = (weights * (rewards[rows] - first)).sum() / int(weights.sum())
+        means[action] = first + above
+    return means

@@ -1,0 +1,426 @@
+"""VALOR with few samples: shared data, sequential tests, costs with a baseline."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from olivine.algorithms.environments import make
+from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.events import Descending, Sampled, Triple
+from olivine.algorithms.learning.learn import learn
+from olivine.algorithms.oracles.functionals import Constraint
+from olivine.algorithms.valor import (
+    FrugalParameters,
+    FrugalValues,
+    PracticalParameters,
+    frugal_defaults,
+    linear_defaults,
+    valor,
+)
+from olivine.algorithms.valor.algorithm import LocalValues
+from olivine.algorithms.valor.consensus import ConsensusPrograms
+from olivine.algorithms.valor.frugal import on_grid
+from olivine.algorithms.valor.shared_data import SharedData
+
+PCID = {5: 1_800, 10: 5_400, 20: 23_100}
+"""Episodes of PCID on the Gaussian lock, as docs/valor.md quotes them."""
+
+
+def run_of(env, kind="tabular", seed=0, **chosen):
+    """Make the state of a run at ε = 0.3, with its recorded events."""
+    rng, events = np.random.default_rng([seed, 1]), []
+    classes = make_classes(env, kind, rng)
+    if kind == "linear":
+        chosen = frugal_defaults(env, 0.3) | chosen
+    parameters = FrugalParameters(
+        0.3, 0.1, env.max_states, env.n_actions, env.horizon, **chosen
+    )
+    return FrugalValues(env, *classes, parameters, rng, [events.append]), events
+
+
+# --------------------------------------------------------------- the Gaussian lock
+
+
+@pytest.mark.parametrize(
+    ("horizon", "seeds"),
+    [
+        (5, range(2)),
+        *(pytest.param(h, range(10), marks=pytest.mark.long) for h in PCID),
+    ],
+)
+def test_the_gaussian_lock_takes_ten_times_pcids_episodes_at_most(
+    horizon, seeds
+) -> None:
+    """Each seed solved, V^π ≥ 0.9 V*, by one rule for all horizons."""
+    for seed in seeds:
+        env, events = make("lock-gaussian", seed, horizon=horizon), []
+        rng = np.random.default_rng([seed, 1])
+        result = learn(
+            "valor", env, "linear", parameters="frugal", seed=rng,
+            observers=[events.append],
+        )  # fmt: skip
+        assert result.succeeded
+        assert result.trajectories <= 10 * PCID[horizon]
+        value, error = env.truth.estimate_policy_value(result.policies, 20_000, rng)
+        assert value - 2 * error >= 0.45
+        # No state is learned twice, and no data set grows to what it may be at most.
+        assert all(n <= 3 for n in result.learned)
+        looks = [e.data.draws for e in events if isinstance(e, Sampled)]
+        assert max(looks) < result.parameters["n_test"]
+
+
+def test_a_run_is_its_seeds() -> None:
+    runs = []
+    for _ in range(2):
+        env = make("lock-gaussian", 3, horizon=2)
+        found = learn("valor", env, "linear", parameters="frugal", seed=5).to_json()
+        runs.append({k: v for k, v in found.items() if k != "seconds"})
+    assert runs[0] == runs[1]
+
+
+def broken_constraint(self, triple):
+    """Let every function agree with a learned state."""
+    return Constraint.near(self._near_as_it_is(triple).functional, 0, 10**6)
+
+
+@pytest.mark.parametrize("what", ["nothing", "constraints", "test"])
+def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch):
+    """Each state is learned again on each path, or none is and V^π is bad."""
+    if what == "constraints":
+        as_it_is = ConsensusPrograms._near
+        monkeypatch.setattr(
+            ConsensusPrograms, "_near_as_it_is", as_it_is, raising=False
+        )
+        monkeypatch.setattr(ConsensusPrograms, "_near", broken_constraint)
+    if what == "test":
+        monkeypatch.setattr(ConsensusPrograms, "limit", lambda self, level: 10**6)
+    env = make("lock-gaussian", 0, horizon=3)
+    result = learn(
+        "valor", env, "linear", parameters="frugal", seed=0, max_iterations=1
+    )
+    rng = np.random.default_rng(0)
+    value, _ = env.truth.estimate_policy_value(result.policies, 5_000, rng)
+    learned = {"nothing": (1, 3, 3), "constraints": (1, 4, 16), "test": (1, 0, 0)}
+    assert result.learned == learned[what]
+    assert (value >= 0.45) == (what != "test")
+
+
+# ------------------------------------------------------------------- other problems
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "classes", "options"),
+    [
+        ("valor", "random-finite", "tabular", {"states": 3, "horizon": 3}),
+        ("valor-constrained", "random-finite", "finite", {"states": 3, "horizon": 3}),
+        ("valor-constrained", "tabular", "tabular", {"states": 2, "horizon": 3}),
+        ("valor", "lock", "finite", {"horizon": 3}),
+        ("valor", "lock", "linear", {"horizon": 2, "observations": "codes"}),
+        ("valor", "diabolical-lock", "finite", {"horizon": 3, "actions": 4}),
+    ],
+)
+def test_other_problems_are_solved_with_fewer_samples(
+    algorithm, name, classes, options
+) -> None:
+    """ε-optimal, within the bounds that always hold, with fewer than practical ones."""
+    used = {}
+    for kind in ("practical", "frugal"):
+        env = make(name, 0, **options)
+        result = learn(algorithm, env, classes, parameters=kind, max_iterations=3)
+        used[kind] = result.trajectories
+    assert result.succeeded
+    assert not result.contradictions
+    assert result.monitors["trajectories"].holds
+    assert result.monitors["lp-calls"].holds
+    if env.truth.exact:
+        value = float(env.truth.policy_value(list(result.policies)))
+    else:
+        rng = np.random.default_rng(0)
+        value, _ = env.truth.estimate_policy_value(result.policies, 2_000, rng)
+    assert value >= float(env.truth.optimal_value) - 0.3
+    assert used["frugal"] < used["practical"]
+
+
+@pytest.mark.long
+def test_the_diabolical_lock_is_solved_as_published() -> None:
+    """K = 10, H = 10, Gaussian noise, five seeds."""
+    for seed in range(5):
+        env = make("diabolical-lock", seed, horizon=10, noise="gaussian")
+        rng = np.random.default_rng([seed, 1])
+        result = learn("valor", env, "linear", parameters="frugal", seed=rng)
+        assert result.succeeded
+        value, _ = env.truth.estimate_policy_value(result.policies, 5_000, rng)
+        assert value >= 0.9 * float(env.truth.optimal_value)
+
+
+@given(
+    st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3),
+    st.sampled_from([2, 3, 24, 10**12]), st.booleans(),
+)  # fmt: skip
+@settings(max_examples=15, deadline=None)
+@example(0, 1, 1, 1, 2, True)
+def test_any_small_problem_keeps_the_bounds(seed, m, k, h, first, fall_back) -> None:
+    """Whatever sizes are: trajectories and programs within what always holds."""
+    env = make("random-finite", seed, states=m, actions=k, horizon=h)
+    result = learn(
+        "valor", env, parameters="frugal", seed=seed, n_first=first, n_train=5,
+        fall_back=fall_back, max_iterations=2,
+    )  # fmt: skip
+    assert result.monitors["trajectories"].holds
+    assert result.monitors["lp-calls"].holds
+    assert result.monitors["csc-calls"].holds
+    assert not result.contradictions
+
+
+# ---------------------------------------------------------------------- shared data
+
+
+_CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(["successors", "balanced", "fill"]),
+        st.sampled_from([(0,), (1,), (0, 0), (0, 1), (1, 1)]),
+        st.integers(1, 40),
+    ),
+    max_size=12,
+)
+
+
+@given(_CALLS)
+@settings(max_examples=25, deadline=None)
+@example([("balanced", (0, 0), 3), ("successors", (0,), 3), ("fill", (0,), 1)])
+def test_only_what_is_missing_is_drawn(calls) -> None:
+    """Against a count by hand: rows of each path and action, observations of paths."""
+    env = make("random-finite", 0, states=2, actions=2, horizon=3)
+    shared = SharedData(env, np.random.default_rng(0))
+    rows, more = {}, {}
+
+    def seen(path):
+        onward = sum(rows.get((*path, a), 0) for a in range(2))
+        return rows.get(path, 0) + onward + more.get(path, 0)
+
+    for what, path, n in calls:
+        if what == "successors":
+            rows[path] = max(rows.get(path, 0), n)
+            batches = shared.successors(path, n)
+            assert sum(batch.draws for batch in batches) == rows[path]
+            assert all(batch.actions is None for batch in batches)
+        elif what == "balanced":
+            for a in range(2):
+                rows[*path, a] = max(rows.get((*path, a), 0), n)
+            data = shared.balanced(path, n)
+            assert data.draws == rows[*path, 0] + rows[*path, 1]
+            shares = np.bincount(data.actions, data.probabilities)
+            assert shares == pytest.approx([0.5, 0.5])
+        else:
+            missing = max(0, n - seen(path))
+            assert shared.fill(path, n) == (missing > 0)
+            more[path] = more.get(path, 0) + missing
+        assert env.trajectories == sum(rows.values()) + sum(more.values())
+        if seen(path):
+            assert shared.observations(path).draws == seen(path)
+
+
+def test_observations_of_a_state_come_from_all_calls() -> None:
+    """Those after a path and those before its actions have one distribution."""
+    env = make("random-finite", 1, states=3, actions=2, horizon=3)
+    shared, n = SharedData(env, np.random.default_rng(0)), 10**12
+    (after,) = shared.successors((1,), n)
+    before = shared.balanced((1,), n)
+    size = env.space(2).n_codes
+    right = env.truth.observation_probabilities((1,))
+    for data in (after, before, shared.observations((1,))):
+        counts = data.weights_by_code(size) / data.total_weight
+        assert counts.astype(float) == pytest.approx(
+            np.array(right, dtype=float), abs=1e-5
+        )
+
+
+# ------------------------------------------------------------------------- the test
+
+
+def test_the_first_look_learns_a_new_state_and_more_looks_spare_a_known_one() -> None:
+    run, events = run_of(make("lock-gaussian", 0, horizon=3), "linear")
+    run.dfslearn(())
+    first = run.parameters.n_first
+    tests = [t for e in events if isinstance(e, Triple) for t in e.tests if t.data]
+    descents = [t.data.draws for t in tests if t.outcome == "descent"]
+    spared = [t.data.draws for t in tests if t.outcome == "consensus"]
+    assert descents == [first] * 6
+    assert len(spared) == 10
+    assert max(spared) < run.parameters.n_test
+    # A learned state is replayed, so that it has twice as many observations.
+    for level in (2, 3):
+        most = max(t.data.draws for t in tests if len(t.path) + 1 == level)
+        for triple in run.programs.learned(level):
+            data = run.observations(triple)
+            assert data.draws >= 2 * most
+            # The constraint is on all of them: |V - E[g]| ≤ φ up to the LP's accuracy.
+            (highest, lowest), _ = run.programs.extremes(triple.path, data)
+            phi = run.parameters.phi(level) + Fraction(1, 1000)
+            assert triple.value - phi <= lowest <= highest <= triple.value + phi
+
+
+def test_an_unclear_test_ends_in_a_descent_at_n_test() -> None:
+    """Noise that never settles: descent, at no more than n_test draws."""
+    run, events = run_of(make("lock-gaussian", 0, horizon=2), "linear", n_test=60)
+    run.programs.noise = lambda level, batches: Fraction(10**6)
+    run.programs.limit = lambda level: Fraction(1, 10**6)
+    run.dfslearn(())
+    looks = [e.data.draws for e in events if isinstance(e, Sampled)]
+    assert sum(isinstance(e, Descending) for e in events) == 4
+    # Nothing is known of the level at first, so the first descent is clear.
+    assert looks == [run.parameters.n_first] + [run.parameters.n_first, 60] * 3
+
+
+@given(st.integers(2, 200), st.integers(1, 10**6))
+def test_grid(first, least) -> None:
+    size = on_grid(first, least)
+    assert max(first, least) <= size <= max(first, 2 * least)
+    steps = {first << k for k in range(21)}
+    steps |= {3 * s // 2 for s in steps if s % 2 == 0}
+    assert size in steps
+
+
+# ------------------------------------------------------------------------- the costs
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_costs_with_a_baseline_cost_the_same_on_average(seed, k, exact) -> None:
+    """As the paper's, for each policy that always takes one action, and in all."""
+    env = make("random-finite", seed, states=2, actions=k, horizon=2)
+    accuracy = {"eps_sub": Fraction(1, 10**15)} if exact else {}
+    run, _ = run_of(env, seed=seed, **accuracy)
+    data = run.shared.balanced((0,), 30)
+    futures = [Fraction(a, 3) for a in range(k)]
+    costs, plain = run.costs(data, futures), LocalValues.costs(run, data, futures)
+    assert (costs.dtype == object) == exact
+    for action in range(k):
+        found, right = (data.expectation_exact(c[:, action]) for c in (costs, plain))
+        assert found == right if exact else abs(found - right) < Fraction(1, 10**9)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 3), st.data())
+@settings(max_examples=10, deadline=None)
+def test_costs_with_a_baseline_estimate_what_a_policy_loses(seed, k, data) -> None:
+    """For any policy, with 10^12 draws of each action: -E[r + V_a]."""
+    env = make("random-finite", seed, states=2, actions=k, horizon=2)
+    run, _ = run_of(env, seed=seed)
+    rows = run.shared.balanced((), 10**12)
+    chosen = [data.draw(st.integers(0, k - 1)) for _ in range(env.space(1).n_codes)]
+    taken = np.array(chosen)[rows.observations]
+    futures = [Fraction(a, 3) for a in range(k)]
+    found, right = (
+        rows.expectation(c[np.arange(len(rows)), taken])
+        for c in (run.costs(rows, futures), LocalValues.costs(run, rows, futures))
+    )
+    assert found == pytest.approx(right, abs=1e-4)
+
+
+def test_costs_do_not_vary_where_rewards_do_not() -> None:
+    """At levels 1..H-1 of the lock only V_a matters: all rows cost the same."""
+    run, _ = run_of(make("lock-gaussian", 0, horizon=3), "linear")
+    data = run.shared.balanced((0,), 30)
+    futures = [Fraction(1, 3), Fraction(1, 7), Fraction(0), Fraction(1, 2)]
+    assert (run.costs(data, futures) == -np.array(futures, dtype=float)).all()
+    plain = LocalValues.costs(run, data, futures)
+    assert plain.std(axis=0).min() >= 0
+    assert plain.std(axis=0).max() > 0.5
+
+
+def alive_after(env):
+    """First action of a two-level lock that leads to a state with a reward."""
+    ahead = [env.truth.successor(1, 0, a) for a in range(4)]
+    return next(a for a, s in enumerate(ahead) if env.truth.state_value(2, s))
+
+
+def test_data_grow_with_the_variance_of_rewards() -> None:
+    """n_first rows of each action where nothing varies, half of n_train for coins."""
+    env = make("lock-gaussian", 0, horizon=2)
+    run, _ = run_of(env, "linear", n_train=2_000, n_first=20)
+    assert run._training_set(()).draws == 4 * 20
+    # Two of four actions pay a coin's 0 or 1, so the mean variance is an eighth.
+    assert 800 <= run._training_set((alive_after(env),)).draws <= 2_000
+
+
+def test_fresh_trajectories_grow_with_the_variance_of_returns() -> None:
+    """4√H/ε where all returns are the same; enough for ε/√(32H) where a coin pays."""
+    env = make("lock-gaussian", 0, horizon=2)
+    run, _ = run_of(env, "linear")
+    p, futures = run.parameters, [Fraction(a, 8) for a in range(4)]
+    path = (alive_after(env),)
+    for action in range(4):
+        before = env.trajectories
+        value = run._measure((), lambda x, a=action: np.full(len(x), a), futures, 10**6)
+        assert value == futures[action]
+        assert env.trajectories - before == p.n_pilot == 19
+        before = env.trajectories
+        value = run._measure(
+            path, lambda x, a=action: np.full(len(x), a), [0] * 4, p.n_fresh
+        )
+        used = env.trajectories - before
+        assert used == p.n_pilot if value == 0 else p.n_fresh / 2 < used <= p.n_fresh
+
+
+# -------------------------------------------------------------------- the parameters
+
+
+def test_parameters_are_formulas_and_refuse_nonsense() -> None:
+    env = make("lock-gaussian", 0, horizon=10)
+    chosen = frugal_defaults(env, 0.3)
+    p = FrugalParameters(0.3, 0.1, 3, 4, 10, **chosen)
+    assert (p.n_first, p.n_train, p.n_pilot, p.n_fresh) == (52, 1_040, 43, 889)
+    assert p.n_test == linear_defaults(env, 0.3)["n_test"]
+    assert p.eps_stat == Fraction(1, 20)
+    assert p.to_json()["version"] == "frugal"
+    assert p.to_json()["n_first"] == 52
+    assert "n_first" not in PracticalParameters(0.3, 0.1, 3, 4, 10).to_json()
+    with pytest.raises(ValueError, match="n_first: 1 draws have no two halves"):
+        FrugalParameters(0.3, 0.1, 3, 4, 10, n_first=1)
+    with pytest.raises(ValueError, match="balanced: False"):
+        FrugalParameters(0.3, 0.1, 3, 4, 10, balanced=False)
+    with pytest.raises(ValueError, match="n_fresh: None"):
+        FrugalParameters(0.3, 0.1, 3, 4, 10, n_fresh=None)
+    with pytest.raises(ValueError, match="no features"):
+        frugal_defaults(make("random-finite", 0), 0.3)
+
+
+@pytest.mark.parametrize(
+    "name", [e.name for e in registry.algorithms() if not e.name.startswith("valor")]
+)
+def test_only_valor_has_them(name) -> None:
+    message = f"parameters: {name} has theorem, paper, practical, and no 'frugal'"
+    with pytest.raises(ValueError, match=message):
+        learn(name, make("tabular", 0), parameters="frugal")
+    task = registry.Task(
+        make("tabular", 0), "frugal", "tabular", 0.3, 0.1, np.random.default_rng(0)
+    )
+    with pytest.raises(ValueError, match=message):
+        registry.get(name).run(task)
+
+
+def test_settings_of_another_kind_are_refused() -> None:
+    env = make("tabular", 0)
+    with pytest.raises(ValueError, match="n_first: practical parameters lack it"):
+        learn("valor", env, parameters="practical", n_first=10)
+    with pytest.raises(ValueError, match="n_first: set by the theorem"):
+        learn("valor", env, n_first=10)
+    result = learn("valor", env, parameters="frugal", n_first=10, M=7)
+    assert result.parameters["n_first"] == 10
+    assert result.parameters["M"] == 7
+    with pytest.raises(ValueError, match="did you mean 'frugal'"):
+        learn("valor", env, parameters="frugl")
+
+
+def test_valor_takes_the_parameters_as_they_are() -> None:
+    """The function, without the registry, draws as they say too."""
+    env = make("tabular", 0, states=2, actions=2, horizon=2)
+    rng = np.random.default_rng(0)
+    values, policies = make_classes(env, "tabular", rng)
+    p = FrugalParameters(0.3, 0.1, 2, 2, 2, n_eval=10)
+    result = valor(env, values, policies, p, rng)
+    assert result.succeeded
+    assert result.trajectories < PracticalParameters(0.3, 0.1, 2, 2, 2).n_train * 3
