@@ -10,7 +10,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Sampled, Triple
-from olivine.algorithms.learning.learn import learn
+from olivine.algorithms.learning.registry import learn
 from olivine.algorithms.oracles.functionals import Constraint
 from olivine.algorithms.valor import (
     FrugalParameters,
