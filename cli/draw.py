@@ -69,8 +69,8 @@ def draw(
 
     Example: [bold]olivine draw tests/cases/satlib/uf20-01.cnf -o uf20.svg[/bold]
     """
-    from olivine.cli.figures.family_caption import reason_for_none, verdict
-    from olivine.cli.figures.family_scene import scene
+    from olivine.cli.figures.drawing import lay_out
+    from olivine.cli.figures.family_caption import reason_for_none
     from olivine.cli.figures.files import check_figure
 
     start = time.perf_counter()
@@ -85,12 +85,7 @@ def draw(
         say(f"olivine: warning: {warning}")
     answer, assignment = _search(instance, witness, time_limit, seed)
     shown = assignment is not None
-    drawn = scene(
-        instance.family,
-        assignment,
-        hard=None if source.hardened is None else source.hardened.original.hard,
-        remarks=list(verdict(answer, witness, shown=shown)),
-    )
+    drawn = lay_out(source, instance, answer, witness, assignment)
     try:
         _write(output, drawn.captioned())
     except OSError as error:

@@ -254,18 +254,10 @@ def _theorem(parameters: Parameters, unsatisfied: int | None) -> Iterator[str]:
 
 
 def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> str:
-    from olivine.cli.figures.drawing import draw_family
-    from olivine.cli.figures.family_caption import verdict as known
-    from olivine.cli.figures.family_scene import scene
+    from olivine.cli.figures.drawing import draw_family, lay_out
     from olivine.reduction.verify.routes import best_assignment
 
-    assignment = best_assignment(answer.routes)
-    drawn = scene(
-        instance.family,
-        assignment,
-        hard=None if source.hardened is None else source.hardened.original.hard,
-        remarks=list(known(answer, True, shown=assignment is not None)),
-    )
+    drawn = lay_out(source, instance, answer, True, best_assignment(answer.routes))
     return page.section(
         "The MDP",
         page.figure(draw_family(drawn), *drawn.caption, wide=True),

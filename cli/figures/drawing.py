@@ -1,4 +1,4 @@
-"""Drawings for the report, as SVG text made by matplotlib."""
+"""What `draw` and `report` show of a formula, and the SVG text of a report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,46 @@ from typing import TYPE_CHECKING, Any
 from olivine.reduction.program.optimum import optimum, step
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
     from olivine.cli.figures.scene import Scene
+    from olivine.reduction.family.instance import Instance
     from olivine.reduction.family.variants import Parameters
+    from olivine.reduction.formula.dimacs import DimacsFile
+    from olivine.reduction.verify.verification import Verification
 
 _FAINT, _STRONG = "#9aa3ad", "#c2410c"
 _POINTS = 60
+
+
+def lay_out(
+    source: DimacsFile,
+    instance: Instance,
+    answer: Verification | None,
+    witness: bool | None,
+    assignment: NDArray[np.bool_] | None,
+) -> Scene:
+    """Lay out the family of a formula, with what is known of it.
+
+    Parameters
+    ----------
+    source, instance
+        The formula as read, and the instance that it is.
+    answer, witness
+        What was found and what was asked for, as in
+        `olivine.cli.figures.family_caption.verdict`.
+    assignment
+        What to highlight, of the 3-SAT form, shape (n,); None for nothing.
+    """
+    from olivine.cli.figures.family_caption import verdict
+    from olivine.cli.figures.family_scene import scene
+
+    remarks = list(verdict(answer, witness, shown=assignment is not None))
+    if instance.used is not None:
+        remarks.append(f"{instance.used}.")
+    hard = None if source.hardened is None else source.hardened.original.hard
+    return scene(instance.family, assignment, hard=hard, remarks=remarks)
 
 
 def draw_family(drawn: Scene) -> str:

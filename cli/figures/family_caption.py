@@ -67,6 +67,12 @@ def sentences(subject: Subject) -> Iterator[str]:
     )
     if subject.repeats and not subject.bundled:
         yield "2/3 or 1 on a line: that chance, as two or three literals lead there."
+    if family.weights is not None and subject.hard.any():
+        weight = int(family.weights[subject.hard][0])
+        yield (
+            f"Hard: a clause that has to hold; its weight {weight} is one more than "
+            "the soft ones have together."
+        )
     if family.weights is not None:
         yield f"w: the clause's weight; W: their sum, {family.total_weight}."
     if declared.quit:
@@ -74,16 +80,21 @@ def sentences(subject: Subject) -> Iterator[str]:
     if declared.n_bottom > 1:
         yield "Half of [solve] leads to bottom2 and on to bottom, which pay nothing."
     if subject.bundled:
-        counts = subject.occurrences.values()
-        yield (
-            "Neighbours are bundled. A line from a bundle is the thicker, the more of "
-            f"its literals are among those variables: {min(counts)} where it is "
-            f"thinnest, {max(counts)} where it is thickest."
-        )
+        yield f"Neighbours are bundled. {_thickness(subject)}"
     yield (
         f"The family has a member M_y for each of the 2^{family.n_variables} "
         f"assignments y: the state xi^b pays {family.top} where y gives xi the value "
         "b, else 0."
+    )
+
+
+def _thickness(subject: Subject) -> str:
+    counts = subject.occurrences.values()
+    if min(counts) == max(counts):
+        return f"A line to literal states stands for {min(counts)} literals."
+    return (
+        "A line to literal states is the thicker, the more literals it stands for: "
+        f"{min(counts)} where it is thinnest, {max(counts)} where it is thickest."
     )
 
 
@@ -126,14 +137,7 @@ def _hard(subject: Subject) -> str:
 
 def _origin(subject: Subject) -> Iterator[str]:
     """Say what the 3-SAT form has that the formula as read does not."""
-    family = subject.family
-    if family.weights is not None and subject.hard.any():
-        weight = int(family.weights[subject.hard][0])
-        yield (
-            f"Hard: a clause that has to hold; its weight {weight} is one more than "
-            "the soft ones have together."
-        )
-    form = family.three_sat
+    form = subject.family.three_sat
     read = form.original
     if not read.n_clauses:
         new = " with the new variable x1" * (not read.n_variables)
@@ -149,19 +153,21 @@ def _origin(subject: Subject) -> Iterator[str]:
         *_became(subject, pieces, "long", (pieces > 1) & (widths > 0)),
     ]
     (short,) = np.nonzero(_filled(form))
+    if len(short) == 1:
+        which = f"C{short[0] + 1} has"
+    elif len(short) <= NAMED:
+        which = ", ".join(f"C{j + 1}" for j in short) + " have"
+    else:
+        which = f"{len(short)} clauses have"
     if len(short):
-        many = len(short) > 1
-        names = ", ".join(f"C{j + 1}" for j in short)
+        repeat = "repeats" if len(short) == 1 else "repeat"
         parts.append(
-            (names if len(short) <= NAMED else f"{len(short)} clauses")
-            + f" {'have' if many else 'has'} fewer than three different literals and "
-            f"{'repeat' if many else 'repeats'} the last one"
+            f"{which} fewer than three different literals and {repeat} the last one"
         )
     if np.any((widths > 3) & (widths > pieces + 2)):
         parts.append("a literal that a long clause repeats is kept once")
     if parts:
-        dashed = " (dashed)" * bool(form.n_fresh and subject.pairs)
-        yield f"3-SAT form: {'; '.join(parts)}{dashed}."
+        yield f"3-SAT form: {'; '.join(parts)}."
 
 
 def _filled(form: ThreeSat) -> NDArray[np.bool_]:
@@ -183,13 +189,14 @@ def _became(
     if not len(chosen):
         return
     read = subject.family.three_sat.original
+    dashed = " (dashed)" * subject.pairs
     first = np.cumsum(pieces) - pieces
     fresh = read.n_variables + np.cumsum(pieces - 1) - (pieces - 1)
     if len(chosen) > NAMED:
         new = int((pieces[chosen] - 1).sum())
         told = "empty clauses" if kind == "empty" else "clauses of over three literals"
         became = int(pieces[chosen].sum())
-        yield f"{len(chosen)} {told} became {became} with {new} new variables"
+        yield f"{len(chosen)} {told} became {became} with {new} new variables{dashed}"
         return
     for j in chosen.tolist():
         count = int(pieces[j])
@@ -199,5 +206,5 @@ def _became(
         noun = "variable" if count == 2 else "variables"
         yield (
             f"clause {j + 1} as read, {width}, became {clauses} with the new {noun} "
-            f"{variables}"
+            f"{variables}{dashed}"
         )

@@ -58,7 +58,11 @@ ORIGINS = [
         " (dashed).",
     ),
     ([[]] * 4, 0, "4 empty clauses became 8 with 4 new variables (dashed)."),
-    ([[1, 2, 3, 3]], 3, "a literal that a long clause repeats is kept once."),
+    (
+        [[1, 2, 3, 3], []],
+        3,
+        "x4 (dashed); a literal that a long clause repeats is kept once.",
+    ),
     ([], 3, "there is no clause; C1, which always holds, stands for that (dashed)."),
     ([], 0, "stands for that with the new variable x1 (dashed)."),
 ]
@@ -224,7 +228,16 @@ def test_bundles_show_bits_thickness_and_how_much_is_unsatisfied() -> None:
             assert node.text.endswith(" ✗")
     long = drawn_of([[1, 2, 3]], 200, values=[True] * 200)
     assert f"y = {'1' * 12}…" in texts(long, "note")
-    assert "the first 12 bits that y gives" in " ".join(long.caption)
+    caption = " ".join(long.caption)
+    assert "the first 12 bits that y gives" in caption
+    assert "A line to literal states stands for 3 literals." in caption
+
+
+def test_variables_left_out_are_told(tmp_path) -> None:
+    file, out = tmp_path / "x.cnf", tmp_path / "x.tex"
+    file.write_text("p cnf 30000 1\n7 -20000 9 0\n")
+    assert olivine("draw", file, "-o", out).status == 0
+    assert "the other 3 are numbered 1 to 3" in " ".join(out.read_text().split())
 
 
 def test_a_best_assignment_is_said_to_be_one(tmp_path) -> None:
