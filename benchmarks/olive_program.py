@@ -80,7 +80,7 @@ def figures(full: bool) -> Iterator[Figure]:
     """Measure: a hundred thousand clauses when full, else ten thousand."""
     yield checks(100_000 if full else 10_000)
     yield policies(4 if full else 3)
-    sizes = [(8000 if full else 2000) >> k for k in range(4, -1, -1)]
+    sizes = [(8000 if full else 1000) >> k for k in range(4, -1, -1)]
     for form in ("value-policy", "q-function"):
         seconds = [
             least(partial(program_model, program_of(m // 3, m), form), 2) for m in sizes

@@ -9,7 +9,7 @@ import os
 from hypothesis import settings
 from olivine.cli import common
 
-QUICK = 15
+QUICK = 10
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 
 settings.register_profile("long", deadline=None, print_blob=True, max_examples=200)

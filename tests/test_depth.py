@@ -5,7 +5,7 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-QUICK, ASKED = 15, 60
+QUICK, ASKED = 10, 60
 seen: list[int] = []
 
 

@@ -301,7 +301,7 @@ LOOKS = itertools.product(PAGES, (400, 1280), (True, False))
 
 
 @needs_chromium
-@pytest.mark.parametrize(("file", "width", "dark"), spread(LOOKS, 3))
+@pytest.mark.parametrize(("file", "width", "dark"), spread(LOOKS, 2))
 def test_a_browser_shows_the_page_without_overflow(tmp_path, file, width, dark) -> None:
     assert olivine("report", CASES / file, "-o", tmp_path / "page.html").status == 0
     said, log = seen_in_chromium(tmp_path, width, dark)

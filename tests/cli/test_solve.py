@@ -36,7 +36,7 @@ def parse(out: str) -> tuple[str, list[int] | None]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "row"), spread(ROWS + ACCEPTED, 12), ids=lambda v: str(v)[:30]
+    ("folder", "row"), spread(ROWS + ACCEPTED, 8), ids=lambda v: str(v)[:30]
 )
 def test_answers(folder: str, row: dict) -> None:
     file = CASES / folder / row["file"]

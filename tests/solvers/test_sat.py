@@ -85,7 +85,7 @@ def known_cases():
     ]
 
 
-@pytest.mark.parametrize("case", spread(known_cases(), 20))
+@pytest.mark.parametrize("case", spread(known_cases(), 12))
 def test_known_cases(case):
     formula = read_dimacs(case.path).formula
     outcome = solve_sat(formula, formula.n_variables, proof=True, time_limit=60)
@@ -109,7 +109,7 @@ def all_formulas_of_a_kind(seed, count):
         )
 
 
-@pytest.mark.parametrize("engine", spread(engines(), 10))
+@pytest.mark.parametrize("engine", spread(engines(), 6))
 def test_every_engine_is_right(engine):
     proves = engine in engines(proof=True)
     seen = set()

@@ -25,6 +25,8 @@ from olivine.algorithms.exact.data import pool
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
 from scipy import stats
 
+from tests.support.depth import deep
+
 HALF = Fraction(1, 2)
 
 
@@ -240,8 +242,9 @@ def test_counts_have_the_law_of_tuple_by_tuple_sampling():
     env = make("random-finite", 4, observations=2, horizon=2)
     unit, rng = env.truth.model.unit, np.random.default_rng(1)
     policies = random_policies(env, np.random.default_rng(0))
-    drawn = one_by_one(env, policies, 20_000, rng)
-    data = env.sample((), 20_000, rng, policies[0], successors=False)
+    n, sets_of_three = deep(20_000, 5000), deep(1500, 500)
+    drawn = one_by_one(env, policies, n, rng)
+    data = env.sample((), n, rng, policies[0], successors=False)
     rows = zip(
         data.codes().tolist(),
         data.actions.tolist(),
@@ -252,10 +255,10 @@ def test_counts_have_the_law_of_tuple_by_tuple_sampling():
     counted = [o for *o, w in rows for o in [(o[0], o[1], int(o[2]))] * w]
     assert same_law(drawn, counted) > 1e-3
     # the whole vector of counts of small data sets, not only its mean
-    small = one_by_one(env, policies, 3 * 1500, rng)
+    small = one_by_one(env, policies, 3 * sets_of_three, rng)
     triples = [tuple(sorted(small[i : i + 3])) for i in range(0, len(small), 3)]
     sets = []
-    for _ in range(1500):
+    for _ in range(sets_of_three):
         data = env.sample((), 3, rng, policies[0], successors=False)
         rows = zip(
             data.codes().tolist(),

@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -132,9 +133,9 @@ def test_counts_have_the_law_of_tuples_drawn_one_by_one():
         np.bincount(rng.choice(4, size=n, p=shares), minlength=4) for _ in range(5000)
     ]
     counts = [multinomial(n, weights, rng) for _ in range(5000)]
-    keys = [[tuple(c.tolist()) for c in side] for side in (one_by_one, counts)]
-    outcomes = sorted(set(keys[0]) | set(keys[1]))
-    table = np.array([[side.count(o) for o in outcomes] for side in keys])
+    keys = [Counter(map(tuple, side)) for side in (one_by_one, counts)]
+    outcomes = sorted(keys[0] | keys[1])
+    table = np.array([[side[o] for o in outcomes] for side in keys])
     rare = table.sum(axis=0) < 20
     table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
     assert stats.chi2_contingency(table).pvalue > 1e-3

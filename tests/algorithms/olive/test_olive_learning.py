@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 
@@ -35,8 +36,12 @@ def lost(environment, result) -> Fraction:
     return truth.optimal_value - truth.policy_value(list(result.policies))
 
 
-@pytest.mark.parametrize("classes", ["finite", "tabular"])
-@pytest.mark.parametrize("params", ["theorem", "paper", "practical"])
+@pytest.mark.parametrize(
+    ("params", "classes"),
+    spread(
+        itertools.product(["theorem", "paper", "practical"], ["finite", "tabular"]), 3
+    ),
+)
 def test_both_classes_with_all_parameters(classes, params) -> None:
     environment = make("random-finite", 2)
     result = run(environment, classes=classes, params=params)

@@ -19,6 +19,12 @@ SLOW = {
     "strict-noise": "reduction/run/test_strict_sampled.py",
     "theorem-t": "reduction/run/test_ties.py",
     "deterministic-multi-is-np-hard": "reduction/multi/test_multi_hardness.py",
+    "two-actions": "reduction/program/test_two_actions.py",
+    "theorem-f": "reduction/run/test_forced.py",
+    "olive-nphard-g-simple": "reduction/program/test_program_theorem_o.py",
+    "bellman-backup": "algorithms/barriers/test_barrier_backup_runs.py",
+    "square-loss-barrier-worst": "algorithms/barriers/test_barrier_square_loss.py",
+    "backup-barrier-q-functions": "algorithms/baselines/test_baselines_failures.py",
 }
 """Claims whose check is long, and the quick tests of the same statement."""
 

@@ -85,7 +85,7 @@ def test_certificates_are_valid_and_true(name: str, variant: str) -> None:
     assert survives(instance, certificate.text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 4))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 3))
 def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
     """In the JSON and in the proof; with renewed digests, unless still true."""
     instance, certificate = made(name, variant)
@@ -106,7 +106,7 @@ def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
             survives(instance, sealed(content, text), text)
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 3))
 def test_any_line_gone_or_doubled_is_rejected(name: str, variant: str) -> None:
     instance, certificate = made(name, variant)
     lines = certificate.text.splitlines(keepends=True)
@@ -124,7 +124,7 @@ def test_any_line_gone_or_doubled_is_rejected(name: str, variant: str) -> None:
     assert rejected(instance, certificate.text, certificate.proof[:-1])
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 3))
 def test_fields_missing_unknown_or_of_another_type_are_rejected(
     name: str, variant: str
 ) -> None:
@@ -241,7 +241,7 @@ def test_reasons(old: str, new: str, reason: str) -> None:
         judged(instance, text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 6))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 3))
 def test_two_hundred_forgeries(name: str, variant: str) -> None:
     """Digests renewed: rejected, or still a true statement."""
     instance, certificate = made(name, variant)

@@ -65,7 +65,7 @@ def test_feasible_exactly_if_satisfiable(formula):
     assert found.mixture.honoured
 
 
-@pytest.mark.parametrize(("folder", "row"), spread(SMALL, 8), ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize(("folder", "row"), spread(SMALL, 5), ids=lambda v: str(v)[:30])
 def test_cases_from_files(folder, row):
     formula = read_dimacs(CASES / folder / row["file"]).formula
     found = verify_multi_hardness(formula, time_limit=20)

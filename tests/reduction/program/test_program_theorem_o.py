@@ -111,7 +111,7 @@ def test_theorem_o_at_length_without_policies(variant, data):
 
 @pytest.mark.parametrize(
     ("case", "formulation"),
-    spread(itertools.product(SMALL, ["strengthened", "projected"]), 12),
+    spread(itertools.product(SMALL, ["strengthened", "projected"]), 8),
     ids=lambda v: v if isinstance(v, str) else v.path.name,
 )
 def test_cases(case, formulation):

@@ -32,7 +32,7 @@ def last_program(run) -> OliveProgram:
 
 
 @pytest.mark.parametrize(
-    ("clauses", "variant"), spread(itertools.product(KINDS, ONE_LEVEL), 4), ids=str
+    ("clauses", "variant"), spread(itertools.product(KINDS, ONE_LEVEL), 3), ids=str
 )
 def test_the_last_optimum_is_the_value_of_the_member(variant, clauses):
     """By enumeration of policies, which knows nothing of the rule."""

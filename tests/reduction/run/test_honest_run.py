@@ -65,7 +65,7 @@ def test_the_adversarial_run_is_olive_with_its_ties_broken(family, data) -> None
 
 
 @pytest.mark.parametrize(
-    ("variant", "y"), spread(itertools.product(VARIANTS, [[False], [True]]), 4)
+    ("variant", "y"), spread(itertools.product(VARIANTS, [[False], [True]]), 3)
 )
 def test_honest_runs_end_optimal(variant: Variant, y: list[bool]) -> None:
     family = Family(as_three_sat(ONE_VARIABLE, 1), variant)

@@ -23,6 +23,8 @@ from olivine.solvers import maxsat
 from olivine.solvers.outcome import Status
 from olivine.solvers.treewidth import Elimination
 
+from tests.support.depth import deep
+
 VARIANTS = list(Variant)
 FULL3 = Formula.from_clauses(list(product((1, -1), (2, -2), (3, -3))))
 FULL3_FOUR_TIMES = Formula.from_clauses(list(product((1, -1), (2, -2), (3, -3))) * 4)
@@ -189,7 +191,7 @@ def least_unsatisfied(formula: Formula) -> int:
 
 
 @given(formulas(), st.sampled_from(VARIANTS), st.fractions(0, 1, max_denominator=40))
-@settings(max_examples=15)
+@settings(max_examples=deep(15, 6))
 def test_all_routes_agree_with_going_through_all_assignments(
     formula, variant, penalty
 ) -> None:
