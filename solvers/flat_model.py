@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, overload
@@ -98,6 +98,7 @@ class Numbered:
     last: int
 
     def __call__(self) -> list[str]:
+        """Make the names."""
         return [text % k for k in range(self.first, self.last) for text in self.texts]
 
 
@@ -186,7 +187,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         `Row`, or what has its fields.
     """
 
-    def __init__(self, row_type: Callable[..., Thing] = Row) -> None:
+    def __init__(self, row_type: Callable[..., Any] = Row) -> None:
         super().__init__()
         self.kinds: list[Kind] = []
         self.blocks: list[_Block] = []
@@ -376,9 +377,14 @@ class FlatVariables(_Blocks[Variable]):
         ]
 
 
-def flat_model(name: str) -> LinearModel:
-    """Make an empty model that is kept flat."""
-    return LinearModel(name, variables=FlatVariables(), rows=FlatRows())
+@dataclass
+class FlatModel(LinearModel):
+    """A model whose rows and variables are kept flat."""
+
+    variables: FlatVariables = field(  # type: ignore[assignment]
+        default_factory=FlatVariables
+    )
+    rows: FlatRows[Row] = field(default_factory=FlatRows)  # type: ignore[assignment]
 
 
 def integer_variables(model: LinearModel) -> int:

@@ -208,16 +208,16 @@ class FlatForm:
             number += len(codes)
         for block, pairs in zip(self.rows.blocks, self.row_names(), strict=True):
             before = self._first_empty - block.first_row
-            if "zero" in added and 0 <= before:
+            if "zero" in added and before >= 0:
                 rest = iter(pairs)
                 yield islice(rest, before)
                 if next_pair := next(rest, None):
                     yield [("zero", added.pop("zero")), next_pair]
                 yield rest
                 continue
-            if block.first_row >= self.own_rows and "z" in added:
-                if self.rows.kinds[int(block.kinds[0])].shapes[0].label == "cz":
-                    yield [("z", added.pop("z"))]
+            kind = self.rows.kinds[int(block.kinds[0])]
+            if kind.shapes and kind.shapes[0].label == "cz":
+                yield [("z", added.pop("z"))]
             yield pairs
         yield added.items()
 

@@ -54,6 +54,9 @@ _LINE = 200
 _ENTRIES = 1 << 19
 """Entries of the matrix that are brought into the order of columns at a time."""
 
+_Entries = tuple[NDArray[np.int64], ...]
+"""Arrays of equal length, with what is known of each entry of the matrix."""
+
 _LP_SENSES = {"<=": "<=", ">=": ">=", "==": "="}
 _MPS_SENSES = {"<=": "L", ">=": "G", "==": "E"}
 
@@ -328,7 +331,7 @@ class _Columns:
     def _number(self, number: int) -> int:
         return self._numbers.setdefault(number, len(self._numbers))
 
-    def _flat(self, shapes: tuple[Shape, ...]) -> tuple[NDArray[np.int64], ...]:
+    def _flat(self, shapes: tuple[Shape, ...]) -> _Entries:
         """Entries of an item: place, row, coefficient, label, place of its number."""
         entries = [
             (
@@ -407,7 +410,7 @@ class _Columns:
         return counts
 
     def _ranges(self) -> list[int]:
-        """Ends of ranges of columns that have few enough entries to sort."""
+        """Find ends of ranges of columns that have few enough entries to sort."""
         total = np.cumsum(np.maximum(self._counts, 1))
         size = len(total)
         ends = [0]
@@ -417,7 +420,7 @@ class _Columns:
             ends.append(max(end, ends[-1] + 1))
         return ends
 
-    def _entries(self, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+    def _entries(self, low: int, high: int) -> _Entries:
         """Entries of some columns in order: column, label, number of row, value."""
         places, costs = self._objective
         own = (places >= low) & (places < high)
@@ -425,7 +428,7 @@ class _Columns:
         heads = np.concatenate([places[own], empty])
         values = np.concatenate([costs[own], np.zeros_like(empty)])
         nothing = np.zeros_like(heads)
-        parts = [(heads, nothing - 1, nothing, nothing, values)]
+        parts: list[_Entries] = [(heads, nothing - 1, nothing, nothing, values)]
         for block in self._form.rows.blocks:
             variables = block.variables
             if not ((variables >= low) & (variables < high)).any():
@@ -437,9 +440,12 @@ class _Columns:
             np.concatenate, zip(*parts, strict=True)
         )
         by_column = np.lexsort((order, columns))
-        return columns[by_column], labels[by_column], rows[by_column], codes[by_column]
+        found = columns, labels, rows, codes
+        return tuple([each[by_column] for each in found])
 
-    def _found(self, group: Group, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+    def _found(
+        self, group: Group, low: int, high: int
+    ) -> tuple[NDArray[np.int64], ...]:
         """Entries of a group in a range of columns, with the order of their rows."""
         place, row, code, label, numbered = self._shapes[group.kind]
         variables = group.variables

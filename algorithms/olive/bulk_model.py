@@ -36,11 +36,9 @@ from olivine.algorithms.olive.model import (
 )
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.solvers.flat_model import (
-    FlatRows,
-    FlatVariables,
+    FlatModel,
     Kind,
     Shape,
-    flat_model,
     kind_of,
     row_kind,
 )
@@ -265,9 +263,9 @@ class _Builder:
     def __init__(self, program: OliveProgram, form: Form) -> None:
         self._program, self._mdp = program, program.mdp
         self._with_q = form == "q-function"
-        model = flat_model("olive")
-        self._rows: FlatRows[Any] = model.rows  # type: ignore[assignment]
-        self._variables: FlatVariables = model.variables  # type: ignore[assignment]
+        model = FlatModel("olive")
+        self._rows = model.rows
+        self._variables = model.variables
         self._actions = _Actions(program)
         self._ends, self._range_of = program.upper_kinds()
         self._texts: dict[int, tuple[str, ...]] = {}
@@ -498,7 +496,7 @@ class _Builder:
         return states[several], counts[several], actions[kept & several[owner]]
 
     def _hashes(self, actions: Ints) -> NDArray[np.uint64]:
-        """A number for each action, equal for equal rewards and successors' shares."""
+        """Hash the actions; equal rewards and successors' shares give equal hashes."""
         mdp = self._mdp
         entries, bounds = gather(mdp.transition_offset, actions)
         shares = mdp.transition_numerator[entries]
@@ -522,7 +520,7 @@ class _Builder:
     def _backup_ranges(
         self, states: Ints, counts: Ints, kinds: Ints, backed: NDArray[np.bool_]
     ) -> Ints:
-        """Number among `_pairs` of the range of each backup; 0 without one."""
+        """Find the range of each backup among `_pairs`; 0 stands for none."""
         terms = self._actions.kinds
         starts = np.cumsum(counts) - counts
         low = np.minimum.reduceat(_ranks([t.low for t in terms])[kinds], starts)
@@ -639,7 +637,7 @@ class _Backed:
     variables: NDArray[np.int32]
 
     def __contains__(self, state: object) -> bool:
-        return bool(self.variables[state] >= 0)
+        return isinstance(state, int) and bool(self.variables[state] >= 0)
 
 
 class _Alone:
@@ -659,7 +657,7 @@ class _Alone:
         np.maximum.at(self._codes, flat.states[entries], codes)
 
     def of(self, states: Ints) -> Ints:
-        """Number of each state's share among `shares`, or -1."""
+        """Find each state's share among `shares`; -1 stands for none."""
         return self._codes[states]
 
 
