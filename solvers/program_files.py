@@ -41,6 +41,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ _LINE = 200
 _ENTRIES = 1 << 19
 """Entries of the matrix that are brought into the order of columns at a time."""
 
-_Entries = tuple[NDArray[np.int64], ...]
+_Entries = tuple[NDArray[Any], ...]
 """Arrays of equal length, with what is known of each entry of the matrix."""
 
 _LP_SENSES = {"<=": "<=", ">=": ">=", "==": "="}
@@ -333,18 +334,20 @@ class _Columns:
 
     def _flat(self, shapes: tuple[Shape, ...]) -> _Entries:
         """Entries of an item: place, row, coefficient, label, place of its number."""
-        entries = [
-            (
-                place,
-                row,
-                self._number(c),
-                self._labels.setdefault(_padded(s.label), len(self._labels)),
-                s.numbered,
-            )
-            for row, s in enumerate(shapes)
-            for place, c in zip(s.places, s.coefficients, strict=True)
+        lengths = np.array([len(s.places) for s in shapes], dtype=np.int64)
+        labels = [
+            self._labels.setdefault(_padded(s.label), len(self._labels)) for s in shapes
         ]
-        return tuple(np.array(entries, dtype=np.int64).reshape(-1, 5).T)
+        places = itertools.chain.from_iterable(s.places for s in shapes)
+        numbers = itertools.chain.from_iterable(s.coefficients for s in shapes)
+        rows = np.arange(len(shapes), dtype=np.int32)
+        return (
+            np.fromiter(places, dtype=np.int32),
+            np.repeat(rows, lengths),
+            np.fromiter(map(self._number, numbers), dtype=np.int32),
+            np.repeat(np.array(labels, dtype=np.int32), lengths),
+            np.repeat(np.array([s.numbered for s in shapes], dtype=np.int32), lengths),
+        )
 
     def parts(self) -> Iterator[str]:
         """Yield the text of all columns, a marker where integral ones begin or end."""
@@ -398,10 +401,10 @@ class _Columns:
         )
 
     @cached_property
-    def _counts(self) -> NDArray[np.int64]:
+    def _counts(self) -> NDArray[np.int32]:
         """Number of entries of each column."""
         size = len(self._form.variables)
-        counts = np.zeros(size, dtype=np.int64)
+        counts = np.zeros(size, dtype=np.int32)
         for block in self._form.rows.blocks:
             for group in self._form.rows.groups(block):
                 columns = group.variables[:, self._shapes[group.kind][0]]
@@ -411,13 +414,12 @@ class _Columns:
 
     def _ranges(self) -> list[int]:
         """Find ends of ranges of columns that have few enough entries to sort."""
-        total = np.cumsum(np.maximum(self._counts, 1))
-        size = len(total)
         ends = [0]
-        while ends[-1] < size:
-            before = int(total[ends[-1] - 1]) if ends[-1] else 0
-            end = int(np.searchsorted(total, before + _ENTRIES, side="right"))
-            ends.append(max(end, ends[-1] + 1))
+        while ends[-1] < len(self._counts):
+            start = ends[-1]
+            total = np.cumsum(np.maximum(self._counts[start : start + _ENTRIES], 1))
+            end = start + int(np.searchsorted(total, _ENTRIES, side="right"))
+            ends.append(max(end, start + 1))
         return ends
 
     def _entries(self, low: int, high: int) -> _Entries:
