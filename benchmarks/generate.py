@@ -1,15 +1,18 @@
-"""`olivine generate` on planted formulas: its rate and its memory.
+"""`olivine generate` on planted formulas: its rate, its growth and its memory.
 
-Figures, for each program file and for DRN: CPU seconds per 20 MB of that file, at
-most 1 where the rate is 20 MB/s; and the peak memory of the process. The whole
-process is timed: the start of Python, reading, the model, and family.json with its
-map of names, which is not counted in the size.
+Figures, for each program file and for DRN: CPU seconds per 20 MB written, at most 1
+where the rate is 20 MB/s, with the rate in the note; the peak memory of the process;
+and, in full, the exponent in m over four doublings. The whole process is timed: the
+start of Python, reading, the model. So all that it writes counts: beside the program
+stand three_sat.cnf and family.json, whose map of names is as long as a program.
 
     python -m benchmarks generate
+    python -m benchmarks generate --full
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +21,13 @@ from olivine.cli.family_folder import FILES
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
 from benchmarks.decide import planted
-from benchmarks.figures import Figure, cpu, process
+from benchmarks.figures import Figure, cpu, exponent, process
 
 RATE = 20e6
 """Bytes a second that are asked for."""
+QUICK = (10_000,)
+FULL = tuple(1_000_000 >> k for k in (4, 3, 2, 1, 0))
+"""Clauses."""
 
 WRITTEN = (
     ("lp", "projected"),
@@ -35,25 +41,42 @@ WRITTEN = (
 
 
 def figures(full: bool) -> Iterator[Figure]:
-    """Measure: a hundred thousand clauses when full, else ten thousand."""
-    m = 100_000 if full else 10_000
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "planted.cnf"
-        write_dimacs(planted(m // 3, m, 1), path)
+    """Measure: up to a million clauses when full, else ten thousand."""
+    sizes = FULL if full else QUICK
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for m in sizes:
+            write_dimacs(planted(m // 3, m, 1), folder / f"{m}.cnf")
         for kind, formulation in WRITTEN:
-            out = Path(folder) / f"{kind}-{formulation}"
-            call = ["-m", "olivine", "generate", str(path), "-o", str(out)]
-            call += ["--format", kind, "--formulation", formulation]
-            peaks: list[float] = []
-            seconds = cpu(lambda call=call, to=peaks: to.append(process(call)))
-            size = (out / FILES[kind]).stat().st_size
             what = kind if kind == "drn" else f"{kind}, {formulation}"
-            note = f"planted, m = {m}, {size / 1e6:.0f} MB in {seconds:.1f} CPU s"
-            yield Figure(
-                f"generate {what} / 20 MB/s",
-                seconds * RATE / size,
-                "ratio",
-                1.0 if full else None,
-                note,
+            times = []
+            for m in sizes:
+                call = ["--format", kind, "--formulation", formulation]
+                seconds, peak, size, own = _run(folder, m, call, FILES[kind])
+                times.append(seconds)
+            note = (
+                f"planted, m = {m}: {size / 1e6:.0f} MB ({FILES[kind]} {own / 1e6:.0f})"
+                f" in {seconds:.1f} CPU s, {size / seconds / 1e6:.1f} MB/s"
             )
-            yield Figure(f"generate {what}, peak memory", peaks[0], "MiB", 1024, note)
+            ratio = seconds * RATE / size
+            target = 1.0 if full else None
+            yield Figure(f"generate {what} / 20 MB/s", ratio, "ratio", target, note)
+            yield Figure(f"generate {what}, peak memory", peak, "MiB", 953.7, "1 GB")
+            if full:
+                growth = exponent(sizes, times)
+                note = f"planted, m = {sizes[0]} to {m}"
+                yield Figure(f"generate {what}, in m", growth, "exponent", 1.1, note)
+
+
+def _run(
+    folder: Path, m: int, options: list[str], file: str
+) -> tuple[float, float, int, int]:
+    """CPU seconds, peak in MiB, bytes of the folder and of a file of it."""
+    out = folder / "out"
+    call = ["-m", "olivine", "generate", str(folder / f"{m}.cnf"), "-o", str(out)]
+    peaks: list[float] = []
+    seconds = cpu(lambda: peaks.append(process([*call, *options])))
+    size = sum(entry.stat().st_size for entry in out.iterdir())
+    own = (out / file).stat().st_size
+    shutil.rmtree(out)
+    return seconds, peaks[0], size, own

@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from olivine.cli import signals
-from olivine.cli.memory import is_exhausted, why_too_small
+from olivine.cli.memory import (
+    is_exhausted,
+    limited_memory,
+    reached,
+    want_of_memory,
+    why_too_small,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -328,6 +334,20 @@ def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
     return ExitStatus.BAD_INPUT
 
 
+def report_exhausted(file: str, doing: str, *, json_lines: bool) -> ExitStatus:
+    """Say that memory ran out, and in doing what."""
+    return report_unknown(file, f"{want_of_memory()} {doing}", json_lines=json_lines)
+
+
+def report_unknown(file: str, reason: str, *, json_lines: bool) -> ExitStatus:
+    """Say that a limit left a file without an answer."""
+    if json_lines:
+        print_json({"file": file, "status": "unknown", "reason": reason})
+    else:
+        say(f"olivine: {file}: {reason}")
+    return ExitStatus.UNDECIDED
+
+
 def internal_error(error: BaseException) -> str:
     """Describe an error that is ours, and print its traceback for the report."""
     text = internal(error)
@@ -357,12 +377,14 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
+        limit = kwargs.get("memory")
         try:
-            if too_small := why_too_small():
-                say(f"olivine: {too_small}")
-                raise typer.Exit(int(ExitStatus.UNDECIDED))
-            status = function(*args, **kwargs)
-            sys.stdout.flush()
+            with limited_memory(limit):
+                if too_small := why_too_small():
+                    say(f"olivine: {too_small}")
+                    raise typer.Exit(int(ExitStatus.UNDECIDED))
+                status = function(*args, **kwargs)
+                sys.stdout.flush()
         except KeyboardInterrupt:
             say("olivine: interrupted")
             status = ExitStatus.INTERRUPTED
@@ -372,16 +394,16 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as error:
-            status = _status_of(error)
+            status = _status_of(error, limit)
         raise typer.Exit(int(status))
 
     return run
 
 
-def _status_of(error: Exception) -> ExitStatus:
+def _status_of(error: Exception, limit: int | None) -> ExitStatus:
     """Say what went wrong, and return the exit status for it."""
     if is_exhausted(error):
-        say("olivine: out of memory")
+        say(f"olivine: {reached(limit)}")
         return ExitStatus.UNDECIDED
     if isinstance(error, OSError):
         drop_stdout()

@@ -168,6 +168,7 @@ def write_folder(
         _write_graphs(stage, built, wanted, at)
     mdp = family.mdp(member)
     _write_models(stage, TwoActions(mdp).mdp if two_actions else mdp, wanted, at)
+    del mdp
     at("sizes and names")
     description = {
         "provenance": _provenance(instance, source),
@@ -182,6 +183,7 @@ def write_folder(
     if _PROGRAMS.intersection(wanted):
         at("the model of the program")
         model = model or build(family, formulation).model
+        family.forget()  # the files are made of the model alone
         description["program"], checks = _write_program(
             stage, instance, wanted, formulation, model, engine, at
         )

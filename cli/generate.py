@@ -16,11 +16,14 @@ from olivine.cli.common import (
     print_json,
     progress_bar,
     report_error,
+    report_exhausted,
+    report_unknown,
     say,
     verb,
 )
 from olivine.cli.console import tell
 from olivine.cli.folder import staged
+from olivine.cli.memory import is_exhausted, want_of_memory
 from olivine.cli.options import (
     DEFAULT_MAX_VARIABLES,
     EngineName,
@@ -28,6 +31,7 @@ from olivine.cli.options import (
     Json,
     MaxBytes,
     MaxVariables,
+    Memory,
     MilpEngine,
     PenaltyOption,
     ReadAs,
@@ -113,6 +117,7 @@ def generate(
             help="CPU time of the run; none by default.",
         ),
     ] = None,
+    memory: Memory = None,
     json_lines: Json = False,
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
@@ -128,7 +133,8 @@ def generate(
     have none (docs/model-checkers.md has the commands). With --two-actions the graph,
     the models and the program are those of the member with two actions a state and
     a horizon of order log(n + m), with the same optimum. The folder appears complete
-    or not at all; at the time limit nothing is written, and the exit status is 3.
+    or not at all; at a limit of time or memory nothing is written, and the exit
+    status is 3.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
@@ -142,7 +148,9 @@ def generate(
         check_not_input((output / name for name in family_folder.OURS), file)
         reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, MemoryError) as error:
+        if is_exhausted(error):
+            return report_exhausted(file, "in reading it", json_lines=json_lines)
         return report_error(file, describe(error), json_lines=json_lines)
     wanted = [f for f in FormatName if not formats or f in formats]
     try:
@@ -156,6 +164,7 @@ def generate(
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     stages = family_folder.stages(wanted)
+    reached = _Reached(stages)
     try:
         with (
             progress_bar("generate", len(stages), json_lines) as progress,
@@ -166,7 +175,7 @@ def generate(
                 last=family_folder.DESCRIPTION,
             ) as stage,
         ):
-            reached = _Reached(progress, stages)
+            reached.show_on(progress)
             left = time_limit and time_limit - (time.process_time() - begun)
             # Not around what follows: once the files move, the run is done.
             with limited(left and max(left, _LEAST)):
@@ -181,20 +190,23 @@ def generate(
                     two_actions=two_actions,
                     at=reached.at,
                 )
-    except OutOfTimeError:
+    except Exception as error:
+        late = isinstance(error, OutOfTimeError)
+        if not late and not is_exhausted(error):
+            if not isinstance(error, ValueError | OSError):
+                raise
+            # A ValueError here means numbers that a format cannot hold.
+            message = describe(error, str(output))
+            return report_error(file, message, json_lines=json_lines)
+        limit = want_of_memory()
+        if late:
+            limit = f"limit of {time_limit:g} s of CPU time reached"
         reason = (
-            f"limit of {time_limit:g} s of CPU time reached at {reached.name}, "
+            f"{limit} at {reached.name}, "
             f"{stages.index(reached.name)} of {len(stages)} steps done; "
             "nothing is written"
         )
-        if json_lines:
-            print_json({"file": file, "status": "unknown", "reason": reason})
-        else:
-            say(f"olivine: {file}: {reason}")
-        return ExitStatus.UNDECIDED
-    except (ValueError, OSError) as error:
-        # A ValueError here means numbers that a format cannot hold.
-        return report_error(file, describe(error, str(output)), json_lines=json_lines)
+        return report_unknown(file, reason, json_lines=json_lines)
     record = {"file": file, "directory": str(output)} | record
     record["warnings"] = list(source.warnings)
     record["seconds"] = round(time.perf_counter() - start, 6)
@@ -208,13 +220,20 @@ def generate(
 class _Reached:
     """The step that a run is at, on the progress bar and for a limit's message."""
 
-    def __init__(self, progress: Progress | Unseen, stages: list[str]) -> None:
-        self._progress, self._stages = progress, stages
+    def __init__(self, stages: list[str]) -> None:
+        self._stages = stages
+        self._progress: Progress | Unseen | None = None
         self.name = stages[0]
+
+    def show_on(self, progress: Progress | Unseen) -> None:
+        """Show the steps on a bar from now on."""
+        self._progress = progress
 
     def at(self, name: str) -> None:
         """Note that a step begins."""
         self.name = name
+        if self._progress is None:
+            return
         for task in self._progress.task_ids:
             done = self._stages.index(name)
             self._progress.update(task, completed=done, description=name)

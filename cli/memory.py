@@ -3,27 +3,109 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # What the loader of libraries and the starting of threads say of it.
 _WORDS = ("Cannot allocate memory", "failed to map segment", "can't start new thread")
 _SECONDS, _CPU_SECONDS = 60, 5
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12} | {
+    f"{letter}I": 1 << 10 * k for k, letter in enumerate("KMGT", 1)
+}
+_chosen: list[int] = []
+"""Limits that hold, the innermost last."""
 
 
 def is_exhausted(error: BaseException) -> bool:
-    """Whether an error, or one behind it, is want of memory or of processes."""
+    """Whether an error, or one behind it, is want of memory or of processes.
+
+    If so the errors let go of their frames: to say it takes memory as well.
+    """
+    chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, MemoryError):
-            return True
-        if isinstance(cause, OSError) and cause.errno in (errno.ENOMEM, errno.EAGAIN):
-            return True
-        if isinstance(cause, (ImportError, RuntimeError)) and any(
-            word in str(cause) for word in _WORDS
-        ):
-            return True
+        chain.append(cause)
         cause = cause.__cause__ or cause.__context__
-    return False
+    if not any(map(_says_so, chain)):
+        return False
+    for each in chain:
+        each.__traceback__ = None
+    return True
+
+
+def _says_so(error: BaseException) -> bool:
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN):
+        return True
+    return isinstance(error, (ImportError, RuntimeError)) and any(
+        word in str(error) for word in _WORDS
+    )
+
+
+def parse_bytes(text: str) -> int:
+    """Read an amount of memory, as in 2GB, 512MiB or 2000000000.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or this platform cannot limit memory.
+
+    >>> parse_bytes("1.5GB"), parse_bytes("512MiB"), parse_bytes("4096")
+    (1500000000, 536870912, 4096)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?I?)B?", text.strip().upper())
+    if found is None or found[2] not in _UNITS or not float(found[1]):
+        raise ValueError(f"{text!r} is no amount of memory, as 2GB or 512MiB is")
+    try:
+        import resource
+    except ImportError:
+        raise ValueError("this platform cannot limit a process's memory") from None
+    if not hasattr(resource, "RLIMIT_AS"):
+        raise ValueError("this platform cannot limit a process's memory")
+    amount = int(float(found[1]) * _UNITS[found[2]])
+    if amount >= 1 << 62:
+        raise ValueError(f"{text!r} is no limit for a machine's memory")
+    return amount
+
+
+@contextmanager
+def limited_memory(limit: int | None) -> Iterator[None]:
+    """Limit the address space of this process and of what it starts, in bytes."""
+    if limit is None:
+        yield
+        return
+    import resource
+
+    before, hard = resource.getrlimit(resource.RLIMIT_AS)
+    known = [end for end in (limit, before, hard) if end != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(known), hard))
+    _chosen.append(limit)
+    try:
+        yield
+    finally:
+        _chosen.pop()
+        resource.setrlimit(resource.RLIMIT_AS, (before, hard))
+
+
+def want_of_memory() -> str:
+    """Say that memory ran out, and by whose limit.
+
+    >>> want_of_memory()
+    'out of memory'
+    """
+    return reached(_chosen[-1] if _chosen else None)
+
+
+def reached(limit: int | None) -> str:
+    """Say that memory ran out under a limit of ``--memory``, or without one."""
+    if limit is None:
+        return "out of memory"
+    unit = next(u for u in "TGMK " if limit >= _UNITS[u.strip()])
+    amount = f"{limit / _UNITS[unit.strip()]:.4g} {unit.strip()}B"
+    return f"the memory limit of {amount} was reached"
 
 
 def why_too_small() -> str:
@@ -45,6 +127,8 @@ def why_too_small() -> str:
     child = run_in_child(_load, time_limit=_SECONDS, cpu_limit=_CPU_SECONDS)
     if child.status == "done":
         return ""
+    if _chosen:
+        return f"{want_of_memory()} while numpy and scipy were loaded"
     return (
         f"out of memory: under the limit of {limit // 1024} KiB of address space "
         "(ulimit -v) numpy and scipy do not load"

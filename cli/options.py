@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Annotated
 
 import typer
+from olivine.cli.memory import parse_bytes
 from olivine.reduction.family.variants import Variant
 
 VariantName = Variant
@@ -77,6 +78,24 @@ def parse_seconds(text: str) -> float:
     return value
 
 
+def parse_memory(text: str) -> int:
+    """Read a limit of memory."""
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        "--memory",
+        parser=parse_memory,
+        metavar="LIMIT",
+        help="Address space of this process, and of each that it starts, as 2GB or "
+        "512MiB; none by default.",
+    ),
+]
 InputFile = Annotated[
     str, typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input.")
 ]

@@ -20,6 +20,7 @@ from olivine.cli.options import (
     Json,
     MaxBytes,
     MaxVariables,
+    Memory,
     PenaltyOption,
     ReadAs,
     StrictReading,
@@ -76,6 +77,7 @@ def solve(
         typer.Option(help="Formulation for --engine milp; by size when not given."),
     ] = None,
     time_limit: TimeLimit = None,
+    memory: Memory = None,
     strict: StrictReading = False,
     input_format: ReadAs = None,
     max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
@@ -91,7 +93,8 @@ def solve(
     --time-limit sets one.
 
     Exit status: 10 satisfiable (of WCNF: a limit was reached, the best known is
-    printed), 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad input.
+    printed), 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad input, 3 out of
+    memory outside the solver.
 
     Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
     """

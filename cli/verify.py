@@ -28,7 +28,7 @@ from olivine.cli.common import (
     verb,
     worst,
 )
-from olivine.cli.memory import is_exhausted
+from olivine.cli.memory import is_exhausted, want_of_memory
 from olivine.cli.parallel import in_parallel
 from olivine.cli.tables import show
 
@@ -71,7 +71,7 @@ class Job:
             return self._verify(file, start)
         except Exception as error:
             if is_exhausted(error):
-                record = {"file": file, "error": f"{file}: out of memory"}
+                record = {"file": file, "error": f"{file}: {want_of_memory()}"}
                 return record, ExitStatus.UNDECIDED
             text = f"{file}: {internal(error)}"
             trace = "".join(traceback.format_exception(error))
@@ -146,6 +146,7 @@ def verify(
         typer.Option(help="Run this route; repeatable. By size when not given."),
     ] = None,
     time_limit: options.TimeLimit = None,
+    memory: options.Memory = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -172,8 +173,8 @@ def verify(
     seconds (the MILP 5) unless --time-limit says otherwise.
 
     Exit status: 0 all agree, 1 a contradiction, 2 bad input (or a certificate
-    that cannot be written), 3 undecided (or no proof for the certificate within the
-    time limit).
+    that cannot be written), 3 undecided (a route, or the proof for the certificate,
+    not done within the limits of time and memory; what the others found is told).
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """

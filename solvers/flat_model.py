@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, overload
@@ -73,6 +73,11 @@ def row_kind(
     return Kind(width, (Shape(range(width), coefficients, sense, rhs, **named),))
 
 
+def narrow(kinds: NDArray[Any], count: int) -> NDArray[Any]:
+    """Keep the numbers of few kinds in few bytes."""
+    return kinds.astype(np.min_scalar_type(count), copy=False)
+
+
 def given(names: list[str]) -> Names:
     """Names that are there already."""
     return partial(itemgetter(slice(None)), names)
@@ -98,6 +103,7 @@ class Numbered:
     last: int
 
     def __call__(self) -> list[str]:
+        """Make the names."""
         return [text % k for k in range(self.first, self.last) for text in self.texts]
 
 
@@ -128,7 +134,7 @@ class Group:
 class _Block:
     """Items that were added together."""
 
-    kinds: NDArray[np.int32]
+    kinds: NDArray[Any]
     variables: NDArray[np.int32]
     names: Names
     first_row: int
@@ -186,7 +192,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         `Row`, or what has its fields.
     """
 
-    def __init__(self, row_type: Callable[..., Thing] = Row) -> None:
+    def __init__(self, row_type: Callable[..., Any] = Row) -> None:
         super().__init__()
         self.kinds: list[Kind] = []
         self.blocks: list[_Block] = []
@@ -220,10 +226,10 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         return len(self.kinds) - 1
 
     def add(
-        self, kinds: NDArray[np.int32], variables: NDArray[np.int32], names: Names
+        self, kinds: NDArray[Any], variables: NDArray[np.int32], names: Names
     ) -> None:
         """Add items: kind of each, the variables of all, and names of their rows."""
-        first = len(self)
+        first, kinds = len(self), narrow(kinds, len(self.kinds))
         self.blocks.append(_Block(kinds, variables, names, first))
         self._ends.append(first + int(self.sizes[kinds].sum()))
 
@@ -269,7 +275,8 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         starts = np.cumsum(widths) - widths
         rows = np.cumsum(sizes) - sizes + block.first_row
         order = np.argsort(kinds, kind="stable")
-        bounds = np.flatnonzero(np.diff(kinds[order], prepend=-1, append=-1))
+        sorted_kinds = kinds[order].astype(np.int64)
+        bounds = np.flatnonzero(np.diff(sorted_kinds, prepend=-1, append=-1))
         for low, high in itertools.pairwise(bounds.tolist()):
             items = order[low:high]
             number = int(kinds[items[0]])
@@ -317,7 +324,7 @@ class FlatVariables(_Blocks[Variable]):
     def __init__(self) -> None:
         super().__init__()
         self.kinds: list[tuple[Any, Any, bool]] = []
-        self.blocks: list[tuple[NDArray[np.int32], Names]] = []
+        self.blocks: list[tuple[NDArray[Any], Names]] = []
         self._known: dict[tuple[Any, Any, bool], int] = {}
 
     @classmethod
@@ -342,10 +349,10 @@ class FlatVariables(_Blocks[Variable]):
             self.kinds.append(key)
         return self._known[key]
 
-    def add(self, kinds: NDArray[np.int32], names: Names) -> int:
+    def add(self, kinds: NDArray[Any], names: Names) -> int:
         """Add variables, a kind for each; return the number of the first."""
         first = len(self)
-        self.blocks.append((kinds, names))
+        self.blocks.append((narrow(kinds, len(self.kinds)), names))
         self._ends.append(first + len(kinds))
         return first
 
@@ -363,9 +370,9 @@ class FlatVariables(_Blocks[Variable]):
         kind = self.kind_of(variable.lower, variable.upper, variable.integer)
         self.add(np.array([kind], dtype=np.int32), given([variable.name]))
 
-    def codes(self) -> NDArray[np.int32]:
+    def codes(self) -> NDArray[Any]:
         """Kind of each variable, shape (number of variables,)."""
-        empty = np.zeros(0, dtype=np.int32)
+        empty = np.zeros(0, dtype=np.uint8)
         return np.concatenate([empty, *(kinds for kinds, _ in self.blocks)])
 
     def _things(self, block: int) -> list[Variable]:
@@ -376,9 +383,14 @@ class FlatVariables(_Blocks[Variable]):
         ]
 
 
-def flat_model(name: str) -> LinearModel:
-    """Make an empty model that is kept flat."""
-    return LinearModel(name, variables=FlatVariables(), rows=FlatRows())
+@dataclass
+class FlatModel(LinearModel):
+    """A model whose rows and variables are kept flat."""
+
+    variables: FlatVariables = field(  # type: ignore[assignment]
+        default_factory=FlatVariables
+    )
+    rows: FlatRows[Row] = field(default_factory=FlatRows)  # type: ignore[assignment]
 
 
 def integer_variables(model: LinearModel) -> int:

@@ -215,9 +215,9 @@ class FlatForm:
                     yield [("zero", added.pop("zero")), next_pair]
                 yield rest
                 continue
-            if block.first_row >= self.own_rows and "z" in added:
-                if self.rows.kinds[int(block.kinds[0])].shapes[0].label == "cz":
-                    yield [("z", added.pop("z"))]
+            kind = self.rows.kinds[int(block.kinds[0])]
+            if kind.shapes and kind.shapes[0].label == "cz":
+                yield [("z", added.pop("z"))]
             yield pairs
         yield added.items()
 

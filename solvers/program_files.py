@@ -41,6 +41,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,9 @@ _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
 _ENTRIES = 1 << 19
 """Entries of the matrix that are brought into the order of columns at a time."""
+
+_Entries = tuple[NDArray[Any], ...]
+"""Arrays of equal length, with what is known of each entry of the matrix."""
 
 _LP_SENSES = {"<=": "<=", ">=": ">=", "==": "="}
 _MPS_SENSES = {"<=": "L", ">=": "G", "==": "E"}
@@ -328,20 +332,22 @@ class _Columns:
     def _number(self, number: int) -> int:
         return self._numbers.setdefault(number, len(self._numbers))
 
-    def _flat(self, shapes: tuple[Shape, ...]) -> tuple[NDArray[np.int64], ...]:
+    def _flat(self, shapes: tuple[Shape, ...]) -> _Entries:
         """Entries of an item: place, row, coefficient, label, place of its number."""
-        entries = [
-            (
-                place,
-                row,
-                self._number(c),
-                self._labels.setdefault(_padded(s.label), len(self._labels)),
-                s.numbered,
-            )
-            for row, s in enumerate(shapes)
-            for place, c in zip(s.places, s.coefficients, strict=True)
+        lengths = np.array([len(s.places) for s in shapes], dtype=np.int64)
+        labels = [
+            self._labels.setdefault(_padded(s.label), len(self._labels)) for s in shapes
         ]
-        return tuple(np.array(entries, dtype=np.int64).reshape(-1, 5).T)
+        places = itertools.chain.from_iterable(s.places for s in shapes)
+        numbers = itertools.chain.from_iterable(s.coefficients for s in shapes)
+        rows = np.arange(len(shapes), dtype=np.int32)
+        return (
+            np.fromiter(places, dtype=np.int32),
+            np.repeat(rows, lengths),
+            np.fromiter(map(self._number, numbers), dtype=np.int32),
+            np.repeat(np.array(labels, dtype=np.int32), lengths),
+            np.repeat(np.array([s.numbered for s in shapes], dtype=np.int32), lengths),
+        )
 
     def parts(self) -> Iterator[str]:
         """Yield the text of all columns, a marker where integral ones begin or end."""
@@ -395,10 +401,10 @@ class _Columns:
         )
 
     @cached_property
-    def _counts(self) -> NDArray[np.int64]:
+    def _counts(self) -> NDArray[np.int32]:
         """Number of entries of each column."""
         size = len(self._form.variables)
-        counts = np.zeros(size, dtype=np.int64)
+        counts = np.zeros(size, dtype=np.int32)
         for block in self._form.rows.blocks:
             for group in self._form.rows.groups(block):
                 columns = group.variables[:, self._shapes[group.kind][0]]
@@ -407,17 +413,16 @@ class _Columns:
         return counts
 
     def _ranges(self) -> list[int]:
-        """Ends of ranges of columns that have few enough entries to sort."""
-        total = np.cumsum(np.maximum(self._counts, 1))
-        size = len(total)
+        """Find ends of ranges of columns that have few enough entries to sort."""
         ends = [0]
-        while ends[-1] < size:
-            before = int(total[ends[-1] - 1]) if ends[-1] else 0
-            end = int(np.searchsorted(total, before + _ENTRIES, side="right"))
-            ends.append(max(end, ends[-1] + 1))
+        while ends[-1] < len(self._counts):
+            start = ends[-1]
+            total = np.cumsum(np.maximum(self._counts[start : start + _ENTRIES], 1))
+            end = start + int(np.searchsorted(total, _ENTRIES, side="right"))
+            ends.append(max(end, start + 1))
         return ends
 
-    def _entries(self, low: int, high: int) -> tuple[NDArray[np.int64], ...]:
+    def _entries(self, low: int, high: int) -> _Entries:
         """Entries of some columns in order: column, label, number of row, value."""
         places, costs = self._objective
         own = (places >= low) & (places < high)
@@ -425,7 +430,7 @@ class _Columns:
         heads = np.concatenate([places[own], empty])
         values = np.concatenate([costs[own], np.zeros_like(empty)])
         nothing = np.zeros_like(heads)
-        parts = [(heads, nothing - 1, nothing, nothing, values)]
+        parts: list[_Entries] = [(heads, nothing - 1, nothing, nothing, values)]
         for block in self._form.rows.blocks:
             variables = block.variables
             if not ((variables >= low) & (variables < high)).any():
@@ -437,7 +442,8 @@ class _Columns:
             np.concatenate, zip(*parts, strict=True)
         )
         by_column = np.lexsort((order, columns))
-        return columns[by_column], labels[by_column], rows[by_column], codes[by_column]
+        found = columns, labels, rows, codes
+        return tuple([each[by_column] for each in found])
 
     def _found(
         self, group: Group, low: int, high: int

@@ -34,7 +34,7 @@ class Affine:
     high: Fraction
 
     def minus(self) -> list[Fraction]:
-        """The negatives of the coefficients; of equal objects equal objects."""
+        """Negate the coefficients; of one object there comes one object."""
         distinct = {id(c): c for c in self.coefficients}
         negative = {name: -c for name, c in distinct.items()}
         return [negative[id(c)] for c in self.coefficients]

@@ -36,12 +36,11 @@ from olivine.algorithms.olive.model import (
 )
 from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.solvers.flat_model import (
-    FlatRows,
-    FlatVariables,
+    FlatModel,
     Kind,
     Shape,
-    flat_model,
     kind_of,
+    narrow,
     row_kind,
 )
 from olivine.solvers.model import LinearModel
@@ -96,12 +95,12 @@ class _Choices:
 
     Attributes
     ----------
-    mdp
-        The MDP.
+    state_names, action_names
+        Of the MDP.
     states, counts
         The states in order, and how many distinct actions each has, shape (k,).
     actions
-        The distinct actions of all, globally numbered.
+        The distinct actions of all, globally numbered; neighbours as a range.
     first
         Number of each state's first variable, shape (k,).
     backed
@@ -112,20 +111,21 @@ class _Choices:
         Kind of each item of rows, and what the rows of each kind are called.
     """
 
-    mdp: TabularMDP
+    state_names: Sequence[str]
+    action_names: Sequence[str]
     states: Ints
     counts: Ints
-    actions: Ints
+    actions: Ints | range
     first: Ints
     backed: NDArray[np.bool_]
     with_q: bool
-    kinds: NDArray[np.int32]
+    kinds: NDArray[Any]
     texts: dict[int, tuple[str, ...]]
 
     def _labels(self) -> Iterator[tuple[str, list[str], bool]]:
         """Yield the name of each state, the labels of its actions, if it is backed."""
-        start, names = 0, _taken(self.mdp.action_names, self.actions)
-        places = _taken(self.mdp.state_names, self.states)
+        start, names = 0, _taken(self.action_names, self.actions)
+        places = _taken(self.state_names, self.states)
         rest = zip(self.counts.tolist(), self.backed.tolist(), strict=True)
         for place, (count, backed) in zip(places, rest, strict=True):
             own = names[start : start + count]
@@ -155,15 +155,15 @@ class _Choices:
                     found.append(text + label + ")")
         return found
 
-    def policies(self) -> Iterator[tuple[int, dict[int, int]]]:
+    def policies(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
         """Yield each state with the binaries of its actions, by local index."""
-        for state, actions, first in self._each():
+        for state, actions, first in self._each(mdp):
             shift = first + len(actions) * self.with_q
             yield state, {a: shift + k for k, a in enumerate(actions)}
 
-    def q_values(self) -> Iterator[tuple[int, dict[int, int]]]:
+    def q_values(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
         """Yield each state with the variables f(x,a), by local index."""
-        for state, actions, first in self._each():
+        for state, actions, first in self._each(mdp):
             yield state, {a: first + k for k, a in enumerate(actions)}
 
     def backups(self) -> Iterator[tuple[int, int]]:
@@ -172,26 +172,26 @@ class _Choices:
         backed = self.backed
         yield from zip(self.states[backed].tolist(), last[backed].tolist(), strict=True)
 
-    def _each(self) -> Iterator[tuple[int, list[int], int]]:
+    def _each(self, mdp: TabularMDP) -> Iterator[tuple[int, list[int], int]]:
         start, first = 0, self.first.tolist()
-        actions = self.actions.tolist()
+        actions = list(self.actions)
         counts = self.counts.tolist()
         for k, state in enumerate(self.states.tolist()):
-            base = int(self.mdp.action_offset[state])
+            base = int(mdp.action_offset[state])
             own = actions[start : start + counts[k]]
             start += counts[k]
-            yield state, [a - base for a in own], first[k]
+            yield state, [int(a) - base for a in own], first[k]
 
 
 @dataclass(frozen=True)
 class _StateNames:
     """What the variables of values are called."""
 
-    mdp: TabularMDP
+    names: Sequence[str]
     states: Ints
 
     def __call__(self) -> list[str]:
-        return [f"g({name})" for name in _taken(self.mdp.state_names, self.states)]
+        return [f"g({name})" for name in _taken(self.names, self.states)]
 
 
 @dataclass(frozen=True)
@@ -265,9 +265,9 @@ class _Builder:
     def __init__(self, program: OliveProgram, form: Form) -> None:
         self._program, self._mdp = program, program.mdp
         self._with_q = form == "q-function"
-        model = flat_model("olive")
-        self._rows: FlatRows[Any] = model.rows  # type: ignore[assignment]
-        self._variables: FlatVariables = model.variables  # type: ignore[assignment]
+        model = FlatModel("olive")
+        self._rows = model.rows
+        self._variables = model.variables
         self._actions = _Actions(program)
         self._ends, self._range_of = program.upper_kinds()
         self._texts: dict[int, tuple[str, ...]] = {}
@@ -297,18 +297,23 @@ class _Builder:
             Late(self._backups),
         )
         self._add_constraints()
+        del self._actions  # no more kinds to come; some are long
         model.set_objective([int(self._value[self._mdp.start])], [1], maximise=True)
 
     # Maps back --------------------------------------------------------------
 
     def _policies(self) -> dict[int, dict[int, int]]:
-        return dict(itertools.chain.from_iterable(b.policies() for b in self._blocks))
+        return dict(
+            itertools.chain.from_iterable(b.policies(self._mdp) for b in self._blocks)
+        )
 
     def _backups(self) -> dict[int, int]:
         return dict(itertools.chain.from_iterable(b.backups() for b in self._blocks))
 
     def _q_values(self, states: Ints) -> dict[tuple[int, int], int]:
-        chosen = dict(itertools.chain.from_iterable(b.q_values() for b in self._blocks))
+        chosen = dict(
+            itertools.chain.from_iterable(b.q_values(self._mdp) for b in self._blocks)
+        )
         return {
             (state, local): variable
             for state in states.tolist()
@@ -336,7 +341,7 @@ class _Builder:
         for k in range(0, len(states), _STATES):
             own = states[k : k + _STATES]
             codes = np.array(kinds, dtype=np.int32)[self._ranges(own)]
-            self._variables.add(codes, _StateNames(mdp, own))
+            self._variables.add(codes, _StateNames(mdp.state_names, own))
         return states
 
     def _ranges(self, states: Ints) -> Ints:
@@ -369,11 +374,13 @@ class _Builder:
         rows, variables = self._items(
             states, counts, actions, backed, kinds, ends, first, owner, rank
         )
+        near = range(int(actions[0]), int(actions[-1]) + 1)
         block = _Choices(
-            self._mdp,
+            self._mdp.state_names,
+            self._mdp.action_names,
             states,
             counts,
-            actions.astype(np.int32),
+            near if len(near) == len(actions) else actions.astype(np.int32),
             first,
             backed,
             self._with_q,
@@ -396,7 +403,7 @@ class _Builder:
         first: Ints,
         owner: Ints,
         rank: Ints,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Kinds and variables of the rows of some states.
 
         In order: the choice; the greedy rows of each f(x,a); the switch of b(x).
@@ -432,7 +439,7 @@ class _Builder:
         variables[start[switch] + 1] = taken[on]
         shift = np.repeat(start[switch] + 2 - bounds[:-1], np.diff(bounds))
         variables[shift + np.arange(len(targets))] = self._value[targets]
-        return found.astype(np.int32), variables
+        return narrow(found, len(self._rows.kinds)), variables
 
     def _by(self, codes: Ints, make: Callable[[int], int]) -> Ints:
         """Look up the kind of rows for each code; there are few codes."""
@@ -498,7 +505,7 @@ class _Builder:
         return states[several], counts[several], actions[kept & several[owner]]
 
     def _hashes(self, actions: Ints) -> NDArray[np.uint64]:
-        """A number for each action, equal for equal rewards and successors' shares."""
+        """Hash the actions; equal rewards and successors' shares give equal hashes."""
         mdp = self._mdp
         entries, bounds = gather(mdp.transition_offset, actions)
         shares = mdp.transition_numerator[entries]
@@ -522,7 +529,7 @@ class _Builder:
     def _backup_ranges(
         self, states: Ints, counts: Ints, kinds: Ints, backed: NDArray[np.bool_]
     ) -> Ints:
-        """Number among `_pairs` of the range of each backup; 0 without one."""
+        """Find the range of each backup among `_pairs`; 0 stands for none."""
         terms = self._actions.kinds
         starts = np.cumsum(counts) - counts
         low = np.minimum.reduceat(_ranks([t.low for t in terms])[kinds], starts)
@@ -639,7 +646,7 @@ class _Backed:
     variables: NDArray[np.int32]
 
     def __contains__(self, state: object) -> bool:
-        return bool(self.variables[state] >= 0)
+        return isinstance(state, int) and bool(self.variables[state] >= 0)
 
 
 class _Alone:
@@ -659,12 +666,14 @@ class _Alone:
         np.maximum.at(self._codes, flat.states[entries], codes)
 
     def of(self, states: Ints) -> Ints:
-        """Number of each state's share among `shares`, or -1."""
+        """Find each state's share among `shares`; -1 stands for none."""
         return self._codes[states]
 
 
-def _taken(names: Sequence[str], indices: NDArray[Any]) -> list[str]:
+def _taken(names: Sequence[str], indices: NDArray[Any] | range) -> list[str]:
     """Choose names; those of neighbours are asked for together."""
+    if isinstance(indices, range):
+        return list(names[indices.start : indices.stop])
     first, last = int(indices[0]), int(indices[-1]) + 1
     if last - first > 2 * len(indices):
         return [names[i] for i in indices.tolist()]

@@ -61,7 +61,7 @@ class Ranged:
             raise ValueError(f"empty range [{self.lower}, {least}]")
 
     def upper_kinds(self) -> tuple[list[Fraction], NDArray[np.int64] | None]:
-        """Give the few upper ends, and which of them each observation has.
+        """List the few upper ends, and which of them each observation has.
 
         None where there is one for all.
         """

@@ -218,6 +218,11 @@ class Family:
     def _zero_member(self) -> TabularMDP:
         return self._tabular()
 
+    def forget(self) -> None:
+        """Let go of the arrays of the MDP; they are made anew when asked for."""
+        for name in ("_zero_member", "_program"):
+            self.__dict__.pop(name, None)
+
     def chain(self, policy: ArrayLike) -> TabularMDP:
         """Build the all-zero member with a policy's actions only.
 

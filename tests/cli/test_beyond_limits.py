@@ -1,9 +1,16 @@
 """Numbers too large, time and memory too short: told, never waited for."""
 
+import errno
 import itertools
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
+from olivine.cli import family_folder, memory
+from olivine.cli.learn_run import OutOfTimeError
+from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, run_olivine
 from tests.support.depth import spread
@@ -84,3 +91,170 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
     assert done.record["error"] == f"{FULL3}: out of memory"
     done = olivine("report", FULL3, "-o", "unused")
     assert (done.status, done.err) == (3, "olivine: out of memory\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("2GB", 2 * 10**9),
+        ("512 MiB", 512 << 20),
+        ("1.5g", 1_500_000_000),
+        ("4096", 4096),
+        ("64KiB", 64 << 10),
+    ],
+)
+def test_amounts_of_memory(text: str, amount: int) -> None:
+    assert memory.parse_bytes(text) == amount
+
+
+@pytest.mark.parametrize("text", ["", "x", "2 XB", "-1GB", "0", "0.0GB", "9" * 30, "B"])
+def test_what_is_no_amount_of_memory(text: str) -> None:
+    with pytest.raises(ValueError, match="memory"):
+        memory.parse_bytes(text)
+    done = olivine("verify", FULL3, f"--memory={text}")
+    assert done.status == 2
+    assert "--memory" in done.err
+
+
+def test_a_platform_that_cannot_limit_memory_says_so(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "resource", None)
+    with pytest.raises(ValueError, match="platform cannot limit"):
+        memory.parse_bytes("2GB")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
+def test_the_limit_holds_within_and_not_after() -> None:
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = used * resource.getpagesize() + (64 << 20)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with memory.limited_memory(limit):
+        told = memory.want_of_memory()
+        with pytest.raises(MemoryError) as caught:
+            bytearray(1 << 30)
+    assert told.startswith("the memory limit of ")
+    assert told == memory.reached(limit)
+    assert memory.is_exhausted(caught.value)
+    assert memory.want_of_memory() == "out of memory"
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert len(bytearray(1 << 28)) == 1 << 28
+    with pytest.raises(KeyError), memory.limited_memory(limit):
+        raise KeyError
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
+@pytest.mark.long
+def test_memory_limits_of_whole_runs(tmp_path) -> None:
+    """The quick twins are the tests above and below, step by step."""
+    file = tmp_path / "f.cnf"
+    write_dimacs(
+        random_ksat(6000, 20_000, 3, np.random.default_rng(1), planted=True), file
+    )
+    done = run_olivine("verify", file, "--memory", "40MB")
+    assert done.status == 3
+    assert done.err == (
+        "olivine: the memory limit of 40 MB was reached while numpy and scipy "
+        "were loaded\n"
+    )
+    done = run_olivine("generate", file, "-o", tmp_path / "out", "--memory", "330MB")
+    assert done.status == 3
+    assert "the memory limit of 330 MB was reached at " in done.err
+    assert "nothing is written" in done.err
+    assert list(tmp_path.iterdir()) == [file]
+    for verb in ("verify", "solve"):
+        assert run_olivine(verb, file, "--memory", "2GB").status in (0, 10)
+
+
+LIMITS = {
+    "time": (OutOfTimeError("late"), "limit of 600 s of CPU time reached"),
+    "memory": (MemoryError(), "the memory limit of 900 GB was reached"),
+    "system": (OSError(errno.ENOMEM, "Cannot allocate memory"), "900 GB was reached"),
+}
+
+
+@pytest.fixture
+def unproved(monkeypatch) -> None:
+    """Leave out the trial whether the libraries load, which takes a second."""
+    monkeypatch.setattr("olivine.cli.common.why_too_small", lambda: "")
+
+
+@pytest.mark.usefixtures("unproved")
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_at_each_step_of_generate_leaves_nothing(
+    tmp_path, monkeypatch, limit: str
+) -> None:
+    error, words = LIMITS[limit]
+    steps = family_folder.stages(list(family_folder.FILES))
+    limits = ["--time-limit", "600", "--memory", "900GB", "--json"]
+    for number, step in enumerate(steps):
+
+        def stopped(stage, *_, at, number=number, **__):
+            for name in steps[: number + 1]:
+                at(name)
+            (stage / "program.lp").write_text("a part")
+            raise error
+
+        monkeypatch.setattr(family_folder, "write_folder", stopped)
+        done = olivine("generate", FULL3, "-o", tmp_path / "out", *limits)
+        assert done.status == 3
+        reason = done.record["reason"]
+        assert words in reason
+        assert f"at {step}, {number} of {len(steps)} steps done" in reason
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("unproved")
+def test_memory_that_runs_out_while_reading(monkeypatch, tmp_path) -> None:
+    def read(*_: object) -> None:
+        raise MemoryError
+
+    reached = "the memory limit of 900 GB was reached"
+    monkeypatch.setattr("olivine.cli.common.Reading.read_instance", read)
+    limit = ("--memory", "900GB")
+    done = olivine("generate", FULL3, "-o", tmp_path / "out", *limit, "--json")
+    assert done.status == 3
+    assert done.record["reason"] == f"{reached} in reading it"
+    done = olivine("verify", FULL3, *limit, "--json")
+    assert done.status == 3
+    assert done.record["error"] == f"{FULL3}: {reached}"
+    done = olivine("solve", FULL3, *limit)
+    assert (done.status, done.out) == (3, "")
+    assert done.err == f"olivine: {reached}\n"
+
+
+@pytest.mark.usefixtures("unproved")
+@pytest.mark.parametrize(
+    ("route", "error"),
+    [
+        ("sat", MemoryError()),
+        ("maxsat", MemoryError()),
+        ("brute", OSError(errno.ENOMEM, "no memory")),
+        ("witness", MemoryError()),
+    ],
+)
+def test_a_route_without_memory_costs_the_others_nothing(
+    monkeypatch, route: str, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"olivine.reduction.verify.routes.{route}_route", fail)
+    done = olivine("verify", FULL3, "--memory", "900GB", "--json")
+    routes = done.record["routes"]
+    assert routes[route]["status"] == "unknown"
+    assert "memory" in routes[route]["reason"]
+    assert done.record["optimum"] == "23/24"
+    assert [name for name in routes if routes[name]["status"] == "unknown"] == [route]
+
+
+@pytest.mark.parametrize("route", ["sat", "maxsat", "milp", "brute", "witness"])
+def test_the_time_limit_at_each_route_of_verify(route: str) -> None:
+    file = CASES / "satlib" / "uf50-01.cnf"
+    done = olivine("verify", file, "--route", route, "--time-limit", "1e-9", "--json")
+    own = done.record["routes"][route]
+    assert done.status == 3
+    # MaxSAT and the witness may know a bound, which is told.
+    assert own["status"] in ("unknown", "feasible")
+    assert own["reason"] or own["lower"] is not None

@@ -40,8 +40,7 @@ from olivine.reduction.program.formulations.reduction_model import (
     clause_weights,
 )
 from olivine.reduction.program.optimum import step
-from olivine.solvers.flat_model import BLOCK, flat_model, row_kind
-from olivine.solvers.model import LinearModel
+from olivine.solvers.flat_model import BLOCK, FlatModel, row_kind
 
 _FLIPS = 10_000
 
@@ -56,7 +55,7 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     form
         Either; the model is the same.
     """
-    model = flat_model(f"projected, {family.variant}")
+    model = FlatModel(f"projected, {family.variant}")
     n, variables = family.n_variables, model.variables
     binary = variables.kind_of(Fraction(0), Fraction(1), True)
     truth = variables.add_copies([binary], ("x%d",), n)
@@ -93,7 +92,7 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
 
 
 def _add_clauses(
-    model: LinearModel,
+    model: FlatModel,
     literals: NDArray[np.int32],
     repeats: NDArray[np.bool_],
     open_clauses: NDArray[np.int64],

@@ -55,8 +55,8 @@ from olivine.reduction.program.formulations.reduction_model import (
 from olivine.reduction.program.witness import forward
 from olivine.solvers.flat_model import (
     BLOCK,
+    FlatModel,
     Numbered,
-    flat_model,
     kind_of,
     row_kind,
 )
@@ -80,7 +80,7 @@ def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedMod
     form
         "value-policy" or "q-function".
     """
-    model = flat_model(f"strengthened, {form}, {family.variant}")
+    model = FlatModel(f"strengthened, {form}, {family.variant}")
     n, layout = family.n_variables, family.layout
     _add_values(model, family)
     truth = _add_literals(model, family)
@@ -193,7 +193,7 @@ class StrengthenedModel(ReductionModel):
         return values
 
 
-def _add_values(model: LinearModel, family: Family) -> None:
+def _add_values(model: FlatModel, family: Family) -> None:
     """g(x) with the ranges that lose nothing."""
     layout, top, zero = family.layout, family.top, Fraction(0)
     variables = model.variables
@@ -210,7 +210,7 @@ def _add_values(model: LinearModel, family: Family) -> None:
         model.add_variable(f"g({layout.state_name(state)})", 0, 0)
 
 
-def _add_literals(model: LinearModel, family: Family) -> int:
+def _add_literals(model: FlatModel, family: Family) -> int:
     """Integral literal values; the pair's constraint follows. Return t_1's index."""
     n, top = family.n_variables, family.top
     binary = model.variables.kind_of(Fraction(0), Fraction(1), True)
@@ -231,7 +231,7 @@ def _add_literals(model: LinearModel, family: Family) -> int:
     return truth
 
 
-def _add_tries(model: LinearModel, family: Family, kind: int, letters: str) -> int:
+def _add_tries(model: FlatModel, family: Family, kind: int, letters: str) -> int:
     """Add a variable for each action of s0."""
     n, m = family.n_variables, family.n_clauses
     first = model.variables.add_copies([kind], (f"{letters}(s0,[try x%d])",), n)
@@ -242,7 +242,7 @@ def _add_tries(model: LinearModel, family: Family, kind: int, letters: str) -> i
     return first
 
 
-def _add_start(model: LinearModel, family: Family, form: Form) -> int:
+def _add_start(model: FlatModel, family: Family, form: Form) -> int:
     """Bound g(s0) by what each action of s0 allows it to be.
 
     Returns the first variable of π(s0, ·).
@@ -267,9 +267,9 @@ def _add_start(model: LinearModel, family: Family, form: Form) -> int:
     clauses = range(1, 1 + m)
     reward = family.try_clause_reward
     slack = best - reward - low
-    kind = row_kind((one, -one, slack), "<=", reward + slack)
+    tried = row_kind((one, -one, slack), "<=", reward + slack)
     model.rows.add_copies(
-        np.full(m, model.rows.add_kind(kind), dtype=np.int32),
+        np.full(m, model.rows.add_kind(tried), dtype=np.int32),
         np.column_stack(
             [
                 np.full(m, start),
@@ -295,7 +295,7 @@ def _add_start(model: LinearModel, family: Family, form: Form) -> int:
 
 
 def _add_greedy_start(
-    model: LinearModel, policy: range, f: int, best: Fraction, n: int
+    model: FlatModel, policy: range, f: int, best: Fraction, n: int
 ) -> None:
     """g(s0) = max_a f(s0,a), attained where π is."""
     item = LinearModel()
@@ -326,7 +326,7 @@ def _add_greedy(
         item.add_row([g, f, taken], [1, -1, top], "<=", top, f"greedy({place},{name})")
 
 
-def _add_clauses(model: LinearModel, family: Family, form: Form, width: int) -> None:
+def _add_clauses(model: FlatModel, family: Family, form: Form, width: int) -> None:
     """Bound the g(C_j): clauses that repeat literals alike have rows of one kind."""
     m, own = family.n_clauses, family.literal_states_of_clauses
     # The place of each literal among the distinct ones of its clause.
