@@ -102,6 +102,17 @@ class ReductionModel(ABC):
             If `assignment` is not n truth values.
         """
 
+    def lean(self) -> LinearModel:
+        """Return a model of the same optimum that engines solve faster.
+
+        Returns
+        -------
+        LinearModel
+            A relaxation in the same variables. `assignment` reads its points, too,
+            and keeps its contract.
+        """
+        return self.model
+
     def _check_length(self, values: Values) -> None:
         if len(values) != len(self.model.variables):
             raise ValueError(

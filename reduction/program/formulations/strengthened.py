@@ -38,7 +38,7 @@ is; f ≡ g always qualifies.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -97,12 +97,15 @@ class StrengthenedModel(ReductionModel):
         Variables π(x,a) of s0 and of each clause state, by local action.
     q_index
         ``q-function`` only: variables f(x,a) of the same.
+    implied_rows
+        Rows of the model that `lean` leaves out.
     """
 
     value_index: list[int] = field(default_factory=list)
     truth_index: list[int] = field(default_factory=list)
     policy_index: dict[int, list[int]] = field(default_factory=dict)
     q_index: dict[int, list[int]] = field(default_factory=dict)
+    implied_rows: set[int] = field(default_factory=set)
 
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point; see `ReductionModel.assignment`."""
@@ -125,6 +128,29 @@ class StrengthenedModel(ReductionModel):
             for variable in variables:
                 values[variable] = g[state]
         return values
+
+    def lean(self) -> LinearModel:
+        """Project π(C_j, ·) and f out; see `ReductionModel.lean`.
+
+        What is left out are the rows of `implied_rows`: they are the only ones, but
+        for Σ_a π(C_j,a) = 1, in which π(C_j, ·) and f occur. Each (g, t, π(s0, ·)) of
+        the other rows, also of their linear relaxation, is completed to a point of
+        the model. For then
+
+        - a π(C_j, ·) with weight 0 on [quit] has some β for Σ_b b π(C_j, b), and these
+          are just the β in [0, 1]³ with β_1 + β_2 + β_3 >= 1, the convex hull of the
+          actions. The nearest to v is v itself if Σ_k v_k >= 1, else at distance
+          Σ_k |β_k − v_k| = 1 − Σ_k v_k. So some π meets the rows of the signs if
+
+              3 g(C_j) <= top min(3, 2 + Σ_k v_k),
+
+          and that follows from g(C_j) <= top and the cut, whose sum over the distinct
+          literals is no greater;
+        - [quit] binds nothing at weight 0;
+        - f(x, ·) = g(x) meets the rows of f.
+        """
+        rows = [r for i, r in enumerate(self.model.rows) if i not in self.implied_rows]
+        return replace(self.model, rows=rows)
 
 
 def _add_values(built: StrengthenedModel) -> None:
@@ -178,9 +204,12 @@ def _add_choice(
         for name, taken in zip(actions, policy, strict=True):
             f = model.add_variable(f"f({place},{name})", 0, 1)
             built.q_index[state].append(f)
-            model.add_row([g, f], [1, -1], ">=", 0, f"maximum({place},{name})")
-            model.add_row(
-                [g, f, taken], [1, -1, top], "<=", top, f"greedy({place},{name})"
+            greedy, label = [g, f, taken], f"greedy({place},{name})"
+            built.implied_rows.update(
+                (
+                    model.add_row([g, f], [1, -1], ">=", 0, f"maximum({place},{name})"),
+                    model.add_row(greedy, [1, -1, top], "<=", top, label),
+                )
             )
     return policy
 
@@ -238,7 +267,7 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
     literals = [built.value_index[s] for s in own]
     multiples = {w: third * w for w in range(-3, 4)}
     for signs, weights in _SIGN_WEIGHTS.items():
-        model.add_row(
+        row = model.add_row(
             [g, *policy[:7], *literals],
             [
                 1,
@@ -249,6 +278,7 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
             family.top,
             f"{place}, signs {''.join('+' if s > 0 else '-' for s in signs)}",
         )
+        built.implied_rows.add(row)
     distinct = list(dict.fromkeys(literals))
     model.add_row(
         [g, *distinct],
@@ -258,6 +288,7 @@ def _add_clause(built: StrengthenedModel, j: int) -> None:
         f"{place}, cut",
     )
     if quits:
-        model.add_row(
+        row = model.add_row(
             [g, policy[QUIT]], [1, family.top], "<=", family.top, f"{place}, [quit]"
         )
+        built.implied_rows.add(row)
