@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.figures import Figure
 
-MODULES = ("scale", "generate", "search", "treewidth", "trace")
+MODULES = ("scale", "generate", "search", "milp", "treewidth", "trace")
 """Each has a function `figures(full)` that yields what it measures."""
 
 PACKAGES = ("numpy", "python-sat", "pulp", "highspy", "networkx", "scipy")

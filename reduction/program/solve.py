@@ -24,6 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
+from olivine.reduction.family.family import Family
 from olivine.reduction.formula.local_search import walksat
 from olivine.reduction.program.formulations.reduction_model import (
     ReductionModel,
@@ -31,6 +32,7 @@ from olivine.reduction.program.formulations.reduction_model import (
 )
 from olivine.reduction.program.optimum import least_better
 from olivine.solvers.milp import solve_milp
+from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 
 _FLIPS = 20_000
@@ -88,16 +90,7 @@ def solve_program(
     if fault := next(iter(model.violations(point)), None):
         raise RuntimeError(f"the start misses {fault[0]} by {fault[1]}")
     value = model.objective_value(point)
-    asked = built.lean()
-    asked = replace(asked, rows=list(asked.rows))
-    asked.add_row(
-        list(asked.objective),
-        list(asked.objective.values()),
-        ">=",
-        least_better(family.parameters, value, math.gcd(*clause_weights(family)))
-        - asked.objective_constant,
-        "cut-off",
-    )
+    asked = with_cut_off(built.lean(), family, value)
     if time_limit is not None:
         time_limit = max(0.0, time_limit - (time.monotonic() - begin))
     outcome = solve_milp(asked, engine=engine, time_limit=time_limit)
@@ -105,11 +98,34 @@ def solve_program(
         better = built.point(built.assignment(outcome.values))
         found = replace(outcome, values=tuple(map(float, better)))
     elif outcome.status is Status.INFEASIBLE:
-        found = _start(outcome, Status.OPTIMAL, point, value)
-        found = replace(found, bound=found.objective)
+        found = _start(replace(outcome, bound=value), Status.OPTIMAL, point, value)
     else:
         found = _start(outcome, Status.FEASIBLE, point, value)
     return replace(found, seconds=time.monotonic() - begin)
+
+
+def with_cut_off(model: LinearModel, family: Family, value: Fraction) -> LinearModel:
+    """Ask a formulation for what is better than a value that is attained.
+
+    Parameters
+    ----------
+    model
+        Of tolerance 0, by a formulation whose points are no better than certificates.
+    value
+        At most `best`.
+
+    Returns
+    -------
+    LinearModel
+        With one row more, which excludes no optimal point if the optimum is above
+        `value`, and all points if it is not (see `least_better`).
+    """
+    asked = replace(model, rows=list(model.rows))
+    unit = math.gcd(*clause_weights(family))
+    least = least_better(family.parameters, value, unit) - model.objective_constant
+    terms = model.objective
+    asked.add_row(list(terms), list(terms.values()), ">=", least, "cut-off")
+    return asked
 
 
 def _start(
@@ -127,5 +143,7 @@ def _start(
         status=status,
         objective=float(value),
         values=tuple(map(float, point)),
+        # The engine's is one on what is better than the start.
+        bound=None if outcome.bound is None else float(max(outcome.bound, value)),
         reason=reason,
     )

@@ -2,7 +2,9 @@
 
 An engine's word is worth nothing by itself. Its solution is made an exact pair,
 brought back to an assignment and certified forward: that proves a lower bound,
-hence an optimum of 1. Its claim that nothing is better stays a vote.
+hence an optimum of 1. Its claim that nothing is better stays a vote. It starts from
+a local search of its own (`olivine.reduction.program.solve`) and is told nothing of
+what other routes found.
 """
 
 from __future__ import annotations
