@@ -38,6 +38,7 @@ MODULES = (
     "certificate",
     "generate",
     "search",
+    "milp",
     "treewidth",
     "trace",
     "olive_program",

@@ -12,7 +12,8 @@ machine matters little.
 2. `strengthened` against `faithful` as random formulas grow, as long as
    `faithful` finishes: at least 5 times as fast is asked for.
 3. `verify` by its own routes, `strict` against `normalized`: at most 1.2 is asked for.
-   On the unsatisfiable formula the MILP ends at its time limit in both.
+
+What makes engines fast beside the formulation is measured in `benchmarks.milp`.
 """
 
 from __future__ import annotations

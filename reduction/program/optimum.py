@@ -37,6 +37,7 @@ the values of all these pairs.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -119,6 +120,36 @@ def possible_optima(parameters: Parameters) -> list[Fraction]:
     """
     count = number_of_possible_optima(parameters)
     return [_possible(parameters, k) for k in range(count)]
+
+
+def least_better(parameters: Parameters, value: Fraction, unit: int = 1) -> Fraction:
+    """Return a value that the optimum reaches if it is greater than `value` at all.
+
+    Parameters
+    ----------
+    parameters
+        Variant, penalty and total weight W of the family.
+    value
+        At most `best`.
+    unit
+        A common divisor of the clauses' weights, hence of u.
+
+    Returns
+    -------
+    Fraction
+        Greater than `value`; greater than `best` too where `value` is `best`.
+
+    Notes
+    -----
+    By Theorem O the loss best - optimum is p or some k * unit * step below p. So it is
+    at most p; and if it is less than a loss L <= p, it is at most the greatest
+    k * unit * step below L.
+    """
+    loss = parameters.best - value
+    if loss > parameters.penalty:
+        return parameters.best - parameters.penalty
+    size = step(parameters) * unit
+    return parameters.best - size * (math.ceil(loss / size) - 1)
 
 
 def round_to_possible(

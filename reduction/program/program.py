@@ -11,6 +11,7 @@ projected      policy, clause values and s0's choice projected out: MaxSAT.
 
 Each stands in `olivine.reduction.program.formulations`, with the reasons, in two forms:
 "value-policy" over pairs (g, π) and "q-function" over Q-functions f.
+`olivine.reduction.program.solve` solves them fastest.
 
 Examples
 --------

@@ -2,7 +2,9 @@
 
 An engine's word is worth nothing by itself. Its solution is made an exact pair,
 brought back to an assignment and certified forward: that proves a lower bound,
-hence an optimum of 1. Its claim that nothing is better stays a vote.
+hence an optimum of 1. Its claim that nothing is better stays a vote. It starts from
+a local search of its own (`olivine.reduction.program.solve`) and is told nothing of
+what other routes found.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.program.program import build
+from olivine.reduction.program.solve import solve_program
 from olivine.reduction.program.witness import back
 from olivine.reduction.verify.certified import certify
 from olivine.reduction.verify.route import RouteResult, Settings
 from olivine.solvers.child import run_in_child
-from olivine.solvers.milp import solve_milp
 from olivine.solvers.outcome import LinearOutcome, Status
 
 FAITHFUL_SIZE = 12
@@ -108,7 +110,7 @@ def _solve(
     if limit is not None:
         limit = max(0.0, limit - (time.perf_counter() - start))
     try:
-        outcome = solve_milp(built.model, engine=engine, time_limit=limit)
+        outcome = solve_program(built, engine=engine, time_limit=limit)
     except OSError as error:  # no room for temporary files, no more processes
         return LinearOutcome(Status.UNKNOWN, None, None, 0.0, ""), None, str(error)
     if outcome.values is None:

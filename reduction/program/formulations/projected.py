@@ -26,7 +26,7 @@ Nothing of g or pi is left, so both forms have this same projection.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -41,6 +41,7 @@ from olivine.reduction.program.formulations.reduction_model import (
 )
 from olivine.reduction.program.optimum import step
 from olivine.solvers.flat_model import BLOCK, FlatModel, row_kind
+from olivine.solvers.model import LinearModel
 
 _FLIPS = 10_000
 
@@ -204,3 +205,14 @@ class ProjectedModel(ReductionModel):
             better = self.model.objective_value
             return tried if better(tried) > better(values) else values
         return values
+
+    def lean(self) -> LinearModel:
+        """Leave the y_j continuous; see `ReductionModel.lean`.
+
+        With integral x_i and z the least y_j that a row allows is 0 or 1, and the
+        objective falls with y_j. So nothing is lost, and engines branch on x_i only.
+        """
+        variables = list(self.model.variables)
+        for j in self.missing_index.values():
+            variables[j] = replace(variables[j], integer=False)
+        return self._changed(variables=variables)

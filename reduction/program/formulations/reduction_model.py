@@ -13,7 +13,7 @@ from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.witness import forward
-from olivine.solvers.model import LinearModel
+from olivine.solvers.model import LinearModel, Row, Variable
 
 Values = Sequence[Fraction] | Sequence[float]
 """A point of a model: one value a variable, exact or an engine's floats."""
@@ -101,6 +101,34 @@ class ReductionModel(ABC):
         ValueError
             If `assignment` is not n truth values.
         """
+
+    def lean(self) -> LinearModel:
+        """Return a model of the same optimum that engines solve faster.
+
+        Returns
+        -------
+        LinearModel
+            A relaxation in the same variables. `assignment` reads its points, too,
+            and keeps its contract.
+        """
+        return self.model
+
+    def _changed(
+        self,
+        *,
+        variables: Sequence[Variable] | None = None,
+        rows: Sequence[Row] | None = None,
+    ) -> LinearModel:
+        """Return the model with other variables or rows."""
+        model = self.model
+        return LinearModel(
+            model.name,
+            model.maximise,
+            list(model.variables if variables is None else variables),
+            list(model.rows if rows is None else rows),
+            model.objective,
+            model.objective_constant,
+        )
 
     def _check_length(self, values: Values) -> None:
         if len(values) != len(self.model.variables):

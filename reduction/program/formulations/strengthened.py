@@ -192,6 +192,36 @@ class StrengthenedModel(ReductionModel):
                 values[variable] = g[state]
         return values
 
+    def lean(self) -> LinearModel:
+        """Project π(C_j, ·) and f out; see `ReductionModel.lean`.
+
+        What is left out are the inequalities in which π(C_j, ·) or f occur. Each
+        (g, t, π(s0, ·)) of the other rows, also of their linear relaxation, is
+        completed to a point of the model. For then
+
+        - a π(C_j, ·) with weight 0 on [quit] has some β for Σ_b b π(C_j, b), and these
+          are just the β in [0, 1]³ with β_1 + β_2 + β_3 >= 1, the convex hull of the
+          actions. The nearest to v is v itself if Σ_k v_k >= 1, else at distance
+          Σ_k |β_k − v_k| = 1 − Σ_k v_k. So some π meets the rows of the signs if
+
+              3 g(C_j) <= top min(3, 2 + Σ_k v_k),
+
+          and that follows from g(C_j) <= top and the cut, whose sum over the distinct
+          literals is no greater;
+        - [quit] binds nothing at weight 0;
+        - f(x, ·) = g(x) meets the rows of f.
+        """
+        states = range(1, 1 + self.family.n_clauses)
+        runs = [self.policy_index[state] for state in states]
+        runs += self.q_index.values()
+        projected = {variable for run in runs for variable in run}
+        rows = [
+            row
+            for row in self.model.rows
+            if row.sense == "==" or projected.isdisjoint(row.indices)
+        ]
+        return self._changed(rows=rows)
+
 
 def _add_values(model: FlatModel, family: Family) -> None:
     """g(x) with the ranges that lose nothing."""

@@ -8,6 +8,7 @@ from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.variants import Parameters, default_penalty
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.program.optimum import (
+    least_better,
     number_of_possible_optima,
     optimum,
     possible_optima,
@@ -220,3 +221,18 @@ def test_least_unsatisfied_is_at_most_half():
         weights = rng.integers(1, 5, 6)
         three_sat = as_three_sat(clauses.tolist(), 3, weights.tolist())
         assert best_assignments(three_sat)[0] <= three_sat.total_weight / 2
+
+
+@given(parameters(60), st.integers(1, 4), st.data())
+def test_what_is_better_is_at_least_the_least_better(parameters, unit, data):
+    """Of the optima that u, a multiple of the unit, can give; for each of them."""
+    largest = parameters.total_weight // 2
+    possible = {optimum(parameters, u) for u in range(0, largest + 1, unit)}
+    for value in possible:
+        better = least_better(parameters, value, unit)
+        assert better > value
+        assert better == min((v for v in possible if v > value), default=better)
+    low = data.draw(st.fractions(-1, parameters.best))
+    better = least_better(parameters, low, unit)
+    assert better > low
+    assert all(v >= better for v in possible if v > low)

@@ -372,12 +372,12 @@ def milp(monkeypatch, formula, **claims):
     assert honest.finished
     import olivine.reduction.verify.milp_route as routes
 
-    real = routes.solve_milp
+    real = routes.solve_program
 
-    def solve(model, **options):
-        return replace(real(model, **options), **claims)
+    def solve(built, **options):
+        return replace(real(built, **options), **claims)
 
-    monkeypatch.setattr(routes, "solve_milp", solve)
+    monkeypatch.setattr(routes, "solve_program", solve)
     return instance, milp_route(instance, Settings("strengthened", 60, None))
 
 

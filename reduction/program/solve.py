@@ -1,0 +1,149 @@
+"""Solve OLIVE's program over a family by a MILP engine, with what is known of it.
+
+For `strengthened` and `projected`, three things make the engine fast
+(docs/formulations.md has the measurements):
+
+- *A start.* A local search proposes an assignment. Its point is checked against the
+  model exactly, so its objective is a lower bound.
+- *A cut-off.* The optimum takes few values (Theorem O). The engine is asked for a point
+  that reaches the next one above the start's. That there is none is the engine's own
+  finding, and then the start is optimal by the engine's word; otherwise the best
+  of these points is.
+- *A lean model* (`ReductionModel.lean`): what the relaxation implies is left out.
+
+`faithful` goes to the engine as it stands. It is the reference, and takes nothing
+for granted that formulas imply.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+from olivine.reduction.family.family import Family
+from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.program.formulations.reduction_model import (
+    ReductionModel,
+    clause_weights,
+)
+from olivine.reduction.program.optimum import least_better
+from olivine.solvers.milp import solve_milp
+from olivine.solvers.model import LinearModel
+from olivine.solvers.outcome import LinearOutcome, Status
+
+_FLIPS = 20_000
+
+
+def solve_program(
+    built: ReductionModel,
+    *,
+    engine: str = "highs",
+    time_limit: float | None = None,
+    known: ArrayLike | None = None,
+) -> LinearOutcome:
+    """Solve a formulation of OLIVE's program, by one thread.
+
+    Parameters
+    ----------
+    built
+        Of `olivine.reduction.program.program.build`.
+    engine
+        One of `olivine.solvers.milp.available_engines()`.
+    time_limit
+        Wall seconds for the start and the engine; see `solve_milp`.
+    known
+        An assignment to start from, bool, shape (n,); by default the best of a short
+        local search. `faithful` takes none.
+
+    Returns
+    -------
+    LinearOutcome
+        As of `solve_milp`: OPTIMAL is the engine's word, and nothing is ``exact``.
+        `values` is a point of ``built.model`` up to rounding. Where the engine found
+        nothing better they are the start's, which is exactly feasible: FEASIBLE, with
+        the reason, if a limit was reached or the engine failed.
+
+    Raises
+    ------
+    ValueError
+        If `known` is not n truth values, or as by `solve_milp`.
+    RuntimeError
+        If the point of the start is not feasible, or the adapter fails: errors of ours.
+    """
+    begin = time.monotonic()
+    if built.formulation == "faithful":
+        return solve_milp(built.model, engine=engine, time_limit=time_limit)
+    family, model = built.family, built.model
+    if known is None:
+        search = walksat(
+            family.three_sat,
+            np.random.default_rng(0),
+            max_flips=_FLIPS,
+            time_limit=time_limit,
+        )
+        known = search.assignment
+    point = built.point(known)
+    if fault := next(iter(model.violations(point)), None):
+        raise RuntimeError(f"the start misses {fault[0]} by {fault[1]}")
+    value = model.objective_value(point)
+    asked = with_cut_off(built.lean(), family, value)
+    if time_limit is not None:
+        time_limit = max(0.0, time_limit - (time.monotonic() - begin))
+    outcome = solve_milp(asked, engine=engine, time_limit=time_limit)
+    if outcome.values is not None:
+        better = built.point(built.assignment(outcome.values))
+        found = replace(outcome, values=tuple(map(float, better)))
+    elif outcome.status is Status.INFEASIBLE:
+        found = _start(replace(outcome, bound=value), Status.OPTIMAL, point, value)
+    else:
+        found = _start(outcome, Status.FEASIBLE, point, value)
+    return replace(found, seconds=time.monotonic() - begin)
+
+
+def with_cut_off(model: LinearModel, family: Family, value: Fraction) -> LinearModel:
+    """Ask a formulation for what is better than a value that is attained.
+
+    Parameters
+    ----------
+    model
+        Of tolerance 0, by a formulation whose points are no better than certificates.
+    value
+        At most `best`.
+
+    Returns
+    -------
+    LinearModel
+        With one row more, which excludes no optimal point if the optimum is above
+        `value`, and all points if it is not (see `least_better`).
+    """
+    asked = replace(model, rows=list(model.rows))
+    unit = math.gcd(*clause_weights(family))
+    least = least_better(family.parameters, value, unit) - model.objective_constant
+    terms = model.objective
+    asked.add_row(list(terms), list(terms.values()), ">=", least, "cut-off")
+    return asked
+
+
+def _start(
+    outcome: LinearOutcome,
+    status: Status,
+    point: list[Fraction],
+    value: Fraction,
+) -> LinearOutcome:
+    """Say that the start is the best point known."""
+    reason = outcome.reason
+    if status is Status.FEASIBLE and not reason:
+        reason = f"{outcome.engine} says {outcome.status.value}"
+    return replace(
+        outcome,
+        status=status,
+        objective=float(value),
+        values=tuple(map(float, point)),
+        # The engine's is one on what is better than the start.
+        bound=None if outcome.bound is None else float(max(outcome.bound, value)),
+        reason=reason,
+    )
