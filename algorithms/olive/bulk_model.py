@@ -11,23 +11,31 @@ code that the small models use, and the others are copies of them
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.arrays import gather
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.backups import (
-    Affine,
-    action_classes,
-    backup_of,
-    backup_range,
+from olivine.algorithms.olive.backups import action_classes, backup_range
+from olivine.algorithms.olive.bulk_kinds import (
+    Actions,
+    Alone,
+    distinct_rows,
+    mixed,
+    ranks,
 )
-from olivine.algorithms.olive.model import (
+from olivine.algorithms.olive.bulk_names import (
+    Choices,
+    Constraints,
+    Ints,
+    Late,
+    StateNames,
+)
+from olivine.algorithms.olive.pair_model import (
     ProgramModel,
     add_exact_constraint,
     bellman_rows,
@@ -47,216 +55,14 @@ from olivine.solvers.model import LinearModel
 
 _STATES = 4096
 """States that are worked on at a time."""
-_WIDE = 32
-"""Successors of an action from which on it is of no kind but its own."""
 _FEW = 3
 """States of a distribution, at most, whose constraint may be one of a kind."""
 _ZERO, _ONE = Fraction(0), Fraction(1)
-
-Ints = NDArray[np.int64]
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class Late(MutableMapping[Key, Value]):
-    """A dictionary that is made when it is first read."""
-
-    def __init__(self, make: Callable[[], dict[Key, Value]]) -> None:
-        self._make = make
-
-    @cached_property
-    def _made(self) -> dict[Key, Value]:
-        return self._make()
-
-    def __getitem__(self, key: Key) -> Value:
-        return self._made[key]
-
-    def __setitem__(self, key: Key, value: Value) -> None:
-        self._made[key] = value
-
-    def __delitem__(self, key: Key) -> None:
-        del self._made[key]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
 
 
 def bulk_model(program: OliveProgram, form: Form) -> ProgramModel:
     """Write a program as a model; see `olivine.algorithms.olive.model`."""
     return _Builder(program, form).built
-
-
-@dataclass(frozen=True, eq=False)
-class _Choices:
-    """States with a choice that were modelled together, and what they are called.
-
-    Attributes
-    ----------
-    state_names, action_names
-        Of the MDP.
-    states, counts
-        The states in order, and how many distinct actions each has, shape (k,).
-    actions
-        The distinct actions of all, globally numbered; neighbours as a range.
-    first
-        Number of each state's first variable, shape (k,).
-    backed
-        Which states have a variable for their backup.
-    with_q
-        Whether each action has a variable f(x,a).
-    kinds, texts
-        Kind of each item of rows, and what the rows of each kind are called.
-    """
-
-    state_names: Sequence[str]
-    action_names: Sequence[str]
-    states: Ints
-    counts: Ints
-    actions: Ints | range
-    first: Ints
-    backed: NDArray[np.bool_]
-    with_q: bool
-    kinds: NDArray[Any]
-    texts: dict[int, tuple[str, ...]]
-
-    def _labels(self) -> Iterator[tuple[str, list[str], bool]]:
-        """Yield the name of each state, the labels of its actions, if it is backed."""
-        start, names = 0, _taken(self.action_names, self.actions)
-        places = _taken(self.state_names, self.states)
-        rest = zip(self.counts.tolist(), self.backed.tolist(), strict=True)
-        for place, (count, backed) in zip(places, rest, strict=True):
-            own = names[start : start + count]
-            start += count
-            yield place, [f"{place},{name}" for name in own], backed
-
-    def variable_names(self) -> list[str]:
-        """Names of the variables of all states."""
-        found: list[str] = []
-        for place, labels, backed in self._labels():
-            if self.with_q:
-                found += [f"f({label})" for label in labels]
-            found += [f"pi({label})" for label in labels]
-            if backed:
-                found.append(f"backup({place})")
-        return found
-
-    def row_names(self) -> list[str]:
-        """Names of the rows of all items."""
-        found: list[str] = []
-        kinds, texts = iter(self.kinds.tolist()), self.texts
-        for place, labels, backed in self._labels():
-            next(kinds)
-            found.append(f"choice({place})")
-            for label in labels * (self.with_q + backed):
-                for text in texts[next(kinds)]:
-                    found.append(text + label + ")")
-        return found
-
-    def policies(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
-        """Yield each state with the binaries of its actions, by local index."""
-        for state, actions, first in self._each(mdp):
-            shift = first + len(actions) * self.with_q
-            yield state, {a: shift + k for k, a in enumerate(actions)}
-
-    def q_values(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
-        """Yield each state with the variables f(x,a), by local index."""
-        for state, actions, first in self._each(mdp):
-            yield state, {a: first + k for k, a in enumerate(actions)}
-
-    def backups(self) -> Iterator[tuple[int, int]]:
-        """Yield the states that have one with the variable of the backup."""
-        last = self.first + (1 + self.with_q) * self.counts
-        backed = self.backed
-        yield from zip(self.states[backed].tolist(), last[backed].tolist(), strict=True)
-
-    def _each(self, mdp: TabularMDP) -> Iterator[tuple[int, list[int], int]]:
-        start, first = 0, self.first.tolist()
-        actions = list(self.actions)
-        counts = self.counts.tolist()
-        for k, state in enumerate(self.states.tolist()):
-            base = int(mdp.action_offset[state])
-            own = actions[start : start + counts[k]]
-            start += counts[k]
-            yield state, [int(a) - base for a in own], first[k]
-
-
-@dataclass(frozen=True)
-class _StateNames:
-    """What the variables of values are called."""
-
-    names: Sequence[str]
-    states: Ints
-
-    def __call__(self) -> list[str]:
-        return [f"g({name})" for name in _taken(self.names, self.states)]
-
-
-@dataclass(frozen=True)
-class _Constraints:
-    """What the rows of constraints are called."""
-
-    first: int
-    last: int
-    suffixes: tuple[str, ...]
-
-    def __call__(self) -> list[str]:
-        numbers = range(self.first, self.last)
-        return [f"bellman({i}){suffix}" for i in numbers for suffix in self.suffixes]
-
-
-class _Actions:
-    """The kinds of the actions of a program: those with equal terms but for states."""
-
-    def __init__(self, program: OliveProgram) -> None:
-        self._program, self._mdp = program, program.mdp
-        self.kinds: list[Affine] = []
-        self._known: dict[bytes, int] = {}
-        _, self._range_of = program.upper_kinds()
-
-    def kinds_of(self, actions: Ints) -> Ints:
-        """Kind of each action."""
-        mdp = self._mdp
-        found = np.empty(len(actions), dtype=np.int64)
-        sizes = mdp.transition_offset[actions + 1] - mdp.transition_offset[actions]
-        for size in np.unique(sizes).tolist():
-            (own,) = np.nonzero(sizes == size)
-            chosen = actions[own]
-            if size > _WIDE:
-                found[own] = [self._add(a) for a in chosen.tolist()]
-                continue
-            entries = mdp.transition_offset[chosen][:, None] + np.arange(size)
-            ranges = np.zeros(entries.shape, dtype=np.int64)
-            if self._range_of is not None:
-                ranges = self._range_of[mdp.transition_target[entries]]
-            table = np.column_stack(
-                [
-                    mdp.reward_index[chosen],
-                    mdp.transition_denominator[chosen],
-                    mdp.transition_numerator[entries],
-                    ranges,
-                ]
-            )
-            first, which = _distinct_rows(table)
-            numbers = []
-            for row in first.tolist():
-                key = table[row].tobytes()
-                if key not in self._known:
-                    self._known[key] = self._add(int(chosen[row]))
-                numbers.append(self._known[key])
-            found[own] = np.array(numbers, dtype=np.int64)[which]
-        return found
-
-    def _add(self, action: int) -> int:
-        self.kinds.append(backup_of(self._program, action))
-        return len(self.kinds) - 1
-
-    def targets(self, actions: Ints) -> tuple[Ints, Ints]:
-        """Successors of actions laid end to end, and their bounds."""
-        entries, bounds = gather(self._mdp.transition_offset, actions)
-        return self._mdp.transition_target[entries].astype(np.int64), bounds
 
 
 class _Builder:
@@ -268,14 +74,14 @@ class _Builder:
         model = FlatModel("olive")
         self._rows = model.rows
         self._variables = model.variables
-        self._actions = _Actions(program)
+        self._actions = Actions(program)
         self._ends, self._range_of = program.upper_kinds()
         self._texts: dict[int, tuple[str, ...]] = {}
         self._pairs: list[tuple[Fraction, Fraction]] = [(_ZERO, _ZERO)]
         self._pair_numbers: dict[tuple[Fraction, Fraction], int] = {}
         self._made: dict[object, int] = {}
-        self._blocks: list[_Choices] = []
-        self._alone = _Alone(program)
+        self._blocks: list[Choices] = []
+        self._alone = Alone(program)
         n = self._mdp.n_states
         self._is_support = np.zeros(n, dtype=np.bool_)
         self._is_support[program.distributions.states] = True
@@ -341,7 +147,7 @@ class _Builder:
         for k in range(0, len(states), _STATES):
             own = states[k : k + _STATES]
             codes = np.array(kinds, dtype=np.int32)[self._ranges(own)]
-            self._variables.add(codes, _StateNames(mdp.state_names, own))
+            self._variables.add(codes, StateNames(mdp.state_names, own))
         return states
 
     def _ranges(self, states: Ints) -> Ints:
@@ -375,7 +181,7 @@ class _Builder:
             states, counts, actions, backed, kinds, ends, first, owner, rank
         )
         near = range(int(actions[0]), int(actions[-1]) + 1)
-        block = _Choices(
+        block = Choices(
             self._mdp.state_names,
             self._mdp.action_names,
             states,
@@ -515,9 +321,9 @@ class _Builder:
         if len(starts):
             divisors = np.gcd.reduceat(shares, starts)
             shares = shares // np.repeat(divisors, np.diff(bounds)[filled])
-            mixed = _mixed(mdp.transition_target[entries]) * _mixed(shares)
-            sums[filled] = np.add.reduceat(_mixed(mixed), starts)
-        return sums + _mixed(self._rewards[mdp.reward_index[actions]])
+            marks = mixed(mdp.transition_target[entries]) * mixed(shares)
+            sums[filled] = np.add.reduceat(mixed(marks), starts)
+        return sums + mixed(self._rewards[mdp.reward_index[actions]])
 
     @cached_property
     def _rewards(self) -> Ints:
@@ -532,11 +338,11 @@ class _Builder:
         """Find the range of each backup among `_pairs`; 0 stands for none."""
         terms = self._actions.kinds
         starts = np.cumsum(counts) - counts
-        low = np.minimum.reduceat(_ranks([t.low for t in terms])[kinds], starts)
-        high = np.maximum.reduceat(_ranks([t.high for t in terms])[kinds], starts)
+        low = np.minimum.reduceat(ranks([t.low for t in terms])[kinds], starts)
+        high = np.maximum.reduceat(ranks([t.high for t in terms])[kinds], starts)
         alone = self._alone.of(states)
         table = np.column_stack([low, high, alone, self._ranges(states), backed])
-        first, which = _distinct_rows(table)
+        first, which = distinct_rows(table)
         numbers = []
         for k in first.tolist():
             if not backed[k]:
@@ -608,7 +414,7 @@ class _Builder:
         odd |= widths == 0
         flat, phi = self._program.distributions, self._program.tolerance
         suffixes = tuple(sign for _, _, sign in bellman_rows(phi, _ZERO))
-        first, which = _distinct_rows(table)
+        first, which = distinct_rows(table)
         kinds = np.empty(len(first), dtype=np.int32)
         for k, row in enumerate(first.tolist()):
             if odd[row]:  # its copies may not be
@@ -635,7 +441,7 @@ class _Builder:
             self._rows.add(
                 kinds[which[start:end]],
                 variables[bounds[start] : bounds[end]].astype(np.int32),
-                _Constraints(low + start, low + end, suffixes),
+                Constraints(low + start, low + end, suffixes),
             )
 
 
@@ -647,67 +453,6 @@ class _Backed:
 
     def __contains__(self, state: object) -> bool:
         return isinstance(state, int) and bool(self.variables[state] >= 0)
-
-
-class _Alone:
-    """The largest share of each state in a distribution over it alone."""
-
-    def __init__(self, program: OliveProgram) -> None:
-        flat = program.distributions
-        (single,) = np.nonzero(np.diff(flat.offsets) == 1)
-        entries = flat.offsets[single]
-        pairs = np.column_stack([flat.numerators[entries], flat.denominators[single]])
-        first, which = _distinct_rows(pairs)
-        shares = [Fraction(int(a), int(b)) for a, b in pairs[first].tolist()]
-        self.shares = sorted(set(shares))
-        rank = {share: k for k, share in enumerate(self.shares)}
-        codes = np.array([rank[share] for share in shares], dtype=np.int64)[which]
-        self._codes = np.full(program.mdp.n_states, -1, dtype=np.int64)
-        np.maximum.at(self._codes, flat.states[entries], codes)
-
-    def of(self, states: Ints) -> Ints:
-        """Find each state's share among `shares`; -1 stands for none."""
-        return self._codes[states]
-
-
-def _taken(names: Sequence[str], indices: NDArray[Any] | range) -> list[str]:
-    """Choose names; those of neighbours are asked for together."""
-    if isinstance(indices, range):
-        return list(names[indices.start : indices.stop])
-    first, last = int(indices[0]), int(indices[-1]) + 1
-    if last - first > 2 * len(indices):
-        return [names[i] for i in indices.tolist()]
-    near = names[first:last]
-    if len(near) == len(indices):
-        return list(near)
-    return [near[i] for i in (indices - first).tolist()]
-
-
-def _distinct_rows(table: Ints) -> tuple[Ints, Ints]:
-    """Place of the first of each kind of row, and the kind of each row."""
-    marks = np.zeros(len(table), dtype=np.uint64)
-    for column in table.T:
-        marks = _mixed(marks) + column.astype(np.uint64)
-    _, first, which = np.unique(marks, return_index=True, return_inverse=True)
-    if not (table == table[first][which]).all():  # two kinds with the same mark
-        _, first, which = np.unique(
-            table, axis=0, return_index=True, return_inverse=True
-        )
-    return first, which.ravel()
-
-
-def _mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Scatter numbers over 64 bits (SplitMix64's finaliser)."""
-    bits = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def _ranks(numbers: list[Fraction]) -> Ints:
-    """Place of each number among the distinct ones in order."""
-    place = {number: k for k, number in enumerate(sorted(set(numbers)))}
-    return np.array([place[number] for number in numbers], dtype=np.int64)
 
 
 def _runs(marks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from olivine.solvers import program_files
 from olivine.solvers.engines import cbc
-from olivine.solvers.integer_form import FlatForm, integer_form
+from olivine.solvers.flat_form import FlatForm
+from olivine.solvers.integer_form import integer_form
 from olivine.solvers.milp import (
     available_engines,
     read_optimum,

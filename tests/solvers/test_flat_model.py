@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.solvers import program_files
+from olivine.solvers import mps_columns, program_files
+from olivine.solvers.flat_form import FlatForm, NameMap
 from olivine.solvers.flat_model import (
     FlatModel,
     FlatRows,
@@ -16,7 +17,7 @@ from olivine.solvers.flat_model import (
     integer_variables,
     kind_of,
 )
-from olivine.solvers.integer_form import FlatForm, NameMap, integer_form
+from olivine.solvers.integer_form import integer_form
 from olivine.solvers.model import LinearModel, Row
 from olivine.solvers.program_files import lp_lines, mps_lines
 
@@ -60,8 +61,9 @@ def test_tables_hold_the_rows_and_variables_given(model: LinearModel) -> None:
 def test_streams_are_the_text_written_entry_by_entry(model, entries, block) -> None:
     """Whatever the size of the parts that they are made of."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program_files, "_ENTRIES", entries)
+        patch.setattr(mps_columns, "_ENTRIES", entries)
         patch.setattr(program_files, "BLOCK", block)
+        patch.setattr(mps_columns, "BLOCK", block)
         form = integer_form(model)
         flat = FlatForm(model)
         lp, mps = ("".join(w(flat, "t")) for w in (lp_lines, mps_lines))

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from olivine.algorithms.olive import bulk_kinds
 from olivine.algorithms.olive import bulk_model as bulk
 from olivine.algorithms.olive import model as plain
 from olivine.algorithms.olive.program import OliveProgram
@@ -34,7 +35,7 @@ def assert_same(program: OliveProgram) -> None:
 def test_any_program(program: OliveProgram, states: int, wide: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bulk, "_STATES", states)
-        patch.setattr(bulk, "_WIDE", wide)
+        patch.setattr(bulk_kinds, "WIDE", wide)
         assert_same(program)
 
 
@@ -49,7 +50,10 @@ def test_families_with_odd_clauses(variant: Variant) -> None:
 
 def test_marks_that_agree_by_chance_are_found_out(monkeypatch) -> None:
     """Kinds are told apart by their contents, whatever the hashes say."""
-    monkeypatch.setattr(bulk, "_mixed", lambda values: (values * 0).astype("uint64"))
+    for module in (bulk, bulk_kinds):
+        monkeypatch.setattr(
+            module, "mixed", lambda values: (values * 0).astype("uint64")
+        )
     clauses = [[1, 2, 3], [1, 1, 2], [-1, 2, 3], [1], [2, -3, 3]]
     assert_same(Family(Formula.from_clauses(clauses).three_sat()).program())
 

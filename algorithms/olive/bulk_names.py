@@ -1,0 +1,175 @@
+"""What states that were modelled in bulk are called, and where their variables are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.algorithms.mdp.tabular import TabularMDP
+
+Ints = NDArray[np.int64]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Late(MutableMapping[Key, Value]):
+    """A dictionary that is made when it is first read."""
+
+    def __init__(self, make: Callable[[], dict[Key, Value]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[Key, Value]:
+        return self._make()
+
+    def __getitem__(self, key: Key) -> Value:
+        return self._made[key]
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self._made[key] = value
+
+    def __delitem__(self, key: Key) -> None:
+        del self._made[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """States with a choice that were modelled together, and what they are called.
+
+    Attributes
+    ----------
+    state_names, action_names
+        Of the MDP.
+    states, counts
+        The states in order, and how many distinct actions each has, shape (k,).
+    actions
+        The distinct actions of all, globally numbered; neighbours as a range.
+    first
+        Number of each state's first variable, shape (k,).
+    backed
+        Which states have a variable for their backup.
+    with_q
+        Whether each action has a variable f(x,a).
+    kinds, texts
+        Kind of each item of rows, and what the rows of each kind are called.
+    """
+
+    state_names: Sequence[str]
+    action_names: Sequence[str]
+    states: Ints
+    counts: Ints
+    actions: Ints | range
+    first: Ints
+    backed: NDArray[np.bool_]
+    with_q: bool
+    kinds: NDArray[Any]
+    texts: dict[int, tuple[str, ...]]
+
+    def _labels(self) -> Iterator[tuple[str, list[str], bool]]:
+        """Yield the name of each state, the labels of its actions, if it is backed."""
+        start, names = 0, _taken(self.action_names, self.actions)
+        places = _taken(self.state_names, self.states)
+        rest = zip(self.counts.tolist(), self.backed.tolist(), strict=True)
+        for place, (count, backed) in zip(places, rest, strict=True):
+            own = names[start : start + count]
+            start += count
+            yield place, [f"{place},{name}" for name in own], backed
+
+    def variable_names(self) -> list[str]:
+        """Names of the variables of all states."""
+        found: list[str] = []
+        for place, labels, backed in self._labels():
+            if self.with_q:
+                found += [f"f({label})" for label in labels]
+            found += [f"pi({label})" for label in labels]
+            if backed:
+                found.append(f"backup({place})")
+        return found
+
+    def row_names(self) -> list[str]:
+        """Names of the rows of all items."""
+        found: list[str] = []
+        kinds, texts = iter(self.kinds.tolist()), self.texts
+        for place, labels, backed in self._labels():
+            next(kinds)
+            found.append(f"choice({place})")
+            for label in labels * (self.with_q + backed):
+                for text in texts[next(kinds)]:
+                    found.append(text + label + ")")
+        return found
+
+    def policies(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
+        """Yield each state with the binaries of its actions, by local index."""
+        for state, actions, first in self._each(mdp):
+            shift = first + len(actions) * self.with_q
+            yield state, {a: shift + k for k, a in enumerate(actions)}
+
+    def q_values(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
+        """Yield each state with the variables f(x,a), by local index."""
+        for state, actions, first in self._each(mdp):
+            yield state, {a: first + k for k, a in enumerate(actions)}
+
+    def backups(self) -> Iterator[tuple[int, int]]:
+        """Yield the states that have one with the variable of the backup."""
+        last = self.first + (1 + self.with_q) * self.counts
+        backed = self.backed
+        yield from zip(self.states[backed].tolist(), last[backed].tolist(), strict=True)
+
+    def _each(self, mdp: TabularMDP) -> Iterator[tuple[int, list[int], int]]:
+        start, first = 0, self.first.tolist()
+        actions = list(self.actions)
+        counts = self.counts.tolist()
+        for k, state in enumerate(self.states.tolist()):
+            base = int(mdp.action_offset[state])
+            own = actions[start : start + counts[k]]
+            start += counts[k]
+            yield state, [int(a) - base for a in own], first[k]
+
+
+@dataclass(frozen=True)
+class StateNames:
+    """What the variables of values are called."""
+
+    names: Sequence[str]
+    states: Ints
+
+    def __call__(self) -> list[str]:
+        """Make the names."""
+        return [f"g({name})" for name in _taken(self.names, self.states)]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What the rows of constraints are called."""
+
+    first: int
+    last: int
+    suffixes: tuple[str, ...]
+
+    def __call__(self) -> list[str]:
+        """Make the names."""
+        numbers = range(self.first, self.last)
+        return [f"bellman({i}){suffix}" for i in numbers for suffix in self.suffixes]
+
+
+def _taken(names: Sequence[str], indices: NDArray[Any] | range) -> list[str]:
+    """Choose names; those of neighbours are asked for together."""
+    if isinstance(indices, range):
+        return list(names[indices.start : indices.stop])
+    first, last = int(indices[0]), int(indices[-1]) + 1
+    if last - first > 2 * len(indices):
+        return [names[i] for i in indices.tolist()]
+    near = names[first:last]
+    if len(near) == len(indices):
+        return list(near)
+    return [near[i] for i in (indices - first).tolist()]

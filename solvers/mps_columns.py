@@ -1,0 +1,179 @@
+"""The matrix of an MPS file: by columns, of rows that are kept by kind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from olivine.solvers.flat_form import FlatForm
+from olivine.solvers.flat_model import BLOCK, Group, Shape
+
+_ENTRIES = 1 << 19
+"""Entries of the matrix that are brought into the order of columns at a time."""
+
+_Entries = tuple[NDArray[Any], ...]
+"""Arrays of equal length, with what is known of each entry of the matrix."""
+
+
+def padded(label: str) -> str:
+    """Name of a row in eight columns, its number still to be filled in."""
+    head, percent, _ = label.partition("%d")
+    return f"{head}%-{8 - len(head)}d" if percent else f"{label:<8}"
+
+
+class Columns:
+    """The matrix by columns: a range of columns at a time, each found in all rows."""
+
+    def __init__(self, form: FlatForm) -> None:
+        self._form = form
+        self._labels: dict[str, int] = {"obj": 0}
+        self._numbers: dict[int, int] = {0: 0}
+        objective = np.array(list(form.objective), dtype=np.int64)
+        costs = [self._number(c) for c in form.objective.values()]
+        self._objective = objective, np.array(costs, dtype=np.int64)
+        self._shapes = [self._flat(kind.shapes) for kind in form.rows.kinds]
+
+    def _number(self, number: int) -> int:
+        return self._numbers.setdefault(number, len(self._numbers))
+
+    def _flat(self, shapes: tuple[Shape, ...]) -> _Entries:
+        """Entries of an item: place, row, coefficient, label, place of its number."""
+        lengths = np.array([len(s.places) for s in shapes], dtype=np.int64)
+        labels = [
+            self._labels.setdefault(padded(s.label), len(self._labels)) for s in shapes
+        ]
+        places = itertools.chain.from_iterable(s.places for s in shapes)
+        numbers = itertools.chain.from_iterable(s.coefficients for s in shapes)
+        rows = np.arange(len(shapes), dtype=np.int32)
+        return (
+            np.fromiter(places, dtype=np.int32),
+            np.repeat(rows, lengths),
+            np.fromiter(map(self._number, numbers), dtype=np.int32),
+            np.repeat(np.array(labels, dtype=np.int32), lengths),
+            np.repeat(np.array([s.numbered for s in shapes], dtype=np.int32), lengths),
+        )
+
+    def parts(self) -> Iterator[str]:
+        """Yield the text of all columns, a marker where integral ones begin or end."""
+        form = self._form
+        kinds = np.array([kind[2] for kind in form.variables.kinds], dtype=np.bool_)
+        integral = kinds[form.variables.codes()]
+        flips = np.flatnonzero(np.diff(integral, prepend=False))
+        names = [text.replace("obj", "obj%.0s     ") for text in self._labels]
+        names = [n if "%" in n else f"{n}%.0s" for n in names]
+        numbers = [f"{c:>12}" for c in self._numbers]
+        for low, high in itertools.pairwise(self._ranges()):
+            columns, labels, rows, codes = self._entries(low, high)
+            marks = np.searchsorted(columns, flips[(flips >= low) & (flips < high)])
+            ends = [*marks.tolist(), len(columns)]
+            start, within = 0, bool(low and integral[low - 1])
+            for end in ends:
+                for k in range(start, end, BLOCK):
+                    part = slice(k, min(k + BLOCK, end))
+                    yield self._text(columns, labels, rows, codes, part, names, numbers)
+                if end < len(columns):
+                    within = not within
+                    yield _marker("INTORG" if within else "INTEND")
+                start = end
+        if len(integral) and integral[-1]:
+            yield _marker("INTEND")
+
+    def _text(
+        self,
+        columns: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        part: slice,
+        names: list[str],
+        numbers: list[str],
+    ) -> str:
+        entries = zip(
+            columns[part].tolist(),
+            labels[part].tolist(),
+            rows[part].tolist(),
+            codes[part].tolist(),
+            strict=True,
+        )
+        if columns[part.stop - 1] < self._form.own_variables:
+            lines = [f"    x%-7d  {name}  %s\n" for name in names]
+            return "".join([lines[b] % (j, r, numbers[c]) for j, b, r, c in entries])
+        called = self._form.variable_name
+        lines = [f"    %-8s  {name}  %s\n" for name in names]
+        return "".join(
+            [lines[b] % (called(j), r, numbers[c]) for j, b, r, c in entries]
+        )
+
+    @cached_property
+    def _counts(self) -> NDArray[np.int32]:
+        """Number of entries of each column."""
+        size = len(self._form.variables)
+        counts = np.zeros(size, dtype=np.int32)
+        for block in self._form.rows.blocks:
+            for group in self._form.rows.groups(block):
+                columns = group.variables[:, self._shapes[group.kind][0]]
+                np.add.at(counts, columns.ravel(), 1)
+        counts[self._objective[0]] += 1
+        return counts
+
+    def _ranges(self) -> list[int]:
+        """Find ends of ranges of columns that have few enough entries to sort."""
+        ends = [0]
+        while ends[-1] < len(self._counts):
+            start = ends[-1]
+            total = np.cumsum(np.maximum(self._counts[start : start + _ENTRIES], 1))
+            end = start + int(np.searchsorted(total, _ENTRIES, side="right"))
+            ends.append(max(end, start + 1))
+        return ends
+
+    def _entries(self, low: int, high: int) -> _Entries:
+        """Entries of some columns in order: column, label, number of row, value."""
+        places, costs = self._objective
+        own = (places >= low) & (places < high)
+        empty = np.flatnonzero(self._counts[low:high] == 0) + low
+        heads = np.concatenate([places[own], empty])
+        values = np.concatenate([costs[own], np.zeros_like(empty)])
+        nothing = np.zeros_like(heads)
+        parts: list[_Entries] = [(heads, nothing - 1, nothing, nothing, values)]
+        for block in self._form.rows.blocks:
+            variables = block.variables
+            if not ((variables >= low) & (variables < high)).any():
+                continue
+            for group in self._form.rows.groups(block):
+                found = self._found(group, low, high)
+                parts.append(found)
+        columns, order, labels, rows, codes = map(
+            np.concatenate, zip(*parts, strict=True)
+        )
+        by_column = np.lexsort((order, columns))
+        found = columns, labels, rows, codes
+        return tuple([each[by_column] for each in found])
+
+    def _found(
+        self, group: Group, low: int, high: int
+    ) -> tuple[NDArray[np.int64], ...]:
+        """Entries of a group in a range of columns, with the order of their rows."""
+        place, row, code, label, numbered = self._shapes[group.kind]
+        variables = group.variables
+        near = ((variables >= low) & (variables < high)).any(axis=1)
+        variables = variables[near]
+        columns = variables[:, place]
+        items, entries = np.nonzero((columns >= low) & (columns < high))
+        order = group.first_rows[near][items] + row[entries]
+        named = numbered[entries]
+        numbers = np.where(named < 0, order, variables[items, np.maximum(named, 0)])
+        return (
+            columns[items, entries].astype(np.int64),
+            order,
+            label[entries],
+            numbers,
+            code[entries],
+        )
+
+
+def _marker(kind: str) -> str:
+    return f"    MARKER                 'MARKER'                 '{kind}'\n"
