@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.olive import bulk_kinds
 from olivine.algorithms.olive import bulk_model as bulk
 from olivine.algorithms.olive import model as plain
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.two_actions import two_action_program
+from olivine.algorithms.olive.program import OliveProgram, two_action_program
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
 
