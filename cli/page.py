@@ -26,7 +26,7 @@ pre { overflow-x: auto; padding: .8rem; background: #8881; font-size: .85rem; }
 figure { margin: 1rem 0; }
 figure svg { max-width: 100%; height: auto; }
 figure svg text { fill: var(--c000000, #000000); }
-.wide svg { min-width: 52rem; }
+.wide svg { min-width: 59rem; }
 figcaption, footer { font-size: .85rem; opacity: .85; }
 figcaption p { margin: .3rem 0; }
 @media (max-width: 40rem) {
