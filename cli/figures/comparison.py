@@ -40,7 +40,7 @@ def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) ->
     columns = min(2, max(1, len(environments)))
     rows = max(1, -(-len(environments) // columns))
     with style():
-        height = rows * (0.9 + 0.24 * len(algorithms)) + 0.9
+        height = rows * (0.9 + 0.24 * len(algorithms)) + 1.6
         figure: Figure = Figure(figsize=(5.6 * columns, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).flatten()
         for panel, env in zip(panels, environments, strict=False):
@@ -98,7 +98,7 @@ def _panel(
     done = [r["trajectories"] for r in records.values() if r["trajectories"]]
     low, high = (min(done), max(done)) if done else (1, 10)
     panel.set_xscale("log")
-    panel.set_xlim(low / 10, high * 10)
+    panel.set_xlim(low / 10, 10.0 * high)
     kinds = {r["params"] for r in records.values() if r["runs"]}
     one = kinds.pop() if len(kinds) == 1 else None
     for y, name in enumerate(algorithms):
