@@ -252,7 +252,10 @@ class FlatForm:
             if low < -LARGEST or high > LARGEST:
                 _refuse(max(-low, high), "range of the objective")
             z = self._add("z", low, high, "objective of the model")
-            coefficients = (Fraction(1), *(-c for c in numbers))
+            # Few numbers, each many times over: of one object there comes one object.
+            distinct = {id(c): c for c in numbers}
+            minus = {name: -c for name, c in distinct.items()}
+            coefficients = (Fraction(1), *[minus[id(c)] for c in numbers])
             constant = model.objective_constant
             kind = row_kind(coefficients, "==", constant, label="cz")
             meaning = "definition of the objective"
@@ -360,11 +363,12 @@ def _range_of_objective(model: LinearModel) -> tuple[int, int]:
     """Whole numbers below and above all values of the objective."""
     bounds = FlatVariables.of(model.variables)
     codes = bounds.codes()[list(model.objective)].tolist()
-    counts = Counter(zip(codes, model.objective.values(), strict=True))
+    costs = {id(cost): cost for cost in model.objective.values()}
+    counts = Counter(zip(codes, map(id, model.objective.values()), strict=True))
     least = greatest = model.objective_constant
-    for (code, cost), count in counts.items():
+    for (code, name), count in counts.items():
         lower, upper, _ = bounds.kinds[code]
-        ends = count * cost * lower, count * cost * upper
+        ends = count * costs[name] * lower, count * costs[name] * upper
         least, greatest = least + min(ends), greatest + max(ends)
     return math.floor(least), math.ceil(greatest)
 
