@@ -5,6 +5,7 @@ default profile, ``quick``, tries `QUICK` of them at most.
 """
 
 import os
+import signal
 
 from hypothesis import settings
 from olivine.cli import common
@@ -15,6 +16,10 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 settings.register_profile("long", deadline=None, print_blob=True, max_examples=200)
 settings.register_profile("quick", settings.get_profile("long"), max_examples=QUICK)
 settings.load_profile(PROFILE)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As a shell starts what it runs in the background; tests interrupt themselves.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A line that a run goes on would come and go with the load of the machine.
 common.FIRST_BEAT = 1e6
