@@ -177,8 +177,7 @@ literal states behind a clause; its rewards tell the members of the family apart
 and no hard program has one. A call of the engine (HiGHS) has
 {options.time_limit:g} s of CPU time; a run that needs longer is not finished. (The
 adversary's run counts as finished when the hard program is solved.) Times are CPU
-seconds, {os.cpu_count()} cores, one thread; the start of a process (some 0.05 s) is in
-them.
+seconds, {os.cpu_count()} cores, one thread, with the start of a process (some 0.05 s).
 
 {table}
 
