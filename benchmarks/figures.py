@@ -7,12 +7,12 @@ both sides. Times are CPU seconds, of this process and of its children.
 from __future__ import annotations
 
 import math
-import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from olivine.solvers.child import cpu_seconds
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,9 @@ class Figure:
 
 def cpu(function: Callable[..., object], *arguments: object) -> float:
     """CPU seconds of a call, its children's included."""
-    before = _used()
+    before = cpu_seconds()
     function(*arguments)
-    return _used() - before
-
-
-def _used() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return cpu_seconds() - before
 
 
 def least(function: Callable[[], object], repeats: int) -> float:

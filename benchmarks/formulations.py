@@ -18,10 +18,8 @@ What makes engines fast beside the formulation is measured in `benchmarks.milp`.
 
 from __future__ import annotations
 
-import resource
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +29,7 @@ from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.program import FORMS, build
 from olivine.reduction.verify.verification import verify
+from olivine.solvers.child import children_seconds, cpu_seconds
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
@@ -77,12 +76,9 @@ def disguised(formula: Formula, seed: int) -> Formula:
 
 def seconds(model: LinearModel) -> float | None:
     """CPU seconds that solving takes in the child, None if it does not finish."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     outcome = solve_milp(model, time_limit=LIMIT)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if outcome.status is not Status.OPTIMAL:
-        return None
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return children_seconds() - before if outcome.status is Status.OPTIMAL else None
 
 
 def median(times: list[float | None]) -> float:
@@ -149,12 +145,6 @@ def strict_against_normalized(repeats: int) -> None:
                 found.append(cpu_seconds() - before)
         base, ours = map(statistics.median, times.values())
         print(f"{name:>10} {base:13.2f} {ours:9.2f} {ours / base:6.2f}", flush=True)
-
-
-def cpu_seconds() -> float:
-    """CPU time of this process and of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 if __name__ == "__main__":

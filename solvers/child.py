@@ -157,6 +157,11 @@ def children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    return time.process_time() + children_seconds()
+
+
 def run_each(
     function: Callable[[Item], Value], items: Iterable[Item], jobs: int
 ) -> Iterator[ChildResult[Value]]:

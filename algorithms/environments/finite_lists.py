@@ -190,6 +190,24 @@ def wrongly_pruned() -> Instance:
     )
 
 
+def path_with_traps(horizon: int) -> list[Any]:
+    """Make the levels of a path that action 1 follows, paid at its end.
+
+    Action 0 falls into a trap for good. Level 1 has the path's state alone.
+    """
+    unpaid, paid = {"x": [0, 0]}, {"x": [0, 1]}
+    levels: list[Any] = []
+    for h in range(1, horizon + 1):
+        last = h == horizon
+        following = [] if last else [f"trap{h + 1}", f"path{h + 1}"]
+        states = [(f"path{h}", {"x": 1}, paid if last else unpaid, following)]
+        if h > 1:
+            fallen = [] if last else [f"trap{h + 1}"] * 2
+            states.append((f"trap{h}", {"c": 1}, {"c": [0, 0]}, fallen))
+        levels.append(states)
+    return levels
+
+
 def late_discovery(horizon: int) -> Instance:
     """Make an instance that needs H iterations of MetaAlg, more than M K.
 
@@ -203,21 +221,11 @@ def late_discovery(horizon: int) -> Instance:
     horizon
         H, at least 2.
     """
-    unpaid, paid = {"x": [0, 0]}, {"x": [0, 1]}
-    levels: list[Any] = []
-    for h in range(1, horizon + 1):
-        last = h == horizon
-        following = [] if last else [f"trap{h + 1}", f"path{h + 1}"]
-        states = [(f"path{h}", {"x": 1}, paid if last else unpaid, following)]
-        if h > 1:
-            fallen = [] if last else [f"trap{h + 1}"] * 2
-            states.append((f"trap{h}", {"c": 1}, {"c": [0, 0]}, fallen))
-        levels.append(states)
     values: list[ValueClass] = [TabularValueClass(1)]
     values += [FiniteValueClass([[1.0, 0.0]])] * (horizon - 1)
     policies = [TabularPolicyClass(1, 2), *[TabularPolicyClass(2, 2)] * (horizon - 1)]
     return Instance(
-        from_lists(levels, "late-discovery"),
+        from_lists(path_with_traps(horizon), "late-discovery"),
         ValueClassByLevel(values),
         PolicyClassByLevel(policies),
     )

@@ -37,7 +37,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.multi.hardness import MultiInstance
 from olivine.reduction.program.program import FORMULATIONS, build
-from olivine.solvers.child import children_seconds
+from olivine.solvers.child import cpu_seconds
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.outcome import Status
 
@@ -188,11 +188,11 @@ def measure_one(
     runs |= _multi(MultiInstance(family.three_sat), plan.time_limit)
     found = []
     for name in series:
-        start = _seconds()
+        start = cpu_seconds()
         try:
             run = runs[name]()
         except RuntimeError:  # the engine failed: that costs its own series
-            run = (_seconds() - start, 0, True, "error")
+            run = (cpu_seconds() - start, 0, True, "error")
         found.append(Measurement(name, n, m, instance, *run))
     return found
 
@@ -204,9 +204,9 @@ _Run = tuple[float, int, bool, str]
 def _program(family: Family, name: str, time_limit: float) -> Callable[[], _Run]:
     def run() -> _Run:
         model = build(family, name).model
-        start = _seconds()
+        start = cpu_seconds()
         outcome = solve_milp(model, time_limit=time_limit)
-        seconds, nodes = _seconds() - start, outcome.nodes or 0
+        seconds, nodes = cpu_seconds() - start, outcome.nodes or 0
         censored = outcome.status is not Status.OPTIMAL
         return seconds, nodes, censored, outcome.status.value
 
@@ -233,9 +233,9 @@ def _oracles(family: Family, rng: np.random.Generator) -> dict[str, Callable[[],
 
 def _multi(instance: MultiInstance, time_limit: float) -> dict[str, Callable[[], _Run]]:
     def solve_one() -> _Run:
-        start = _seconds()
+        start = cpu_seconds()
         found = instance.solve("deterministic", time_limit=time_limit)
-        seconds = _seconds() - start
+        seconds = cpu_seconds() - start
         censored = found.status is MultiStatus.UNKNOWN
         return seconds, found.nodes or 0, censored, found.status.value
 
@@ -244,11 +244,6 @@ def _multi(instance: MultiInstance, time_limit: float) -> dict[str, Callable[[],
         return seconds, found.operations or 0, not found.feasible, found.status.value
 
     return {"deterministic": solve_one, "mixture": solve_mixture}
-
-
-def _seconds() -> float:
-    """CPU seconds of this process and of the engines that it has run."""
-    return time.process_time() + children_seconds()
 
 
 def _timed(run: Callable[[], Any]) -> tuple[float, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from olivine.algorithms.classes import (
@@ -14,7 +13,11 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_lists import HALF, from_lists
+from olivine.algorithms.environments.finite_lists import (
+    HALF,
+    from_lists,
+    path_with_traps,
+)
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.draw_classes import (
     DecodedPolicyClass,
@@ -59,18 +62,9 @@ def misled_at(horizon: int) -> Instance:
     """
     if horizon < 2:
         raise ValueError(f"horizon: {horizon} is below 2")
-    unpaid, paid = {"x": [0, 0]}, {"x": [0, 1]}
-    levels: list[Any] = []
-    tables: list[Any] = []
-    for h in range(1, horizon + 1):
-        last = h == horizon
-        following = [] if last else [f"trap{h + 1}", f"path{h + 1}"]
-        states = [(f"path{h}", {"x": 1}, paid if last else unpaid, following)]
-        if h > 1:
-            fallen = [] if last else [f"trap{h + 1}"] * 2
-            states.append((f"trap{h}", {"c": 1}, {"c": [0, 0]}, fallen))
-        levels.append(states)
-        right, wrong = [[0, 1], [0, 0]], [[1, 0], [0, 0]]
+    right, wrong = [[0, 1], [0, 0]], [[1, 0], [0, 0]]
+    levels, tables = path_with_traps(horizon), []
+    for h, states in enumerate(levels, 1):
         rows = [wrong if g == h else right for g in range(1, horizon + 2)]
         tables.append([row[: len(states)] for row in rows])
     environment = from_lists(levels, "misled")
