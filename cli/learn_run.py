@@ -186,15 +186,21 @@ class OutOfTimeError(Exception):
 def limited(seconds: float | None) -> Iterator[None]:
     """Raise OutOfTimeError after so much CPU time of this process.
 
-    It counts no children, so there is a limit of wall time too. The exception comes
-    again, should a library drop it.
+    It counts no children, so there is a limit of wall time too. Python drops an
+    exception that is raised in a callback (of the collector, of a weak reference), so
+    it comes again each second, and at the end at the latest.
     """
     if seconds is None or not hasattr(signal, "setitimer"):
         yield
         return
 
+    late = OutOfTimeError(f"limit of {seconds:g} s of CPU time reached")
+    reached = False
+
     def stop(*_: object) -> None:
-        raise OutOfTimeError(f"limit of {seconds:g} s of CPU time reached")
+        nonlocal reached
+        reached = True
+        raise late
 
     patience = threading.Timer(
         PATIENCE * seconds, os.kill, (os.getpid(), signal.SIGPROF)
@@ -209,6 +215,8 @@ def limited(seconds: float | None) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         patience.cancel()
         signal.signal(signal.SIGPROF, before)
+    if reached:
+        raise late
 
 
 def _choice(option: str, value: str, known: Sequence[Any]) -> Any:

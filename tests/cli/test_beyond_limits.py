@@ -1,14 +1,16 @@
 """Numbers too large, time and memory too short: told, never waited for."""
 
 import errno
+import gc
 import itertools
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from olivine.cli import family_folder, memory
-from olivine.cli.learn_run import OutOfTimeError
+from olivine.cli.learn_run import OutOfTimeError, limited
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
@@ -52,10 +54,32 @@ def test_a_run_of_learn_ends_at_its_limit() -> None:
     assert "rmax on lock: unknown" in told.err
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_limit_dropped_by_the_collector_is_told_at_the_end() -> None:
+    def spin(phase: str, _info: object) -> None:
+        begun = time.process_time()
+        while phase == "start" and time.process_time() < begun + 0.2:
+            pass
+
+    def run() -> None:
+        with limited(0.05):
+            gc.collect()
+            steps.append("after the callback")
+
+    steps: list[str] = []
+    gc.callbacks.append(spin)
+    try:
+        with pytest.raises(OutOfTimeError, match=r"0\.05 s"):
+            run()
+    finally:
+        gc.callbacks.remove(spin)
+    assert steps == ["after the callback"]
+
+
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:
-    plain, limited = olivine(*RMAX), olivine(*RMAX, "--time-limit", 1000)
-    assert limited.status == plain.status == 0
-    assert {**limited.record, "seconds": 0} == {**plain.record, "seconds": 0}
+    plain, other = olivine(*RMAX), olivine(*RMAX, "--time-limit", 1000)
+    assert other.status == plain.status == 0
+    assert {**other.record, "seconds": 0} == {**plain.record, "seconds": 0}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")

@@ -378,7 +378,7 @@ def _planted(path: Path, m: int) -> Path:
 
 
 def test_at_the_time_limit_nothing_is_written(tmp_path) -> None:
-    file, out = _planted(tmp_path / "f.cnf", 2000), tmp_path / "out"
+    file, out = _planted(tmp_path / "f.cnf", 4000), tmp_path / "out"
     out.mkdir()
     (out / "program.lp").write_text("earlier")
     arguments = ["generate", file, "-o", out, "--force", "--format", "lp"]
