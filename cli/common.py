@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import json
 import os
 import stat
 import sys
@@ -17,7 +16,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,8 +112,7 @@ class Reading(NamedTuple):
             raise DimacsError(source.source, source.hard_line, str(error)) from None
         if hardened is not None:
             told = located(source.source, source.hard_line, str(hardened))
-            source = replace(
-                source,
+            source = source._replace(
                 formula=hardened.formula,
                 hardened=hardened,
                 warnings=(*source.warnings, told),
@@ -123,7 +120,7 @@ class Reading(NamedTuple):
         used = without_unused(source.formula)
         if used is None:
             return source
-        return replace(source, warnings=(*source.warnings, f"{source.source}: {used}"))
+        return source._replace(warnings=(*source.warnings, f"{source.source}: {used}"))
 
     def read_instance(
         self, path: str, variant: str, penalty: Fraction | None
@@ -218,6 +215,8 @@ def print_json(record: Mapping[str, Any]) -> None:
     Names of files that are no UTF-8 come out escaped, so the line is always
     ASCII and always printable.
     """
+    import json
+
     sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
     sys.stdout.flush()
 

@@ -186,7 +186,7 @@ class LpSession:
             outcome = self._confirm(self._propose(deadline), deadline)
         else:
             outcome = self._read(self._run(deadline))
-        return replace(outcome, seconds=time.monotonic() - start)
+        return outcome._replace(seconds=time.monotonic() - start)
 
     # ------------------------------------------------------------- engines
 
@@ -268,9 +268,9 @@ class LpSession:
 
 def _in_floats(outcome: LinearOutcome) -> LinearOutcome:
     if outcome.status is not Status.OPTIMAL:
-        return replace(outcome, multipliers=None, exact=False)
+        return outcome._replace(multipliers=None, exact=False)
     assert outcome.objective is not None
     objective = float(outcome.objective)
-    return replace(
-        outcome, objective=objective, bound=objective, multipliers=None, exact=False
+    return outcome._replace(
+        objective=objective, bound=objective, multipliers=None, exact=False
     )

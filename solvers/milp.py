@@ -104,9 +104,8 @@ def solve_milp(
     answer = _ask(form, engine, start, time_limit, memory_limit, threads)
     if answer.bound is not None:
         bound = scaled.original(-answer.bound if form.negated else answer.bound)
-        answer = replace(answer, bound=bound)
-    return replace(
-        _translate(model, form, answer),
+        answer = answer._replace(bound=bound)
+    return _translate(model, form, answer)._replace(
         engine=engine,
         seconds=time.monotonic() - start,
     )
@@ -162,7 +161,7 @@ def confirm(
         relaxed = solve_lp(model, exact=True, time_limit=time_limit)
         if relaxed.status is not Status.INFEASIBLE:
             return outcome
-        return replace(relaxed, engine=outcome.engine)
+        return relaxed._replace(engine=outcome.engine)
     nothing = "the rounded integers allow no feasible point"
     fixed = _fix(model, outcome.values)
     if fixed is None:
@@ -183,8 +182,7 @@ def confirm(
         status, bound = Status.OPTIMAL, objective
     else:
         status = Status.FEASIBLE
-    return replace(
-        found,
+    return found._replace(
         status=status,
         bound=outcome.bound if bound is None else Fraction(bound),
         nodes=outcome.nodes,
@@ -259,11 +257,11 @@ def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearO
     ]
     fault = _snap(form, point)
     if fault:
-        return replace(outcome, status=Status.UNKNOWN, reason=fault)
+        return outcome._replace(status=Status.UNKNOWN, reason=fault)
     values = tuple(point[: len(model.variables)])
     terms = (float(c) * values[j] for j, c in model.objective.items())
     objective = math.fsum((float(model.objective_constant), *terms))
-    return replace(outcome, objective=objective, values=values)
+    return outcome._replace(objective=objective, values=values)
 
 
 def _snap(form: IntegerForm, point: list[float]) -> str:

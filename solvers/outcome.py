@@ -9,7 +9,6 @@ values are dropped whenever the status does not vouch for them.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,8 +42,7 @@ class SatStatus(enum.Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class LinearOutcome:
+class LinearOutcome(NamedTuple):
     """Result of a linear or mixed-integer linear program.
 
     Attributes
@@ -93,8 +91,7 @@ class LinearOutcome:
     multipliers: tuple[Fraction, ...] | tuple[float, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What an engine said of an integer form, in the form's sense.
 
     Attributes

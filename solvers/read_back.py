@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from olivine.solvers.child import run_in_child
@@ -77,4 +76,4 @@ def read_optimum(
         )
     if outcome.reason == UNREADABLE:
         raise ValueError(f"{path}: {engine} cannot read it")
-    return replace(outcome, seconds=time.monotonic() - start)
+    return outcome._replace(seconds=time.monotonic() - start)

@@ -59,7 +59,7 @@ class _Tabular:
         began = time.monotonic()
         outcome, engine_seconds = self._outcome(built.model)
         answer = _read(program, built, outcome, began)
-        return replace(answer, engine_seconds=engine_seconds)
+        return answer._replace(engine_seconds=engine_seconds)
 
 
 class Milp(_Tabular):
@@ -173,4 +173,4 @@ def _scattered(
     ]
     for state in built.value_index:
         values[state] = answer.pair.value(state)
-    return replace(answer, pair=Pair.from_fractions(values, policy))
+    return answer._replace(pair=Pair.from_fractions(values, policy))

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,10 @@ from olivine.algorithms.mdp.bellman import (
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.planning import state_distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive.interfaces import Ranged, Upper
+
+if TYPE_CHECKING:
+    from olivine.algorithms.mdp.two_actions import TwoActions
 
 Form = Literal["value-policy", "q-function"]
 """A model over (g, π), or over Q-functions f."""
@@ -212,6 +214,9 @@ def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]
     as in the layered variants of the family (docs/ties.md). Raises ValueError if the
     MDP is not layered, or the tolerance positive: it would add up.
     """
+    # Here, as few programs are written so and each decision loads this file.
+    from olivine.algorithms.mdp.two_actions import TwoActions
+
     if program.tolerance:
         raise ValueError(
             f"tolerance {program.tolerance} would add up along trees; only 0 is kept"

@@ -16,7 +16,7 @@ which programs it meets: the paper's proof breaks ties against it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
@@ -131,9 +131,8 @@ class RandomTiebreak:
         seconds = best.seconds + drawn.seconds
         if drawn.pair is None:
             reason = f"no other maximiser: {drawn.reason or drawn.status}"
-            return replace(best, seconds=seconds, reason=reason)
-        return replace(
-            best,
+            return best._replace(seconds=seconds, reason=reason)
+        return best._replace(
             pair=drawn.pair,
             seconds=seconds,
             engine_seconds=best.engine_seconds + drawn.engine_seconds,
@@ -192,7 +191,7 @@ class ScriptedTiebreak:
             raise ValueError(
                 f"the script's pair has objective {value}, the optimum is {best.value}"
             )
-        return replace(best, pair=pair, value=value)
+        return best._replace(pair=pair, value=value)
 
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
         """Take the script's level.

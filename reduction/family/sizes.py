@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,7 @@ from olivine.reduction.family.layout import Layout
 from olivine.reduction.family.variants import Variant, as_variant
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """Size of a family's MDPs and of OLIVE's program over them.
 
     Attributes

@@ -85,8 +85,7 @@ class Ranges(NamedTuple):
 _WHOLE = Ranges()
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(NamedTuple):
     """All that sets a variant apart: no other module asks for a variant's name.
 
     Attributes

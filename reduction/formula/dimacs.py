@@ -43,7 +43,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +62,7 @@ MAX_LINE = 1 << 26
 """Longest line, in bytes: a clause of some ten million literals."""
 
 
-@dataclass(frozen=True)
-class DimacsFile:
+class DimacsFile(NamedTuple):
     """A formula as read, and what was noticed on the way.
 
     Attributes

@@ -7,7 +7,6 @@ tautological, repeated or repeat a literal, and variables may be unused.
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import operator
 import struct
@@ -267,6 +266,8 @@ class Formula(_Clauses):
 
     @functools.cached_property
     def _digest(self) -> str:
+        import hashlib  # loads OpenSSL, which deciding a formula does not need
+
         flags = (self.weights is not None) + 2 * (self.hard is not None)
         sizes = (self.n_variables, self.n_clauses, len(self.literals), flags)
         parts = [

@@ -96,12 +96,12 @@ def solve_program(
     outcome = solve_milp(asked, engine=engine, time_limit=time_limit)
     if outcome.values is not None:
         better = built.point(built.assignment(outcome.values))
-        found = replace(outcome, values=tuple(map(float, better)))
+        found = outcome._replace(values=tuple(map(float, better)))
     elif outcome.status is Status.INFEASIBLE:
-        found = _start(replace(outcome, bound=value), Status.OPTIMAL, point, value)
+        found = _start(outcome._replace(bound=value), Status.OPTIMAL, point, value)
     else:
         found = _start(outcome, Status.FEASIBLE, point, value)
-    return replace(found, seconds=time.monotonic() - begin)
+    return found._replace(seconds=time.monotonic() - begin)
 
 
 def with_cut_off(model: LinearModel, family: Family, value: Fraction) -> LinearModel:
@@ -138,8 +138,7 @@ def _start(
     reason = outcome.reason
     if status is Status.FEASIBLE and not reason:
         reason = f"{outcome.engine} says {outcome.status.value}"
-    return replace(
-        outcome,
+    return outcome._replace(
         status=status,
         objective=float(value),
         values=tuple(map(float, point)),

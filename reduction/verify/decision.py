@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -28,8 +27,7 @@ Engine = Literal["sat", "milp"]
 ENGINES: tuple[Engine, ...] = ("sat", "milp")
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """The answer, with its certificate where it is yes.
 
     Attributes

@@ -156,7 +156,7 @@ TENTH = Fraction(1, 10)
     ids=["try x at 1/20", "literal range 3/10", "clause range 1/10"],
 )
 def test_with_other_constants_of_strict(changes, monkeypatch):
-    mutated = dataclasses.replace(DECLARATIONS[Variant.STRICT], **changes)
+    mutated = DECLARATIONS[Variant.STRICT]._replace(**changes)
     monkeypatch.setitem(DECLARATIONS, Variant.STRICT, mutated)
     assert refuted("theorem-t")
 
@@ -164,7 +164,7 @@ def test_with_other_constants_of_strict(changes, monkeypatch):
 def test_with_a_top_that_theorem_o_does_not_cover(monkeypatch):
     rewards = Rewards(2 * TENTH, TENTH, Fraction(7, 100), Fraction(0))
     declared = DECLARATIONS[Variant.STRICT]
-    mutated = dataclasses.replace(declared, rewards=lambda _: rewards)
+    mutated = declared._replace(rewards=lambda _: rewards)
     monkeypatch.setitem(DECLARATIONS, Variant.STRICT, mutated)
     with pytest.raises(ValueError, match="none that Theorem O covers"):
         refuted("theorem-t")
