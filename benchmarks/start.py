@@ -40,7 +40,7 @@ def run(cache: str, arguments: list[str], status: int = 0) -> None:
 
 def figures(full: bool) -> Iterator[Figure]:
     """Measure; more runs when full."""
-    repeats = 40 if full else 15
+    repeats = 40 if full else 30
     with tempfile.TemporaryDirectory() as folder:
         cache, certificate = f"{folder}/cache", f"{folder}/certificate.json"
         verify = ["-m", "olivine", "verify", FORMULA]

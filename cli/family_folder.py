@@ -268,7 +268,8 @@ def _describe_family(
         If the sizes counted are not the ones declared.
     """
     three_sat = family.three_sat
-    declared, measured = vars(family.declared_sizes()), vars(family.measured_sizes())
+    declared = family.declared_sizes()._asdict()
+    measured = family.measured_sizes()._asdict()
     if declared != measured:
         raise RuntimeError(f"declared sizes {declared} but measured {measured}")
     return {

@@ -185,7 +185,7 @@ def _family(instance: Instance) -> str:
         ("reward of a true literal", family.top),
         ("members", f"2^{family.n_variables}"),
     ]
-    sizes = vars(family.declared_sizes()).items()
+    sizes = family.declared_sizes()._asdict().items()
     return page.section("Family of MDPs", page.table([*rows, *sizes]), *_TERMS)
 
 

@@ -137,7 +137,7 @@ def asked_of(monkeypatch, **claims) -> list[LinearModel]:
     def engine(model, *, engine, time_limit):
         asked.append(model)
         empty = LinearOutcome(Status.UNKNOWN, None, None, 0.0, engine)
-        return replace(empty, **claims)
+        return empty._replace(**claims)
 
     monkeypatch.setattr(solve, "solve_milp", engine)
     return asked

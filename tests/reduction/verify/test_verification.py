@@ -375,7 +375,7 @@ def milp(monkeypatch, formula, **claims):
     real = routes.solve_program
 
     def solve(built, **options):
-        return replace(real(built, **options), **claims)
+        return real(built, **options)._replace(**claims)
 
     monkeypatch.setattr(routes, "solve_program", solve)
     return instance, milp_route(instance, Settings("strengthened", 60, None))
