@@ -8,39 +8,24 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from olivine import __version__
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.mdp.two_actions import TwoActions
-from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, two_action_program
-from olivine.cli.common import ContradictionError
 from olivine.cli.folder import pretty_json
-from olivine.reduction.export.dot import write_dot
 from olivine.reduction.export.drn import write_drn
-from olivine.reduction.export.graphml import write_graphml
-from olivine.reduction.export.node_link import write_node_link
 from olivine.reduction.export.prism import write_prism
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.graph import (
-    DEFAULT_MEMORY_LIMIT,
-    estimate_bytes,
-    graph,
-    validate_graph,
-)
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import DimacsFile
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.unused import Used
-from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.program.program import build
-from olivine.reduction.verify.verification import verify_instance
 from olivine.solvers.flat_model import integer_variables
-from olivine.solvers.milp import read_optimum, write_lp, write_mps
 from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import Status
+from olivine.solvers.program_files import write_lp, write_mps
 
 DESCRIPTION = "family.json"
 FORMULA = "three_sat.cnf"
@@ -56,10 +41,6 @@ FILES = {
 OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
 """Every file that a run can write."""
 
-ENGINE_NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}
-READ_BACK_SECONDS = 5.0
-FAR = 1e-4
-"""A difference of optima that an engine's tolerances, 1e-6 a row, do not explain."""
 # Greatest m at which HiGHS is expected to solve a file in a few seconds.
 READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
 
@@ -118,19 +99,10 @@ def refuse_large(
     family: Family, wanted: Collection[str], *, two_actions: bool = False
 ) -> None:
     """Refuse a graph that would not fit, before anything is written."""
-    if not (two_actions or _GRAPHS.intersection(wanted)):
-        return
-    sizes = family.declared_sizes()
-    # A tree has at most twice as many nodes as actions, X_i three.
-    actions = sizes.actions * (3 if two_actions else 1)
-    needed = estimate_bytes(actions, sizes.transitions)
-    if needed > DEFAULT_MEMORY_LIMIT:
-        instead = "" if two_actions else "; --format lp --format mps write the program"
-        raise ValueError(
-            f"the graph of {actions + sizes.transitions} edges would take about "
-            f"{needed / 2**30:.1f} GiB of memory, above the limit of "
-            f"{DEFAULT_MEMORY_LIMIT / 2**30:.1f} GiB{instead and instead + ' alone'}"
-        )
+    if two_actions or _GRAPHS.intersection(wanted):
+        from olivine.cli import family_graphs  # loads networkx
+
+        family_graphs.refuse_large(family, two_actions=two_actions)
 
 
 def stages(wanted: Collection[str]) -> list[str]:
@@ -162,10 +134,10 @@ def write_folder(
     family = instance.family
     at(FORMULA)
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
-    if _GRAPHS.intersection(wanted):
-        at("the graph")
-        built = graph(family, member, two_actions=two_actions)
-        _write_graphs(stage, built, wanted, at)
+    if graphs := {name: FILES[name] for name in FILES if name in _GRAPHS & {*wanted}}:
+        from olivine.cli.family_graphs import write_graphs  # loads networkx
+
+        write_graphs(stage, family, member, graphs, at, two_actions=two_actions)
     mdp = family.mdp(member)
     _write_models(stage, TwoActions(mdp).mdp if two_actions else mdp, wanted, at)
     del mdp
@@ -176,6 +148,8 @@ def write_folder(
     }
     model = None
     if two_actions:
+        from olivine.algorithms.olive.model import program_model  # few ask for it
+
         trees, program = two_action_program(family.program())
         model = program_model(program).model
         description["two_actions"] = _describe_trees(trees, program)
@@ -204,24 +178,6 @@ def write_folder(
         "files": {name: (stage / name).stat().st_size for name in names},
         "read_back": checks,
     }
-
-
-def _write_graphs(
-    stage: Path,
-    built: nx.DiGraph[str],
-    wanted: Collection[str],
-    at: Callable[[str], None],
-) -> None:
-    validate_graph(built)
-    if "json" in wanted:
-        at(FILES["json"])
-        write_node_link(built, stage / FILES["json"])
-    if "graphml" in wanted:
-        at(FILES["graphml"])
-        write_graphml(built, stage / FILES["graphml"])
-    if "dot" in wanted:
-        at(FILES["dot"])
-        write_dot(built, stage / FILES["dot"])
 
 
 def _write_models(
@@ -339,45 +295,8 @@ def _write_program(
         "rows": len(model.rows),
         "names": maps[0],
     }
-    return description, _read_back(stage, instance, list(paths), formulation, engine)
+    if instance.family.n_clauses > READ_BACK_CLAUSES[formulation]:
+        return description, dict.fromkeys(paths, "not solved: too large to be quick")
+    from olivine.cli.read_back import read_back  # loads all routes to the optimum
 
-
-def _read_back(
-    stage: Path, instance: Instance, files: list[str], formulation: str, engine: str
-) -> dict[str, str]:
-    """Solve program files with an engine where that is quick, and compare optima.
-
-    Where the possible optima lie closer together than floating point tells apart
-    (large weights, a small penalty), the check is not decided.
-
-    Raises
-    ------
-    RuntimeError
-        If a file has another optimum than the family.
-    """
-    family = instance.family
-    if family.n_clauses > READ_BACK_CLAUSES[formulation]:
-        return dict.fromkeys(files, "not solved: too large to be quick")
-    known = verify_instance(
-        instance, routes=("sat", "maxsat", "witness"), time_limit=READ_BACK_SECONDS
-    ).optimum
-    checks, name = {}, ENGINE_NAMES[engine]
-    for file in files:
-        outcome = read_optimum(stage / file, engine, time_limit=READ_BACK_SECONDS)
-        if outcome.status is not Status.OPTIMAL or outcome.objective is None:
-            checks[file] = f"not solved: {outcome.reason or outcome.status.value}"
-            continue
-        value = -outcome.objective
-        try:
-            found = round_to_possible(family.parameters, value).value
-        except ValueError as error:
-            if known is not None and abs(value - float(known)) > FAR:
-                reason = f"{file}: {name} finds {value}, the optimum is {known}"
-                raise ContradictionError(reason) from error
-            checks[file] = f"not decided: {error}"
-            continue
-        if known is not None and found != known:
-            reason = f"{file}: {name} finds {found}, the optimum is {known}"
-            raise ContradictionError(reason)
-        checks[file] = f"solved by {name}: optimum {found}"
-    return checks
+    return description, read_back(stage, instance, list(paths), engine)

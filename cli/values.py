@@ -9,7 +9,9 @@ here; all else, and each error, stays Typer's.
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 
@@ -49,9 +51,13 @@ def _converted(value: Any, param: Any) -> tuple[bool, Any]:
     wanted = param.type_descriptor.annotation
     parser = param.type_descriptor.parameter_info.parser
     if repeated:
-        texts = get_origin(wanted) is list and get_args(wanted) == (str,)
-        simple = texts and parser is None and isinstance(value, (list, tuple))
-        return simple and all(type(each) is str for each in value), [*value]
+        if get_origin(wanted) is not list or parser is not None:
+            return False, None
+        (kind,) = get_args(wanted)
+        if kind is str:
+            return all(type(each) is str for each in value), [*value]
+        found = [_choice(kind, each) for each in value]
+        return None not in found, found
     if parser is not None and isinstance(value, str):
         try:
             return True, parser(value)
@@ -59,7 +65,24 @@ def _converted(value: Any, param: Any) -> tuple[bool, Any]:
             return False, None  # Typer puts it in its words
     if parser is not None or not isinstance(wanted, type):
         return False, None
-    if issubclass(wanted, enum.Enum) and type(value) is str:
-        named = [choice for choice in wanted if choice.value == value]
-        return bool(named), named[0] if named else None
+    if wanted is Path and type(value) is str:
+        return _is_plain_path(value, param.type_descriptor.parameter_info), Path(value)
+    if (choice := _choice(wanted, value)) is not None:
+        return True, choice
     return type(value) is wanted and (wanted is str or value is param.default), value
+
+
+def _choice(kind: Any, value: object) -> Any:
+    """Return the member of an enumeration that a text names, if any."""
+    if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):
+        return None
+    return next((choice for choice in kind if choice.value == value), None)
+
+
+def _is_plain_path(value: str, info: Any) -> bool:
+    """Whether Typer would find nothing to say of a path."""
+    if info.exists or info.writable or info.resolve_path or info.path_type:
+        return False
+    if not (info.file_okay and info.dir_okay):
+        return False
+    return not os.path.exists(value) or os.access(value, os.R_OK)

@@ -19,8 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.reduction.export.identifiers import identifiers
 from olivine.solvers.files import write_text
@@ -28,7 +31,7 @@ from olivine.solvers.files import write_text
 _BLOCK = 4096
 """States whose arrays are lists at a time."""
 _TEMPLATES = 1 << 10
-"""Texts of successors that are kept."""
+"""Texts of states that are kept, each of at most so many numbers."""
 
 
 def generate_drn(mdp: TabularMDP) -> Iterator[str]:
@@ -66,7 +69,7 @@ def _states(
 ) -> Iterator[str]:
     """Yield the text of the states first..last-1; lists are quicker than arrays.
 
-    The successors of actions with equal probabilities have one template.
+    States that differ in their successors only have one template.
     """
     ends = mdp.action_offset[first : last + 1]
     a, b = int(ends[0]), int(ends[-1])
@@ -77,28 +80,40 @@ def _states(
     denominators = mdp.transition_denominator[a:b].tolist()
     paid = mdp.reward_index[a:b].tolist()
     called = mdp.action_names[a:b]
+    widths = np.diff(entries).tolist()
     stops, offsets = (entries - t).tolist(), (ends - a).tolist()
     for k, title in enumerate(mdp.state_names[first:last]):
+        own = slice(offsets[k], offsets[k + 1])
+        reached = slice(stops[own.start], stops[own.stop])
+        parts = (called, paid, denominators, widths)
+        key = (*(tuple(part[own]) for part in parts), tuple(numerators[reached]))
+        text = templates.get(key)
+        if text is None:
+            text = _actions(key, names, rewards, mdp.n_states)
+            if len(templates) < _TEMPLATES and len(key[-1]) < _TEMPLATES:
+                templates[key] = text
         state = first + k
         mark = " init" if state == mdp.start else ""
         yield f"state {state}{mark}\n// {_printable(title)}\n"
-        for i in range(offsets[k], offsets[k + 1]):
-            own = slice(stops[i], stops[i + 1])
-            shares = tuple(numerators[own])
-            key = denominators[i], shares
-            text = templates.get(key)
-            if text is None:
-                text = _successors(*key)
-                if len(templates) < _TEMPLATES:
-                    templates[key] = text
-            yield f"\taction {names[called[i]]} [{rewards[paid[i]]}]\n"
-            yield text % (tuple(targets[own]) or mdp.n_states)
+        yield text % tuple(targets[reached])
 
 
-def _successors(denominator: int, shares: tuple[int, ...]) -> str:
-    """Lines of an action's successors, to be filled in; the end's if it has none."""
-    ratios = [_ratio(share, denominator) for share in shares] or ["1"]
-    return "".join([f"\t\t%d : {ratio}\n" for ratio in ratios])
+def _actions(
+    key: tuple[tuple[Any, ...], ...],
+    names: dict[str, str],
+    rewards: list[str],
+    end: int,
+) -> str:
+    """Text of a state's actions, with a place for each successor."""
+    *actions, numerators = key
+    shares, lines = iter(numerators), []
+    for name, paid, denominator, width in zip(*actions, strict=True):
+        lines.append(f"\taction {names[name]} [{rewards[paid]}]\n")
+        if not width:
+            lines.append(f"\t\t{end} : 1\n")
+        for share in islice(shares, width):
+            lines.append(f"\t\t%d : {_ratio(share, denominator)}\n")
+    return "".join(lines)
 
 
 @lru_cache(maxsize=4096)

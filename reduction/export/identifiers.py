@@ -29,9 +29,7 @@ def identifiers(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, 
     """
     found: dict[str, str] = {}
     used = set(taken)
-    for name in names:
-        if name in found:
-            continue
+    for name in dict.fromkeys(names):
         stem = _OTHER.sub("_", name).strip("_")
         if not stem or stem[0].isdigit():
             stem = f"_{stem}"

@@ -13,7 +13,7 @@ million clauses has eight million actions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -254,24 +254,43 @@ class Names(Sequence[str]):
         return chain.from_iterable(self[k : k + _PART] for k in starts)
 
     def _span(self, first: int, last: int) -> list[str]:
-        """Names first..last-1: those of clauses many at a time."""
-        layout, found = self.layout, []
+        """Names first..last-1: those of one kind many at a time."""
+        found: list[str] = []
+        at = first
+        for start, end, many in self._kinds():
+            low, high = max(at, start), min(end, last)
+            if low < high:
+                found += [self._name(i) for i in range(at, low)]
+                found += many(low - start, high - start)
+                at = high
+        return found + [self._name(i) for i in range(at, last)]
+
+    def _kinds(self) -> Iterator[tuple[int, int, Callable[[int, int], list[str]]]]:
+        """Yield ranges whose names are alike, with what makes those from i to j - 1."""
+        own = self.layout
         if self.kind == "state":
-            start, each, end = 1, 1, 1 + layout.n_clauses
-        else:
-            start, each = layout.first_clause_action, layout.clause_actions
-            end = start + each * layout.n_clauses
-        low, high = min(max(first, start), last), max(min(last, end), first)
-        found = [self._name(i) for i in range(first, low)]
-        if low < high:
-            if self.kind == "state":
-                found += [f"C{j}" for j in range(low, high)]
-            else:
-                names = [self._name(start + k) for k in range(each)]
-                shift = (low - start) % each
-                many = names * (2 + (high - low) // each)
-                found += many[shift : shift + high - low]
-        return found + [self._name(i) for i in range(max(low, high), last)]
+            m, first = own.n_clauses, own.first_literal_state
+            yield 1, 1 + m, lambda i, j: [f"C{k + 1}" for k in range(i, j)]
+            yield 1 + m, first, lambda i, j: [f"X{k + 1}" for k in range(i, j)]
+            pairs = range(first, first + 2 * own.n_variables)
+            yield (
+                pairs.start,
+                pairs.stop,
+                lambda i, j: [f"x{k // 2 + 1}^{k % 2}" for k in range(i, j)],
+            )
+            return
+        n, solve, each = own.n_variables, own.solve, own.clause_actions
+        yield 0, n, lambda i, j: [f"[try x{k + 1}]" for k in range(i, j)]
+        yield n, solve, lambda i, j: [f"[try C{k + 1}]" for k in range(i, j)]
+        first = own.first_clause_action
+        end = first + each * own.n_clauses
+        names = [self._name(first + k) for k in range(each if own.n_clauses else 0)]
+
+        def clauses(i: int, j: int) -> list[str]:
+            return (names * (2 + (j - i) // each))[i % each : i % each + j - i]
+
+        yield first, end, clauses
+        yield end, own.n_actions, lambda i, j: ["[go]"] * (j - i)
 
     def _name(self, index: int) -> str:
         if self.kind == "state":

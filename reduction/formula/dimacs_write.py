@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,10 @@ from olivine.reduction.formula.formula import Formula
 from olivine.solvers.files import write_text
 
 OutputFormat = Literal["cnf", "wcnf", "wcnf-headerless"]
+
+_BLOCK = 4096
+"""Clauses that are made text at a time."""
+_CLAUSE = "%d "
 
 
 def write_dimacs(
@@ -113,10 +116,15 @@ def _lines(
             hard_mark = str(formula.total_weight + 1)
             header += f" {hard_mark}"
         yield header + "\n"
-    weights = repeat(None) if formula.weights is None else formula.weights.tolist()
-    for weight, clause in zip(weights, formula.clauses(), strict=False):
-        if weight is None:
-            lead = ""
-        else:
-            lead = f"{weight or hard_mark} "  # a hard clause has weight 0
-        yield lead + " ".join(map(str, (*clause, 0))) + "\n"
+    for first in range(0, len(formula), _BLOCK):
+        ends = formula.offsets[first : first + _BLOCK + 1]
+        literals = iter(formula.literals[ends[0] : ends[-1]].tolist())
+        lines = [_CLAUSE * width + "0\n" for width in np.diff(ends).tolist()]
+        if formula.weights is not None:
+            for j, weight in enumerate(
+                formula.weights[first : first + _BLOCK].tolist()
+            ):
+                # A hard clause has weight 0.
+                lines[j] = f"{weight or hard_mark} {lines[j]}"
+        text = "".join(lines) % tuple(literals)
+        yield from text.splitlines(keepends=True)

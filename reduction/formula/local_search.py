@@ -141,27 +141,27 @@ class _State:
 
     def __init__(self, three_sat: ThreeSat, bits: list[bool]) -> None:
         self.bits = bits
+        a, b, c = three_sat.clauses.T
+        # A tautology never matters.
+        kept = (a != -b) & (a != -c) & (b != -c)
+        rows = three_sat.clauses[kept]
+        self.clauses: list[tuple[int, ...]] = [tuple(set(row)) for row in rows.tolist()]
         weights = three_sat.weights
-        self.clauses: list[tuple[int, ...]] = []
-        self.weights: list[int] = []
+        whole = np.ones(len(kept), dtype=np.int64) if weights is None else weights
+        self.weights: list[int] = whole[kept].tolist()
         # occurrences[l] for a signed literal l: negative ones count from the end.
         self.occurrences: list[list[int]] = [[] for _ in range(2 * len(bits) + 1)]
-        for j, row in enumerate(three_sat.clauses.tolist()):
-            literals = set(row)
-            if any(-literal in literals for literal in literals):
-                continue  # a tautology never matters
-            index = len(self.clauses)
-            self.clauses.append(tuple(literals))
-            self.weights.append(1 if weights is None else int(weights[j]))
-            for literal in literals:
-                self.occurrences[literal].append(index)
-        self.true_literals = [sum(map(self.holds, c)) for c in self.clauses]
+        for j, clause in enumerate(self.clauses):
+            for literal in clause:
+                self.occurrences[literal].append(j)
+        a, b, c = rows.T
+        true = (rows > 0) == np.array(bits, dtype=np.bool_)[np.abs(rows) - 1]
+        true[:, 1] &= a != b
+        true[:, 2] &= (a != c) & (b != c)
+        self.true_literals: list[int] = true.sum(axis=1).tolist()
         self.unsatisfied = [j for j, k in enumerate(self.true_literals) if k == 0]
         self.position = {j: place for place, j in enumerate(self.unsatisfied)}
         self.cost = sum(self.weights[j] for j in self.unsatisfied)
-
-    def holds(self, literal: int) -> bool:
-        return self.bits[abs(literal) - 1] == (literal > 0)
 
     def broken_by(self, variable: int) -> int:
         """Weight of the clauses that flipping a variable (0-based) breaks."""

@@ -251,19 +251,19 @@ def test_a_place_where_nothing_can_be_made() -> None:
     spread(itertools.product(["graph", "program", "description"], ["new", "empty"]), 3),
 )
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> None:
-    import olivine.cli.family_folder as family_folder
+    from olivine.cli import family_folder, family_graphs
 
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def fail(*arguments, **options):
         raise full
 
-    step = {
-        "graph": "_write_graphs",
-        "program": "_write_program",
-        "description": "pretty_json",
-    }
-    monkeypatch.setattr(family_folder, step[before], fail)
+    module, step = {
+        "graph": (family_graphs, "validate_graph"),
+        "program": (family_folder, "_write_program"),
+        "description": (family_folder, "pretty_json"),
+    }[before]
+    monkeypatch.setattr(module, step, fail)
     (tmp_path / "empty").mkdir()
     done = olivine("generate", FULL3, "-o", tmp_path / place, "--json")
     assert done.status == 2
@@ -291,9 +291,9 @@ def test_a_write_that_fails_midway_leaves_nothing(tmp_path, place: str) -> None:
 def test_a_graph_too_large_is_refused_before_anything_is_written(
     tmp_path, monkeypatch
 ) -> None:
-    import olivine.cli.family_folder as family_folder
+    from olivine.cli import family_graphs
 
-    monkeypatch.setattr(family_folder, "DEFAULT_MEMORY_LIMIT", 1000)
+    monkeypatch.setattr(family_graphs, "DEFAULT_MEMORY_LIMIT", 1000)
     done = olivine("generate", FULL3, "-o", tmp_path / "out", "--json")
     assert done.status == 2
     assert "GiB" in done.record["error"]

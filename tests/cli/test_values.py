@@ -23,7 +23,23 @@ TEXTS = [
     "ü",
     "\udcff",
 ]
-TEXTS += ["sat", "SAT", "highs", "paper", "Paper", "cnf", "faithful", "lock", "valor"]
+TEXTS += [
+    ".",
+    "/",
+    "/dev/null",
+    "no/such/place",
+    "lp",
+    "drn",
+    "sat",
+    "SAT",
+    "highs",
+    "paper",
+    "Paper",
+    "cnf",
+    "faithful",
+    "lock",
+    "valor",
+]
 
 
 def by_typer(param, context, value):
