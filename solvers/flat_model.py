@@ -131,7 +131,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class Block:
     """Items that were added together."""
 
     kinds: NDArray[Any]
@@ -195,7 +195,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
     def __init__(self, row_type: Callable[..., Any] = Row) -> None:
         super().__init__()
         self.kinds: list[Kind] = []
-        self.blocks: list[_Block] = []
+        self.blocks: list[Block] = []
         self._row_type = row_type
         self._known: dict[object, int] = {}
 
@@ -230,7 +230,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
     ) -> None:
         """Add items: kind of each, the variables of all, and names of their rows."""
         first, kinds = len(self), narrow(kinds, len(self.kinds))
-        self.blocks.append(_Block(kinds, variables, names, first))
+        self.blocks.append(Block(kinds, variables, names, first))
         self._ends.append(first + int(self.sizes[kinds].sum()))
 
     def add_copies(
@@ -268,7 +268,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         """Number of rows of each kind's items."""
         return np.array([len(kind.shapes) for kind in self.kinds], dtype=np.int64)
 
-    def groups(self, block: _Block) -> Iterator[Group]:
+    def groups(self, block: Block) -> Iterator[Group]:
         """Yield the items of a block by kind."""
         kinds = block.kinds
         widths, sizes = self.widths[kinds], self.sizes[kinds]

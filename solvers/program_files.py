@@ -38,13 +38,15 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from olivine.solvers.files import write_text
 from olivine.solvers.flat_form import FlatForm, NameMap
-from olivine.solvers.flat_model import BLOCK, Group, Shape
+from olivine.solvers.flat_model import BLOCK, Block, FlatRows, Group, Shape
+from olivine.solvers.integer_form import IntegerRow
 from olivine.solvers.model import LinearModel
 from olivine.solvers.mps_columns import Columns, padded
 
@@ -105,7 +107,7 @@ def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
         members = np.flatnonzero(chosen[codes])
         if len(members):
             yield f"{section}\n"
-            yield from _wrapped("", map(form.variable_name, members.tolist()))
+            yield from _wrapped("", [form.variable_name(j) for j in members.tolist()])
     yield "End\n"
 
 
@@ -147,13 +149,24 @@ class _Template:
     text: str
     places: list[int]
 
-    def filled(self, group: Group) -> list[str]:
-        """Text of each item of a group."""
-        if not self.places:
-            return [self.text] * len(group.items)
+    def numbers(self, group: Group) -> NDArray[np.int64]:
+        """Numbers of each item of a group, shape (items, places)."""
         rows = group.first_rows[:, None] + np.arange(len(group.shapes))
-        numbers = np.concatenate([group.variables, rows], axis=1)[:, self.places]
-        return [self.text % tuple(each) for each in numbers.tolist()]
+        return np.concatenate([group.variables, rows], axis=1)[:, self.places]
+
+
+def _filled(
+    rows: FlatRows[IntegerRow], block: Block, templates: Sequence[_Template]
+) -> str:
+    """Text of the items of a block, each by the template of its kind."""
+    counts = np.array([len(t.places) for t in templates])[block.kinds]
+    starts = np.cumsum(counts) - counts
+    numbers = np.empty(int(counts.sum()), dtype=np.int64)
+    for group in rows.groups(block):
+        own = templates[group.kind].numbers(group)
+        numbers[starts[group.items, None] + np.arange(own.shape[1])] = own
+    texts = [templates[kind].text for kind in block.kinds.tolist()]
+    return "".join(texts) % tuple(numbers.tolist())
 
 
 def _number_of(shape: Shape, row: int, width: int) -> list[int]:
@@ -176,10 +189,7 @@ def _by_row(form: FlatForm, line: Callable[[Shape], str]) -> Iterator[str]:
         ]
         templates.append(_Template("".join(lines), places))
     for block in form.rows.blocks:
-        texts = np.empty(len(block.kinds), dtype=object)
-        for group in form.rows.groups(block):
-            texts[group.items] = templates[group.kind].filled(group)
-        yield "".join(texts.tolist())
+        yield _filled(form.rows, block, templates)
 
 
 def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
@@ -193,20 +203,25 @@ def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
         yield templates[code] % (name, name)
 
 
-def _terms(form: FlatForm, terms: Iterable[tuple[int, int]]) -> Iterator[str]:
+def _terms(form: FlatForm, terms: Iterable[tuple[int, int]]) -> list[str]:
+    signed: dict[int, str] = {}
+    found, own, added = [], form.own_variables, form.added
     for j, c in terms:
-        yield f"{'-' if c < 0 else '+'} {abs(c)} {form.variable_name(j)}"
+        if (lead := signed.get(c)) is None:
+            lead = signed[c] = f"{'-' if c < 0 else '+'} {abs(c)}"
+        found.append(f"{lead} x{j}" if j < own else f"{lead} {added[j - own]}")
+    return found
 
 
-def _wrapped(head: str, words: Iterable[str]) -> Iterator[str]:
+def _wrapped(head: str, words: list[str]) -> Iterator[str]:
     """Join words by blanks, on lines that a blank continues."""
-    line = head
-    for word in words:
-        if len(line) + len(word) >= _LINE:
-            yield line + "\n"
-            line = ""
-        line += f" {word}"
-    yield line + "\n"
+    start, size = 0, len(head)
+    for k, width in enumerate(map(len, words)):
+        if size + width >= _LINE:
+            yield " ".join([head, *words[start:k]]) + "\n"
+            head, start, size = "", k, 0
+        size += width + 1
+    yield " ".join([head, *words[start:]]) + "\n"
 
 
 def _title(form: FlatForm, title: str) -> str:
@@ -255,20 +270,24 @@ class _LpRows:
     def parts(self) -> Iterator[str]:
         """Yield the text of all rows."""
         rows, own = self._form.rows, self._form.own_variables
+        templates = [t or _Template("", []) for t in self._templates]
+        short = np.array([t is not None for t in self._templates])
         for block in rows.blocks:
-            texts = np.empty(len(block.kinds), dtype=object)
-            slow: dict[int, tuple[Group, int]] = {}
-            for group in rows.groups(block):
-                template = self._templates[group.kind]
-                if template and (group.variables < own).all():
-                    texts[group.items] = template.filled(group)
-                else:
-                    slow |= {int(i): (group, k) for k, i in enumerate(group.items)}
-            if not slow:
-                yield "".join(texts.tolist())
+            if short[block.kinds].all() and (block.variables < own).all():
+                yield _filled(rows, block, templates)
                 continue
-            for item, text in enumerate(texts.tolist()):
-                yield from [text] if item not in slow else self._words(*slow[item])
+            texts: dict[int, Iterable[str]] = {}
+            for group in rows.groups(block):
+                if short[group.kind] and (group.variables < own).all():
+                    template = templates[group.kind]
+                    numbers = template.numbers(group).tolist()
+                    made: Iterator[Iterable[str]] = (
+                        [template.text % tuple(each)] for each in numbers
+                    )
+                else:
+                    made = (self._words(group, k) for k in range(len(group.items)))
+                texts |= zip(group.items.tolist(), made, strict=True)
+            yield from itertools.chain.from_iterable(texts[k] for k in sorted(texts))
 
     def _words(self, group: Group, item: int) -> Iterator[str]:
         """Yield the lines of an item."""
@@ -281,7 +300,7 @@ class _LpRows:
             indices = variables[np.asarray(s.places, dtype=np.int64)].tolist()
             terms = _terms(self._form, zip(indices, s.coefficients, strict=True))
             end = f"{_LP_SENSES[s.sense]} {s.rhs}"
-            yield from _wrapped(f" {label}:", itertools.chain(terms, [end]))
+            yield from _wrapped(f" {label}:", [*terms, end])
 
 
 # ------------------------------------------------------------------------ MPS

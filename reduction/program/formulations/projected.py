@@ -105,7 +105,7 @@ def _add_clauses(
     The rows of clauses with equal signs, repeated literals left out, are of one kind.
     """
     binary = model.variables.kind_of(Fraction(0), Fraction(1), True)
-    kinds: dict[tuple[int, ...], int] = {}
+    kinds = np.full(27, -1, dtype=np.int32)  # by the signs as digits of base 3
     for k in range(0, len(open_clauses), BLOCK):
         chosen = open_clauses[k : k + BLOCK]
         names = _Names(chosen)
@@ -115,21 +115,18 @@ def _add_clauses(
             helpers.append(np.full(len(codes), trying))
         kept = ~repeats[chosen]
         signs = np.where(kept, np.sign(literals[chosen]), 0)
-        for pattern in np.unique(signs, axis=0).tolist():
-            if tuple(pattern) not in kinds:
-                own = [s for s in pattern if s]
+        patterns = (signs + 1) @ np.array([9, 3, 1])
+        for pattern in np.unique(patterns).tolist():
+            if kinds[pattern] < 0:
+                digits = (pattern // 9 - 1, pattern // 3 % 3 - 1, pattern % 3 - 1)
+                own = [s for s in digits if s]
                 coefficients = [Fraction(c) for c in [1] * len(helpers) + own]
                 rhs = Fraction(1 - own.count(-1))
                 kind = row_kind(tuple(coefficients), ">=", rhs)
-                kinds[tuple(pattern)] = model.rows.add_kind(kind)
+                kinds[pattern] = model.rows.add_kind(kind)
         variables = np.column_stack([*helpers, np.abs(literals[chosen]) + (truth - 1)])
         used = np.column_stack([np.ones((len(kept), len(helpers)), dtype=bool), kept])
-        numbers = [kinds[tuple(pattern)] for pattern in signs.tolist()]
-        model.rows.add(
-            np.array(numbers, dtype=np.int32),
-            variables[used].astype(np.int32),
-            names,
-        )
+        model.rows.add(kinds[patterns], variables[used].astype(np.int32), names)
 
 
 @dataclass(frozen=True)
