@@ -391,3 +391,18 @@ def test_names_are_a_sequence():
     assert hash(names) == hash(Layout(Variant.ALL_LEVELS, 1, 1).state_names())
     with pytest.raises(IndexError):
         names[6]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_slices_of_names_are_the_names_one_by_one(variant):
+    layout = Layout(variant, 2, 3)
+    states = [layout.state_name(i) for i in range(layout.n_states)]
+    actions = [layout.action_name(i) for i in range(layout.n_actions)]
+    for names, each in (
+        (layout.state_names(), states),
+        (layout.action_names(), actions),
+    ):
+        ends = range(len(each) + 1)
+        assert all(names[i:j] == each[i:j] for i in ends for j in ends)
+        assert names[::-2] == each[::-2]
+        assert list(names) == each
