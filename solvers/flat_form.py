@@ -122,12 +122,12 @@ class FlatForm:
     def row_names(self) -> Iterator[Iterable[tuple[str, str]]]:
         """Yield short names and meanings of the rows, those of a block at a time."""
         for block in self.rows.blocks:
-            meanings, row = block.names(), block.first_row
+            row = block.first_row
+            short = self._added_rows(block.kinds, block.variables)
             if row < self.own_rows:
-                short = [f"c{i}" for i in range(row, row + len(meanings))]
-            else:
-                short = list(self._added_rows(block.kinds, block.variables))
-            yield zip(short, meanings, strict=True)
+                own = range(row, row + int(self.rows.sizes[block.kinds].sum()))
+                short = (f"c{i}" for i in own)
+            yield zip(short, block.names(), strict=True)
 
     def _added_rows(
         self, kinds: NDArray[np.int32], variables: NDArray[np.int32]
@@ -152,7 +152,7 @@ class FlatForm:
         number = 0
         for codes, names in self.variables.blocks:
             if number < own:
-                short = [f"x{j}" for j in range(number, number + len(codes))]
+                short = (f"x{j}" for j in range(number, number + len(codes)))
                 yield zip(short, names(), strict=True)
             number += len(codes)
         for block, pairs in zip(self.rows.blocks, self.row_names(), strict=True):
@@ -227,7 +227,7 @@ class FlatForm:
                     try:
                         kind = _scaled(Kind(1, shapes))
                     except _TooLarge as error:
-                        name = names()[int(np.argmax(codes == code))]
+                        name = [*names()][int(np.argmax(codes == code))]
                         _refuse(error.number, f"row {f'{texts[0]} {name}'!r}")
                     made[code] = self.rows.add_kind(kind), texts
             if len(items):
@@ -293,7 +293,7 @@ class _BoundNames:
     texts: list[tuple[str, ...]]
 
     def __call__(self) -> list[str]:
-        own = self.names()
+        own = list(self.names())
         pairs = zip(self.items.tolist(), self.texts, strict=True)
         return [f"{text} {own[item]}" for item, texts in pairs for text in texts]
 
@@ -336,7 +336,7 @@ def _first_of(rows: FlatRows[Row], kind: int) -> str:
                 try:
                     _scaled(alone)
                 except _TooLarge:
-                    return block.names()[before + k]
+                    return [*block.names()][before + k]
     raise AssertionError(f"no row of kind {kind}")
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.solvers.model import LinearModel, Row, Sense, Variable
 
-Names = Callable[[], "list[str]"]
+Names = Callable[[], "Iterable[str]"]
 """Makes the names of a block; picklable."""
 Thing = TypeVar("Thing")
 

@@ -107,7 +107,7 @@ def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
         members = np.flatnonzero(chosen[codes])
         if len(members):
             yield f"{section}\n"
-            yield from _wrapped("", [form.variable_name(j) for j in members.tolist()])
+            yield from _wrapped("", map(form.variable_name, members.tolist()))
     yield "End\n"
 
 
@@ -156,17 +156,41 @@ class _Template:
 
 
 def _filled(
-    rows: FlatRows[IntegerRow], block: Block, templates: Sequence[_Template]
-) -> str:
-    """Text of the items of a block, each by the template of its kind."""
+    rows: FlatRows[IntegerRow],
+    block: Block,
+    templates: Sequence[_Template],
+    slow: NDArray[np.bool_] | None = None,
+    words: Callable[[Group, int], Iterator[str]] | None = None,
+) -> Iterator[str]:
+    """Yield the text of the items of a block, in order and many at a time.
+
+    Each is made by the template of its kind, but for `slow` ones by `words`.
+    """
+    n = len(block.kinds)
+    slow = np.zeros(n, dtype=np.bool_) if slow is None else slow
     counts = np.array([len(t.places) for t in templates])[block.kinds]
-    starts = np.cumsum(counts) - counts
-    numbers = np.empty(int(counts.sum()), dtype=np.int64)
+    counts[slow] = 0
+    ends = np.cumsum(counts)
+    numbers = np.empty(int(counts.sum()), dtype=np.int32)
+    apart: dict[int, tuple[Group, int]] = {}
     for group in rows.groups(block):
-        own = templates[group.kind].numbers(group)
-        numbers[starts[group.items, None] + np.arange(own.shape[1])] = own
-    texts = [templates[kind].text for kind in block.kinds.tolist()]
-    return "".join(texts) % tuple(numbers.tolist())
+        chosen = slow[group.items]
+        apart |= {
+            int(group.items[k]): (group, k) for k in np.flatnonzero(chosen).tolist()
+        }
+        if not chosen.all():
+            own = templates[group.kind].numbers(group)[~chosen]
+            first = (ends - counts)[group.items[~chosen], None]
+            numbers[first + np.arange(own.shape[1])] = own
+    places = np.flatnonzero(slow)
+    cuts = np.unique([*range(0, n, BLOCK), *places, *(places + 1), n]).tolist()
+    for low, high in itertools.pairwise(cuts):
+        if words and low in apart:
+            yield from words(*apart[low])
+            continue
+        text = "".join([templates[k].text for k in block.kinds[low:high].tolist()])
+        start = int(ends[low] - counts[low])
+        yield text % tuple(numbers[start : int(ends[high - 1])].tolist())
 
 
 def _number_of(shape: Shape, row: int, width: int) -> list[int]:
@@ -189,7 +213,7 @@ def _by_row(form: FlatForm, line: Callable[[Shape], str]) -> Iterator[str]:
         ]
         templates.append(_Template("".join(lines), places))
     for block in form.rows.blocks:
-        yield _filled(form.rows, block, templates)
+        yield from _filled(form.rows, block, templates)
 
 
 def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
@@ -203,25 +227,25 @@ def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
         yield templates[code] % (name, name)
 
 
-def _terms(form: FlatForm, terms: Iterable[tuple[int, int]]) -> list[str]:
+def _terms(form: FlatForm, terms: Iterable[tuple[int, int]]) -> Iterator[str]:
     signed: dict[int, str] = {}
-    found, own, added = [], form.own_variables, form.added
+    own, added = form.own_variables, form.added
     for j, c in terms:
         if (lead := signed.get(c)) is None:
             lead = signed[c] = f"{'-' if c < 0 else '+'} {abs(c)}"
-        found.append(f"{lead} x{j}" if j < own else f"{lead} {added[j - own]}")
-    return found
+        yield f"{lead} x{j}" if j < own else f"{lead} {added[j - own]}"
 
 
-def _wrapped(head: str, words: list[str]) -> Iterator[str]:
+def _wrapped(head: str, words: Iterable[str]) -> Iterator[str]:
     """Join words by blanks, on lines that a blank continues."""
-    start, size = 0, len(head)
-    for k, width in enumerate(map(len, words)):
-        if size + width >= _LINE:
-            yield " ".join([head, *words[start:k]]) + "\n"
-            head, start, size = "", k, 0
-        size += width + 1
-    yield " ".join([head, *words[start:]]) + "\n"
+    line, size = [head], len(head)
+    for word in words:
+        if size + len(word) >= _LINE:
+            yield " ".join(line) + "\n"
+            line, size = [""], 0
+        line.append(word)
+        size += len(word) + 1
+    yield " ".join(line) + "\n"
 
 
 def _title(form: FlatForm, title: str) -> str:
@@ -271,23 +295,12 @@ class _LpRows:
         """Yield the text of all rows."""
         rows, own = self._form.rows, self._form.own_variables
         templates = [t or _Template("", []) for t in self._templates]
-        short = np.array([t is not None for t in self._templates])
+        long = np.array([t is None for t in self._templates], dtype=np.bool_)
         for block in rows.blocks:
-            if short[block.kinds].all() and (block.variables < own).all():
-                yield _filled(rows, block, templates)
-                continue
-            texts: dict[int, Iterable[str]] = {}
-            for group in rows.groups(block):
-                if short[group.kind] and (group.variables < own).all():
-                    template = templates[group.kind]
-                    numbers = template.numbers(group).tolist()
-                    made: Iterator[Iterable[str]] = (
-                        [template.text % tuple(each)] for each in numbers
-                    )
-                else:
-                    made = (self._words(group, k) for k in range(len(group.items)))
-                texts |= zip(group.items.tolist(), made, strict=True)
-            yield from itertools.chain.from_iterable(texts[k] for k in sorted(texts))
+            slow = long[block.kinds]
+            if (block.variables >= own).any():  # these have names of their own
+                slow[:] = True
+            yield from _filled(rows, block, templates, slow, self._words)
 
     def _words(self, group: Group, item: int) -> Iterator[str]:
         """Yield the lines of an item."""
@@ -300,7 +313,7 @@ class _LpRows:
             indices = variables[np.asarray(s.places, dtype=np.int64)].tolist()
             terms = _terms(self._form, zip(indices, s.coefficients, strict=True))
             end = f"{_LP_SENSES[s.sense]} {s.rhs}"
-            yield from _wrapped(f" {label}:", [*terms, end])
+            yield from _wrapped(f" {label}:", itertools.chain(terms, [end]))
 
 
 # ------------------------------------------------------------------------ MPS

@@ -62,7 +62,10 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 def bulk_model(program: OliveProgram, form: Form) -> ProgramModel:
     """Write a program as a model; see `olivine.algorithms.olive.model`."""
-    return _Builder(program, form).built
+    builder = _Builder(program, form)
+    built = builder.built
+    del builder.built  # no circle: who keeps the rows alone lets the MDP go
+    return built
 
 
 class _Builder:

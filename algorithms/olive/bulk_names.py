@@ -85,28 +85,24 @@ class Choices:
             start += count
             yield place, [f"{place},{name}" for name in own], backed
 
-    def variable_names(self) -> list[str]:
-        """Names of the variables of all states."""
-        found: list[str] = []
+    def variable_names(self) -> Iterator[str]:
+        """Yield the names of the variables of all states."""
         for place, labels, backed in self._labels():
             if self.with_q:
-                found += [f"f({label})" for label in labels]
-            found += [f"pi({label})" for label in labels]
+                yield from [f"f({label})" for label in labels]
+            yield from [f"pi({label})" for label in labels]
             if backed:
-                found.append(f"backup({place})")
-        return found
+                yield f"backup({place})"
 
-    def row_names(self) -> list[str]:
-        """Names of the rows of all items."""
-        found: list[str] = []
+    def row_names(self) -> Iterator[str]:
+        """Yield the names of the rows of all items; those of s0 are many."""
         kinds, texts = iter(self.kinds.tolist()), self.texts
         for place, labels, backed in self._labels():
             next(kinds)
-            found.append(f"choice({place})")
+            yield f"choice({place})"
             for label in labels * (self.with_q + backed):
                 for text in texts[next(kinds)]:
-                    found.append(text + label + ")")
-        return found
+                    yield f"{text}{label})"
 
     def policies(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
         """Yield each state with the binaries of its actions, by local index."""
