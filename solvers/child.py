@@ -150,7 +150,7 @@ def run_in_child(
 def children_seconds() -> float:
     """CPU time of the children that have ended; 0 on a system that tells none."""
     try:
-        import resource
+        import resource  # not everywhere
     except ImportError:
         return 0.0
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -182,36 +182,28 @@ def run_each(
     """
     waiting = iter(items)
     running: deque[Running[Value]] = deque()
-    try:
+    with Calls() as calls:
         while True:
             active = sum(child.result is None for child in running)
             for item in islice(waiting, jobs - active):
-                running.append(Running(_Task(function, (item,))))
-                running[-1].begin()
+                running.append(calls.start(function, item))
             if not running:
                 return
-            if (first := running[0].result) is not None:
+            if (first := running[0].result) is None:
+                calls.wait(_HEARTBEAT)
+            else:
                 running.popleft()
                 yield first
-                continue
-            for child in running:
-                child.listen(_MEMORY_POLL / jobs)
-    finally:
-        for child in running:
-            child.worker.close()
 
 
 class Calls:
     """Calls in child processes that go on side by side; a context manager.
 
-    What still runs when the context ends is killed. For the limit of memory, which is
-    that of each call, see `run_in_child`.
+    What still runs when the context ends is killed.
     """
 
-    def __init__(self, memory_limit: int | None = None) -> None:
-        _check_memory_limit(memory_limit)
+    def __init__(self) -> None:
         self._running: list[Running[Any]] = []
-        self._memory_limit = memory_limit
 
     def __enter__(self) -> Calls:
         """Begin."""
@@ -224,7 +216,7 @@ class Calls:
 
     def start(self, function: Callable[[*Args], Value], *args: *Args) -> Running[Value]:
         """Start ``function(*args)``; see `run_in_child`."""
-        child: Running[Value] = Running(_Task(function, args), self._memory_limit)
+        child: Running[Value] = Running(_Task(function, args))
         self._running.append(child)
         child.begin()
         return child

@@ -96,11 +96,7 @@ class Survival:
 
 
 def sampled_program(
-    family: Family,
-    y: ArrayLike | None,
-    n: int,
-    rng: np.random.Generator,
-    tolerance: Fraction | int = 0,
+    family: Family, y: ArrayLike | None, n: int, rng: np.random.Generator
 ) -> SampledProgram:
     """Write the hard program over data sets of n draws from the member M_y.
 
@@ -118,7 +114,7 @@ def sampled_program(
         for d in family.distributions()
     ]
     starts = EmpiricalMeasure([family.start])
-    return SampledProgram(mdp.action_counts, starts, constraints, tolerance)
+    return SampledProgram(mdp.action_counts, starts, constraints)
 
 
 def survival(
@@ -129,7 +125,6 @@ def survival(
     rng: np.random.Generator,
     *,
     satisfiable: bool,
-    ceiling: Fraction | None = None,
     time_limit: float | None = None,
 ) -> Survival:
     """Draw data sets and find the least tolerance of each trial.
@@ -146,10 +141,8 @@ def survival(
         The randomness of the data.
     satisfiable
         The truth about the formula.
-    ceiling
-        Greatest tolerance looked for; twice `tolerance_ceiling` by default.
     time_limit
-        Seconds a trial.
+        Seconds a trial. Tolerances are looked for up to twice `tolerance_ceiling`.
 
     Raises
     ------
@@ -158,8 +151,7 @@ def survival(
     """
     if trials < 1:
         raise ValueError(f"{trials} trials: expected at least 1")
-    if ceiling is None:
-        ceiling = 2 * tolerance_ceiling(family.parameters)
+    ceiling = 2 * tolerance_ceiling(family.parameters)
     seed = RecordedSeed.of(rng)
     found = tuple(
         least_tolerance(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pulp
 from olivine.solvers import highs
-from olivine.solvers.engines import UNREADABLE, Engine, no_values
+from olivine.solvers.engines import UNREADABLE, Engine
 from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.pulp_adapter import MAJOR, PulpModel
 from olivine.solvers.temporary import scratch_folder
@@ -102,15 +102,15 @@ def _read_here(path: str, time_limit: float | None) -> LinearOutcome:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if "errors on input" in done.stdout or not os.path.exists("solution"):
-        return no_values(Status.UNKNOWN, "cbc", UNREADABLE)
+        return LinearOutcome(Status.UNKNOWN, reason=UNREADABLE)
     with open("solution", encoding="utf-8") as file:
         verdict = file.readline().strip()
         lines = [line.replace("**", " ").split() for line in file]
     if not lines:  # it takes a file that it does not understand for an empty one
-        return no_values(Status.UNKNOWN, "cbc", UNREADABLE)
+        return LinearOutcome(Status.UNKNOWN, reason=UNREADABLE)
     status, reason = _status(verdict)
     if status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return no_values(status, "cbc", reason)
+        return LinearOutcome(status, engine="cbc", reason=reason)
     # Rows come first, then columns, each numbered from 0.
     first = max(k for k, fields in enumerate(lines) if fields[0] == "0")
     values = tuple(float(fields[2]) for fields in lines[first:])
