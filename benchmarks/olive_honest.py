@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
 from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
 from olivine.reduction.family.family import Family
@@ -217,8 +218,6 @@ def optimal(run: HonestRun) -> bool:
 
 
 def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> None:
-    from matplotlib.figure import Figure
-
     figure: Figure = Figure(figsize=(9, 4.1), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     grouped = groups(found)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from olivine.algorithms.olive.tiebreak import (
     LevelRule,
     RandomTiebreak,
@@ -112,8 +113,6 @@ class Line:
 
 def draw(lines: Sequence[Line], limit: float, path: Path) -> None:
     with style():
-        from matplotlib.figure import Figure
-
         figure: Figure = Figure(figsize=(9, 4.8), layout="constrained")
         panels = figure.subplots(1, 2)
         for column, (panel, title) in enumerate(
