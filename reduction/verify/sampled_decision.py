@@ -26,7 +26,7 @@ from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledP
 from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.tolerance import tolerance_ceiling
-from scipy.stats import beta
+from scipy.stats import binomtest
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,10 @@ class Survival:
         if not 0 < confidence < 1:
             raise ValueError(f"confidence {confidence} is not in (0, 1)")
         survived, total = self.survivors(tolerance)
-        tail = (1 - confidence) / 2
-        low = high = 0.0
-        if survived:
-            low = float(beta.ppf(tail, survived, total - survived + 1))
-        if survived < total:
-            high = float(beta.ppf(1 - tail, survived + 1, total - survived))
-        else:
-            high = 1.0
-        return low, high
+        if not total:
+            return 0.0, 1.0
+        found = binomtest(survived, total).proportion_ci(confidence)  # "exact"
+        return float(found.low), float(found.high)
 
 
 def sampled_program(
