@@ -199,11 +199,14 @@ def run_each(
 class Calls:
     """Calls in child processes that go on side by side; a context manager.
 
-    What still runs when the context ends is killed.
+    What still runs when the context ends is killed. For the limit of memory, which is
+    that of each call, see `run_in_child`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory_limit: int | None = None) -> None:
+        _check_memory_limit(memory_limit)
         self._running: list[Running[Any]] = []
+        self._memory_limit = memory_limit
 
     def __enter__(self) -> Calls:
         """Begin."""
@@ -216,7 +219,7 @@ class Calls:
 
     def start(self, function: Callable[[*Args], Value], *args: *Args) -> Running[Value]:
         """Start ``function(*args)``; see `run_in_child`."""
-        child: Running[Value] = Running(_Task(function, args))
+        child: Running[Value] = Running(_Task(function, args), self._memory_limit)
         self._running.append(child)
         child.begin()
         return child

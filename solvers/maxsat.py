@@ -54,6 +54,7 @@ def solve_maxsat(
     known: NDArray[np.bool_] | None = None,
     bounded: Bounded | None = None,
     time_limit: float | None = None,
+    memory_limit: int | None = None,
 ) -> MaxSatOutcome:
     """Find an assignment of least weight falsified.
 
@@ -73,8 +74,9 @@ def solve_maxsat(
         A good assignment, bool, shape (n,), that satisfies the hard clauses.
     bounded
         For the refutation, which begins with `known`; without either there is none.
-    time_limit
-        Wall seconds for all; None for no limit.
+    time_limit, memory_limit
+        Wall seconds for all, and bytes beyond what the caller holds for each engine;
+        see `olivine.solvers.child.run_in_child`.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def solve_maxsat(
         outcome = MaxSatOutcome(SatStatus.SATISFIABLE, 0, best.model, 0.0, "known")
     else:
         deadline = math.inf if time_limit is None else start + time_limit
-        with scratch_folder() as folder, Calls() as calls:
+        with scratch_folder() as folder, Calls(memory_limit) as calls:
             race = _Race(calls, folder / "bound", problem, best, bounded)
             outcome = race.run(deadline, start + HEAD_START)
     if outcome.status is SatStatus.UNKNOWN and not outcome.reason:
