@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pulp
@@ -31,16 +33,19 @@ def cbc_path() -> str | None:
 _LOG = "cbc.log"
 
 
-def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
+@contextmanager
+def _in_scratch() -> Iterator[None]:
+    """Work in an empty folder; to be called in a child process of its own."""
     # Files that PuLP exchanges with CBC are named without their folder, because
     # its command line comes apart at the blanks of a path.
     with scratch_folder() as folder:
         os.chdir(folder)
         tempfile.tempdir = os.curdir  # PuLP 4 logs there
-        return _run_here(model, limit, threads)
+        yield
 
 
-def _run_here(model: PulpModel, limit: float | None, threads: int) -> Answer:
+@_in_scratch()
+def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     tolerances = [f"{name} {highs.TOLERANCE}" for name in _TOLERANCES]
     solver = pulp.COIN_CMD(
         path=cbc_path(),
@@ -83,13 +88,8 @@ def _run_here(model: PulpModel, limit: float | None, threads: int) -> Answer:
     )
 
 
+@_in_scratch()
 def _read(path: str, time_limit: float | None) -> LinearOutcome:
-    with scratch_folder() as folder:
-        os.chdir(folder)
-        return _read_here(path, time_limit)
-
-
-def _read_here(path: str, time_limit: float | None) -> LinearOutcome:
     copy = f"program{Path(path).suffix}"
     shutil.copyfile(path, copy)  # CBC's command line is not to meet odd names
     cbc = cbc_path()
