@@ -23,6 +23,8 @@ def solvable_families(
     variant: Variant | None = None,
     max_variables: int = 4,
     max_clauses: int = 4,
+    max_width: int = 3,
+    max_weight: int = 30,
 ) -> Family:
     """Draw a formula as read, and build a family of its 3-SAT form.
 
@@ -31,10 +33,10 @@ def solvable_families(
     far above an engine's tolerances. Empty and wide clauses add to n and m.
     """
     n = draw(st.integers(0, max_variables))
-    rows = draw(st.lists(clauses(n, 3), max_size=max_clauses))
+    rows = draw(st.lists(clauses(n, max_width), max_size=max_clauses))
     weights = None
     if draw(st.booleans()):
-        weight = st.integers(1, 30)
+        weight = st.integers(1, max_weight)
         weights = draw(st.lists(weight, min_size=len(rows), max_size=len(rows)))
     formula = Formula.from_clauses(rows, n, weights)
     variant = draw(st.sampled_from(VARIANTS)) if variant is None else variant
