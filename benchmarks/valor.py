@@ -142,7 +142,12 @@ def lock_run(horizon, seed, count):
         0.5, 0.1, 3, 4, horizon, n_test=1 if count == 1 else 10,
         n_train=n_train, n_exp=4, n_eval=n_eval, slack=0.1 if count == 1 else 0.15,
     )  # fmt: skip
-    result, seconds = timed(lambda: valor(env, g, pi, parameters, rng))
+    return valued(env, g, pi, parameters, rng)
+
+
+def valued(env, values, policies, parameters, rng):
+    """Run VALOR: (result, V^π, CPU seconds)."""
+    result, seconds = timed(lambda: valor(env, values, policies, parameters, rng))
     if result.policies is None:
         return result, 0.0, seconds
     value, _ = env.truth.estimate_policy_value(result.policies, 20_000, rng)

@@ -24,11 +24,10 @@ from olivine.algorithms.valor import (
     PracticalParameters,
     frugal_defaults,
     linear_defaults,
-    valor,
 )
 
 from benchmarks.figures import Figure, timed
-from benchmarks.valor import PCID
+from benchmarks.valor import PCID, valued
 
 KINDS = {
     "practical": (PracticalParameters, linear_defaults),
@@ -45,11 +44,7 @@ def lock_run(name, horizon, seed, kind="practical", **chosen):
         0.3, 0.1, env.max_states, env.n_actions, horizon,
         **defaults(env, 0.3) | chosen,
     )  # fmt: skip
-    result, seconds = timed(lambda: valor(env, values, policies, parameters, rng))
-    if result.policies is None:
-        return result, 0.0, seconds
-    value, _ = env.truth.estimate_policy_value(result.policies, 20_000, rng)
-    return result, value, seconds
+    return valued(env, values, policies, parameters, rng)
 
 
 def solved_among(runs):

@@ -229,11 +229,8 @@ def _ask(
         time_limit=hard,
         memory_limit=memory_limit,
     )
-    if result.status == "error":
-        raise RuntimeError(f"{engine} by PuLP: {result.message}\n{result.details}")
-    if result.value is not None:
-        return result.value
-    return Answer(Status.UNKNOWN, reason=result.message)
+    result.raise_error(f"{engine} by PuLP")
+    return result.value or Answer(Status.UNKNOWN, reason=result.message)
 
 
 def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearOutcome:

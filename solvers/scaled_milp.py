@@ -75,11 +75,8 @@ def solve_scaled_milp(
         raise ValueError(f"time limit {time_limit} is negative or no number")
     hard = None if time_limit is None else 1.1 * time_limit + 1
     child = run_in_child(_solve, model, time_limit, time_limit=hard)
-    if child.status == "error":
-        raise RuntimeError(f"highs: {child.message}\n{child.details}")
-    outcome = child.value
-    if outcome is None:
-        outcome = LinearOutcome(Status.UNKNOWN, reason=child.message)
+    child.raise_error("highs")
+    outcome = child.value or LinearOutcome(Status.UNKNOWN, reason=child.message)
     return outcome._replace(seconds=time.monotonic() - began, engine="highs")
 
 

@@ -110,19 +110,18 @@ def _start(graph: nx.DiGraph[Any]) -> Iterator[str]:
 
 
 def _labels(graph: nx.DiGraph[Any]) -> Iterator[str]:
-    def label(node: Any) -> str:
-        return str(graph.nodes[node].get("label", node))
-
     seen: dict[str, Any] = {}
-    for node in _states(graph):
-        first = seen.setdefault(label(node), node)
-        if first != node:
-            yield f"node {node!r}: has the label {label(node)!r} of {first!r}"
-        own: dict[str, Any] = {}
-        for action in graph.adj[node]:
-            other = own.setdefault(label(action), action)
-            if other != action:
-                yield f"node {action!r}: has the label {label(action)!r} of {other!r}"
+    for state in _states(graph):
+        for nodes, found in (([state], seen), (graph.adj[state], dict[str, Any]())):
+            for node in nodes:
+                first = found.setdefault(label := label_of(graph, node), node)
+                if first != node:
+                    yield f"node {node!r}: has the label {label!r} of {first!r}"
+
+
+def label_of(graph: nx.DiGraph[Any], node: Any) -> str:
+    """Label of a node; the node itself where it has none."""
+    return str(graph.nodes[node].get("label", node))
 
 
 def _probabilities(graph: nx.DiGraph[Any]) -> Iterator[str]:

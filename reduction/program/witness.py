@@ -208,11 +208,9 @@ def violations(family: Family, pair: Pair) -> list[str]:
     program = family.program(family.chain(pair.policy))
     for broken in program.violations(alone):
         if broken.kind == "value":
-            name, value = (
-                family.layout.state_name(broken.index),
-                pair.value(broken.index),
-            )
-            end = program.upper_of(broken.index)
+            state = broken.index
+            name, value = family.layout.state_name(state), pair.value(state)
+            end = program.upper_of(state)
             lines.append(f"g({name}) = {value} lies outside [0, {end}]")
         else:
             name = family.distribution_name(broken.index)

@@ -137,11 +137,9 @@ def read_optimum(
         time_limit=hard,
         memory_limit=memory_limit,
     )
-    if result.status == "error":
-        raise RuntimeError(f"{path}: {result.message}\n{result.details}")
-    outcome = result.value
-    if outcome is None:
-        outcome = LinearOutcome(Status.UNKNOWN, engine=engine, reason=result.message)
+    result.raise_error(f"{engine} on {path}")
+    stopped = LinearOutcome(Status.UNKNOWN, engine=engine, reason=result.message)
+    outcome = result.value or stopped
     if outcome.reason == UNREADABLE:
         raise ValueError(f"{path}: {engine} cannot read it")
     return outcome._replace(seconds=time.monotonic() - start)
