@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
+from typing import TypeVar
 
 from olivine.solvers.child import cpu_seconds
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,13 @@ def cpu(function: Callable[..., object], *arguments: object) -> float:
     before = cpu_seconds()
     function(*arguments)
     return cpu_seconds() - before
+
+
+def timed(function: Callable[[], Found]) -> tuple[Found, float]:
+    """Return what a call gave, and its CPU seconds in this process."""
+    start = time.process_time()
+    found = function()
+    return found, time.process_time() - start
 
 
 def least(function: Callable[[], object], repeats: int) -> float:
@@ -88,7 +100,5 @@ def process(arguments: Sequence[str], codes: Sequence[int] = (0,)) -> float:
 
 def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
     """Slope of the line through the logarithms, by least squares."""
-    xs, ys = [math.log(x) for x in sizes], [math.log(y) for y in seconds]
-    x_mean, y_mean = sum(xs) / len(xs), sum(ys) / len(ys)
-    above = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys, strict=True))
-    return above / sum((x - x_mean) ** 2 for x in xs)
+    xs, ys = map(math.log, sizes), map(math.log, seconds)
+    return linear_regression(list(xs), list(ys)).slope

@@ -20,13 +20,11 @@ from __future__ import annotations
 
 import statistics
 import sys
-from pathlib import Path
 
 import numpy as np
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.program import FORMS, build
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.child import children_seconds, cpu_seconds
@@ -34,7 +32,9 @@ from olivine.solvers.milp import solve_milp
 from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
 
-SATLIB = Path(__file__).parent.parent / "tests" / "cases" / "satlib"
+from benchmarks.decide import CASES, uniform
+
+SATLIB = CASES / "satlib"
 UNSATISFIABLE = ("uuf50-01", "uuf50-02", "uuf50-03", "uuf75-01")
 LIMIT = 120.0
 
@@ -115,7 +115,7 @@ def faithful_against_strengthened(repeats: int) -> None:
     for n, m in ((4, 8), (4, 12), (5, 16), (5, 20), (5, 24), (5, 28)):
         times: dict[tuple[str, str], list[float | None]] = {}
         for seed in range(repeats):
-            formula = random_ksat(n, m, 3, np.random.default_rng(1000 * m + seed))
+            formula = uniform(n, m, 1000 * m + seed)
             family = Family(formula.three_sat())
             for formulation in ("strengthened", "faithful"):
                 for form in FORMS:

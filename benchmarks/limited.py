@@ -1,10 +1,19 @@
-"""OLIVE's program by a MILP, with CPU time measured and limited."""
+"""OLIVE's program by a MILP, with CPU time measured and limited; ties by name."""
 
 from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 from olivine.algorithms.olive.optimisers import Milp
+from olivine.algorithms.olive.tiebreak import (
+    LevelRule,
+    RandomTiebreak,
+    SolverTiebreak,
+    Tiebreak,
+)
+from olivine.reduction.family.family import Family
+from olivine.reduction.run.honest import adversarial_tiebreak
 from olivine.solvers import milp
 from olivine.solvers.child import children_seconds, run_in_child
 from olivine.solvers.model import LinearModel
@@ -27,3 +36,14 @@ class Limited(Milp):
             seconds = self.limit
         self.slowest = max(self.slowest, min(seconds, self.limit))
         return outcome, seconds
+
+
+def tiebreak(
+    name: str, family: Family, rng: np.random.Generator, level: LevelRule | None = None
+) -> Tiebreak:
+    """Break ties by the solver, at random or as the adversary does."""
+    if name == "solver":
+        return SolverTiebreak(level or "largest")
+    return (
+        RandomTiebreak(rng, level) if name == "random" else adversarial_tiebreak(family)
+    )

@@ -11,7 +11,6 @@ Times are CPU seconds of this process: others on the machine do not count.
 """
 
 import math
-import time
 
 import numpy as np
 from olivine.algorithms.environments import make
@@ -23,15 +22,9 @@ from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParam
 from olivine.cli.ledger.support.lsvee import decoupled
 
 from benchmarks import order
+from benchmarks.figures import timed
 
 EPSILON, DELTA = 0.3, 0.1
-
-
-def cpu(run):
-    """Return what a call gave and its CPU seconds."""
-    start = time.process_time()
-    found = run()
-    return found, time.process_time() - start
 
 
 def theorem_runs(seeds=10):
@@ -46,7 +39,7 @@ def theorem_runs(seeds=10):
             functions = make_q_class(env, rng)
             parameters = LsveeTheorem(EPSILON, DELTA, m, k, h, len(functions))
             arguments = (env, functions, parameters, rng)
-            result, seconds = cpu(lambda a=arguments: lsvee(*a))
+            result, seconds = timed(lambda a=arguments: lsvee(*a))
             assert result.succeeded
             times.append(seconds)
             nominal = result.trajectories
@@ -65,10 +58,10 @@ def enumeration(sizes=(16, 64, 256, 1024, 4096)):
         functions = make_q_class(env, np.random.default_rng(0), size=size)
         parameters = LsveeTheorem(EPSILON, DELTA, 3, 3, 3, len(functions))
         arguments = (env, functions, parameters, np.random.default_rng(1))
-        found, seconds = cpu(lambda a=arguments: lsvee(*a))
+        found, seconds = timed(lambda a=arguments: lsvee(*a))
         values, policies = decoupled(functions)
         arguments = oracle_run(env, values, policies)
-        other, more = cpu(lambda a=arguments: valor(*a))
+        other, more = timed(lambda a=arguments: valor(*a))
         assert found.succeeded
         assert other.succeeded
         print(
@@ -78,7 +71,7 @@ def enumeration(sizes=(16, 64, 256, 1024, 4096)):
 
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     arguments = oracle_run(env, values, policies)
-    other, more = cpu(lambda a=arguments: valor(*a))
+    other, more = timed(lambda a=arguments: valor(*a))
     assert other.succeeded
     cells = sum(env.space(h).n_codes for h in range(1, 4)) * 3
     print(
@@ -127,7 +120,7 @@ def locks(seeds=10):
             sizes = env.max_states, env.n_actions, env.horizon, len(functions)
             parameters = LsveePractical(EPSILON, DELTA, *sizes)
             arguments = (env, functions, parameters, rng)
-            result, seconds = cpu(lambda a=arguments: lsvee(*a))
+            result, seconds = timed(lambda a=arguments: lsvee(*a))
             times.append(seconds)
             used.append(result.trajectories)
             if result.policies is not None:

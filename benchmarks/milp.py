@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,8 @@ class Row:
     """For SCIP: changes its model."""
 
 
-def as_written(built: ReductionModel) -> LinearModel:
-    return built.model
-
-
-def lean(built: ReductionModel) -> LinearModel:
-    return built.lean()
+as_written: Change = attrgetter("model")
+lean: Change = methodcaller("lean")
 
 
 def resolved(built: ReductionModel) -> LinearModel:
@@ -163,7 +160,7 @@ BY_HIGHS = [
 
 def _emphasis(name: str) -> Callable[[Any], None]:
     def tell(model: Any) -> None:
-        from pyscipopt import SCIP_PARAMEMPHASIS
+        from pyscipopt import SCIP_PARAMEMPHASIS  # optional
 
         model.setEmphasis(getattr(SCIP_PARAMEMPHASIS, name))
 
@@ -171,7 +168,7 @@ def _emphasis(name: str) -> Callable[[Any], None]:
 
 
 def _no_heuristics(model: Any) -> None:
-    from pyscipopt import SCIP_PARAMSETTING
+    from pyscipopt import SCIP_PARAMSETTING  # optional
 
     model.setHeuristics(SCIP_PARAMSETTING.OFF)
 
@@ -220,7 +217,7 @@ def by_highs(path: str, row: Row, start: Start, limit: float) -> tuple[str, int]
 
 
 def by_scip(path: str, row: Row, start: Start, limit: float) -> tuple[str, int]:
-    from pyscipopt import Model
+    from pyscipopt import Model  # optional
 
     model = Model()
     model.hideOutput()

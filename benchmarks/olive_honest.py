@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from matplotlib.figure import Figure
 from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.run.honest import HonestRun, adversarial_tiebreak, honest_run
+from olivine.reduction.run.honest import HonestRun, honest_run
 from olivine.reduction.run.schedule import n_rounds
 
-from benchmarks.limited import Limited
+from benchmarks.limited import Limited, tiebreak
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 VARIANTS = ("paper", "normalized")
@@ -43,14 +43,6 @@ class Measured:
     n: int
     run: HonestRun
     slowest: float  # CPU seconds of the slowest call of the engine
-
-
-def tiebreak_of(name: str, family: Family, rng: np.random.Generator) -> Tiebreak:
-    if name == "solver":
-        return SolverTiebreak()
-    if name == "random":
-        return RandomTiebreak(rng)
-    return adversarial_tiebreak(family)
 
 
 def measure(options: argparse.Namespace) -> list[Measured]:
@@ -70,7 +62,7 @@ def measure(options: argparse.Namespace) -> list[Measured]:
                         family,
                         y,
                         optimiser=engine,
-                        tiebreak=tiebreak_of(name, family, rng),
+                        tiebreak=tiebreak(name, family, rng),
                         max_rounds=rounds,
                     )
                     found.append(Measured(variant, name, n, run, engine.slowest))
@@ -217,8 +209,6 @@ def optimal(run: HonestRun) -> bool:
 
 
 def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> None:
-    from matplotlib.figure import Figure
-
     figure: Figure = Figure(figsize=(9, 4.1), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     grouped = groups(found)

@@ -23,14 +23,13 @@ from olivine.algorithms.olive.enumeration import (
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram, Pair
 from olivine.reduction.family.family import Family
-from olivine.reduction.formula.random_formula import random_ksat
 
+from benchmarks.decide import uniform
 from benchmarks.figures import Figure, cpu, exponent, least
 
 
 def program_of(n: int, m: int) -> OliveProgram:
-    formula = random_ksat(n, m, 3, np.random.default_rng(0))
-    return Family(formula.three_sat(), "paper").program()
+    return Family(uniform(n, m, 0).three_sat(), "paper").program()
 
 
 def feasible_in_fractions(program: OliveProgram, pair: Pair) -> bool:

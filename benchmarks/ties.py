@@ -20,19 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.olive.tiebreak import (
-    LevelRule,
-    RandomTiebreak,
-    SolverTiebreak,
-    Tiebreak,
-)
+from matplotlib.figure import Figure
+from olivine.algorithms.olive.tiebreak import LevelRule
 from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run
-from olivine.reduction.run.honest import adversarial_tiebreak, honest_run
+from olivine.reduction.run.honest import honest_run
 
-from benchmarks.limited import Limited
+from benchmarks.limited import Limited, tiebreak
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "ties.svg"
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 30, 50, 100, 200)
@@ -93,7 +89,7 @@ class Line:
             family,
             y,
             optimiser=engine,
-            tiebreak=self.tiebreak(family, rng),
+            tiebreak=tiebreak(self.ties, family, rng, RULES.get(self.levels)),
             max_rounds=hard if self.ties == "adversary" else None,
         )
         assert self.levels == "any" or all(run.stated[: hard - 1])
@@ -102,18 +98,9 @@ class Line:
         seconds = options.limit if cut else engine.slowest
         self.points.append((n, len(run.result.rounds) + cut, seconds, cut))
 
-    def tiebreak(self, family: Family, rng: np.random.Generator) -> Tiebreak:
-        if self.ties == "adversary":
-            return adversarial_tiebreak(family)
-        if self.ties == "solver":
-            return SolverTiebreak(RULES[self.levels] or "largest")
-        return RandomTiebreak(rng, RULES[self.levels])
-
 
 def draw(lines: Sequence[Line], limit: float, path: Path) -> None:
     with style():
-        from matplotlib.figure import Figure
-
         figure: Figure = Figure(figsize=(9, 4.8), layout="constrained")
         panels = figure.subplots(1, 2)
         for column, (panel, title) in enumerate(

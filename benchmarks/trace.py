@@ -17,24 +17,22 @@ from collections.abc import Iterator
 import numpy as np
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula, ThreeSat
-from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.run import adversarial_run
 
-from benchmarks.decide import CASES
+from benchmarks.decide import CASES, uniform
 from benchmarks.figures import Figure, cpu, exponent, process
 
 RATIO = 4.26
 
 
-def uniform(n: int) -> ThreeSat:
-    return random_ksat(n, int(RATIO * n), 3, np.random.default_rng(n)).three_sat()
+def near_threshold(n: int) -> ThreeSat:
+    return uniform(n, int(RATIO * n), n).three_sat()
 
 
 def hub(n: int) -> ThreeSat:
     """Put variable 1 first in every clause."""
-    drawn = random_ksat(n, int(RATIO * n), 3, np.random.default_rng(n))
-    clauses = drawn.literals.reshape(-1, 3).copy()
+    clauses = uniform(n, int(RATIO * n), n).literals.reshape(-1, 3).copy()
     clauses[:, 0] = np.sign(clauses[:, 0])
     return Formula.from_clauses(clauses.tolist(), n).three_sat()
 
@@ -50,7 +48,7 @@ def timed(family: Family) -> float:
 def figures(full: bool) -> Iterator[Figure]:
     """Measure the adversarial run as n doubles, and the benign one at n = 200."""
     sizes = [(100 if full else 50) << k for k in range(7 if full else 5)]
-    for name, make in (("", uniform), (", a hub", hub)):
+    for name, make in (("", near_threshold), (", a hub", hub)):
         families = [Family(make(n), Variant.PAPER) for n in sizes]
         seconds = [min(map(timed, [f] * (2 if full else 1))) for f in families]
         found = exponent(sizes[-5:], seconds[-5:])
@@ -59,7 +57,7 @@ def figures(full: bool) -> Iterator[Figure]:
     formula = str(CASES / "satlib" / "uf100-01.cnf")
     used = cpu(process, ["-m", "olivine", "trace", formula])
     yield Figure("olivine trace", used, "CPU s", 10, "uf100-01")
-    family = Family(uniform(200), Variant.NORMALIZED)
+    family = Family(near_threshold(200), Variant.NORMALIZED)
     run = benign_run(family)
     assert run.holds, run.failures()[:3]
     used = cpu(benign_run, family)

@@ -15,6 +15,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from olivine.algorithms.baselines.parameters import theorem_parameters as baseline
 from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
 from olivine.algorithms.lsvee import LsveeTheorem
@@ -52,8 +53,6 @@ def counts(*, H, M, K, eps):
 
 def draw(path):
     """Draw a panel for each of H, M, K and ε."""
-    from matplotlib.figure import Figure
-
     with style():
         drawing = Figure(figsize=(12, 4.2), layout="constrained")
         axes = drawing.subplots(1, 4, sharey=True)

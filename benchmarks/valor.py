@@ -8,7 +8,6 @@ and practical parameters on the published lock against PCID's figures.
 import argparse
 import itertools
 import math
-import time
 
 import numpy as np
 from olivine.algorithms.classes import (
@@ -31,16 +30,9 @@ from olivine.algorithms.valor.parameters import (
     TheoremParameters,
 )
 
-from benchmarks.figures import Figure, least
+from benchmarks.figures import Figure, least, timed
 
 LEARN = {VALOR: valor, CONSTRAINED: valor_constrained}
-
-
-def cpu(run):
-    """Return what a call gave and its CPU seconds."""
-    start = time.process_time()
-    found = run()
-    return found, time.process_time() - start
 
 
 def theorem_runs(seeds):
@@ -55,7 +47,7 @@ def theorem_runs(seeds):
                 sizes = values.log_size(), policies.log_size()
                 parameters = TheoremParameters(0.2, 0.1, 3, 3, 4, *sizes, name)
                 arguments = (env, values, policies, parameters, rng)
-                result, seconds = cpu(lambda a=arguments, f=learn: f(*a))
+                result, seconds = timed(lambda a=arguments, f=learn: f(*a))
                 assert result.succeeded
                 assert result.learned == (1, 3, 3, 3)
                 times.append(seconds)
@@ -150,7 +142,12 @@ def lock_run(horizon, seed, count):
         0.5, 0.1, 3, 4, horizon, n_test=1 if count == 1 else 10,
         n_train=n_train, n_exp=4, n_eval=n_eval, slack=0.1 if count == 1 else 0.15,
     )  # fmt: skip
-    result, seconds = cpu(lambda: valor(env, g, pi, parameters, rng))
+    return valued(env, g, pi, parameters, rng)
+
+
+def valued(env, values, policies, parameters, rng):
+    """Run VALOR: (result, V^π, CPU seconds)."""
+    result, seconds = timed(lambda: valor(env, values, policies, parameters, rng))
     if result.policies is None:
         return result, 0.0, seconds
     value, _ = env.truth.estimate_policy_value(result.policies, 20_000, rng)

@@ -24,11 +24,10 @@ from olivine.algorithms.valor import (
     PracticalParameters,
     frugal_defaults,
     linear_defaults,
-    valor,
 )
 
-from benchmarks.figures import Figure
-from benchmarks.valor import PCID, cpu
+from benchmarks.figures import Figure, timed
+from benchmarks.valor import PCID, valued
 
 KINDS = {
     "practical": (PracticalParameters, linear_defaults),
@@ -45,11 +44,7 @@ def lock_run(name, horizon, seed, kind="practical", **chosen):
         0.3, 0.1, env.max_states, env.n_actions, horizon,
         **defaults(env, 0.3) | chosen,
     )  # fmt: skip
-    result, seconds = cpu(lambda: valor(env, values, policies, parameters, rng))
-    if result.policies is None:
-        return result, 0.0, seconds
-    value, _ = env.truth.estimate_policy_value(result.policies, 20_000, rng)
-    return result, value, seconds
+    return valued(env, values, policies, parameters, rng)
 
 
 def solved_among(runs):
@@ -125,10 +120,10 @@ def oracles():
         costs = importance_costs(actions, 0.5 * (actions < 2), k)
         policies, values = LinearPolicyClass(d, k), LinearValueClass(d, bound=2.0)
         targets = rng.random(n)
-        _, first = cpu(
+        _, first = timed(
             lambda p=policies, x=data, c=costs: csc(p, x, c, epsilon_sub=1e-4)
         )
-        _, second = cpu(
+        _, second = timed(
             lambda g=values, x=data, v=targets: least_squares(g, x, v, epsilon_sub=1e-6)
         )
         print(f"  {n:6} rows: CSC {first:.3f} s, LS {second:.3f} s")

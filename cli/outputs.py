@@ -29,8 +29,7 @@ def check_output(output: Path, source: str | None = None) -> None:
     ValueError
         If it is the input.
     """
-    from olivine.solvers.files import check_writable
-    from olivine.solvers.target import write_target
+    from olivine.solvers.files import check_writable, write_target
 
     target = write_target(output)
     if not target.parent.is_dir():

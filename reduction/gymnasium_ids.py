@@ -41,7 +41,7 @@ def to_gymnasium(process: Any) -> Any:
     ValueError
         For a process that can only be sampled.
     """
-    from olivine.algorithms.environments.to_gym import ProcessEnv
+    from olivine.algorithms.environments.to_gym import ProcessEnv  # optional
 
     return ProcessEnv(process)
 
@@ -78,7 +78,7 @@ def make_family(
 
 def register_envs() -> None:
     """Register the ids; again does nothing."""
-    import gymnasium
+    import gymnasium  # optional
 
     register("threesat", threesat)
     ids = {f"olivine/{name}-v0": ("make_process", {"name": name}) for name in names()}

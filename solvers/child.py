@@ -25,6 +25,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, TypeVarTuple
 
@@ -127,7 +128,7 @@ def run_in_child(
     _check_memory_limit(memory_limit)
     deadline = math.inf if time_limit is None else start + time_limit
     child: Running[Value] = Running(
-        _Task(function, args, cpu_limit), memory_limit, show_errors
+        partial(_call, function, args, cpu_limit), memory_limit, show_errors
     )
     pause = _HEARTBEAT if memory_limit is None else _MEMORY_POLL
     try:
@@ -150,7 +151,7 @@ def run_in_child(
 def children_seconds() -> float:
     """CPU time of the children that have ended; 0 on a system that tells none."""
     try:
-        import resource
+        import resource  # not everywhere
     except ImportError:
         return 0.0
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -182,23 +183,18 @@ def run_each(
     """
     waiting = iter(items)
     running: deque[Running[Value]] = deque()
-    try:
+    with Calls() as calls:
         while True:
             active = sum(child.result is None for child in running)
             for item in islice(waiting, jobs - active):
-                running.append(Running(_Task(function, (item,))))
-                running[-1].begin()
+                running.append(calls.start(function, item))
             if not running:
                 return
-            if (first := running[0].result) is not None:
+            if (first := running[0].result) is None:
+                calls.wait(_HEARTBEAT)
+            else:
                 running.popleft()
                 yield first
-                continue
-            for child in running:
-                child.listen(_MEMORY_POLL / jobs)
-    finally:
-        for child in running:
-            child.worker.close()
 
 
 class Calls:
@@ -224,7 +220,9 @@ class Calls:
 
     def start(self, function: Callable[[*Args], Value], *args: *Args) -> Running[Value]:
         """Start ``function(*args)``; see `run_in_child`."""
-        child: Running[Value] = Running(_Task(function, args), self._memory_limit)
+        child: Running[Value] = Running(
+            partial(_call, function, args), self._memory_limit
+        )
         self._running.append(child)
         child.begin()
         return child
@@ -250,7 +248,7 @@ class Running(Generic[Value]):
 
     def __init__(
         self,
-        task: _Task[Value],
+        task: process.Produce,
         memory_limit: int | None = None,
         show_errors: bool = False,
     ) -> None:
@@ -268,67 +266,51 @@ class Running(Generic[Value]):
 
     def listen(self, seconds: float) -> None:
         """Wait at most so long for the end of the call, if it has not ended."""
-        if self.result is not None:
-            return
-        report: _Report[Value] | None
-        report = _heard(self.worker, seconds, self._memory_limit, self._shared)
-        if report is None:
-            return
-        status, value, message, details = report
-        seconds = time.monotonic() - self.start
-        self.result = ChildResult(status, value, seconds, message, details)
-        self.worker.close()
+        if self.result is None and (report := self._heard(seconds)) is not None:
+            status, value, message, details = report
+            seconds = time.monotonic() - self.start
+            self.result = ChildResult(status, value, seconds, message, details)
+            self.worker.close()
+
+    def _heard(self, seconds: float) -> _Report[Value] | None:
+        """Listen for so long: an answer, a death or a limit of memory; else None."""
+        try:
+            answer = self.worker.receive(seconds)
+        except EOFError:
+            return "died", None, self.worker.epitaph(), ""
+        if answer is not None:
+            report: _Report[Value] = pickle.loads(answer)
+            return report
+        limit = self._memory_limit
+        if limit is not None and self.worker.memory() - self._shared > limit:
+            reason = f"memory limit of {limit / 2**20:.4g} MiB reached"
+            return "memory", None, reason, ""
+        return None
 
 
 _Report = tuple[ChildStatus, "Value | None", str, str]
 
 
-class _Task(Generic[Value]):
-    """The call that the child makes."""
-
-    def __init__(
-        self,
-        function: Callable[..., Value],
-        args: tuple[object, ...],
-        cpu_limit: float | None = None,
-    ) -> None:
-        self.function = function
-        self.args = args
-        self.cpu_limit = cpu_limit
-
-    def __call__(self) -> bytes:
-        """Make the call and pickle a `_Report` of it; never raise."""
-        report: _Report[Value]
-        if self.cpu_limit is not None and hasattr(signal, "setitimer"):
-            # No handler of ours: an engine would keep it waiting.
-            signal.signal(signal.SIGPROF, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_PROF, self.cpu_limit)
-        try:
-            report = ("done", self.function(*self.args), "", "")
-            return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
-        except MemoryError:
-            report = ("memory", None, "memory ran out (MemoryError)", "")
-        except BaseException as exc:  # SystemExit must not end the child unheard
-            line = f"{type(exc).__name__}: {exc}"
-            report = ("error", None, line, traceback.format_exc())
-        return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
-
-
-def _heard(
-    worker: process.Worker, seconds: float, memory_limit: int | None, shared: int
-) -> _Report[Value] | None:
-    """Listen for so long: an answer, a death or a limit of memory; else None."""
+def _call(
+    function: Callable[..., Value],
+    args: tuple[object, ...],
+    cpu_limit: float | None = None,
+) -> bytes:
+    """Make the call, in the child, and pickle a `_Report` of it; never raise."""
+    report: _Report[Value]
+    if cpu_limit is not None and hasattr(signal, "setitimer"):
+        # No handler of ours: an engine would keep it waiting.
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, cpu_limit)
     try:
-        answer = worker.receive(seconds)
-    except EOFError:
-        return "died", None, worker.epitaph(), ""
-    if answer is not None:
-        report: _Report[Value] = pickle.loads(answer)
-        return report
-    if memory_limit is not None and worker.memory() - shared > memory_limit:
-        limit = f"memory limit of {memory_limit / 2**20:.4g} MiB reached"
-        return "memory", None, limit, ""
-    return None
+        report = ("done", function(*args), "", "")
+        return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        report = ("memory", None, "memory ran out (MemoryError)", "")
+    except BaseException as exc:  # SystemExit must not end the child unheard
+        line = f"{type(exc).__name__}: {exc}"
+        report = ("error", None, line, traceback.format_exc())
+    return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
 
 
 def _check_memory_limit(memory_limit: int | None) -> None:

@@ -155,16 +155,6 @@ def satisfied(clauses: ClauseArrays, assignment: ArrayLike) -> NDArray[np.bool_]
     return result
 
 
-def _common_width(clauses: ClauseArrays) -> int:
-    """Width of the clauses if it is one and positive, else 0."""
-    m = clauses.offsets.size - 1
-    width, rest = divmod(clauses.literals.size, m) if m else (0, 0)
-    if rest or not width:
-        return 0
-    steps = np.arange(0, clauses.literals.size + 1, width)
-    return width if np.array_equal(clauses.offsets, steps) else 0
-
-
 def _locate(
     literals: NDArray[np.signedinteger],
     offsets: NDArray[np.int64],

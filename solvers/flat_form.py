@@ -66,10 +66,6 @@ class NameMap(Mapping[str, str]):
         """Names with their meanings, read without making a dictionary."""
         return _Items(self)
 
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield names with their meanings."""
-        return self._form.meanings()
-
 
 class _Items(ItemsView[str, str]):
     """The pairs of a `NameMap`."""
@@ -77,7 +73,7 @@ class _Items(ItemsView[str, str]):
     _mapping: NameMap
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        return self._mapping.pairs()
+        return self._mapping._form.meanings()
 
 
 class FlatForm:

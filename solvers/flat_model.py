@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from operator import itemgetter
+from operator import eq, itemgetter
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -171,16 +171,12 @@ class _Blocks(Sequence[Thing]):
         """Whether another sequence has equal entries."""
         if not isinstance(other, Sequence):
             return NotImplemented
-        return len(self) == len(other) and all(map(_equal, self, other))
+        return len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
     def _things(self, block: int) -> list[Thing]:
         raise NotImplementedError
-
-
-def _equal(one: object, other: object) -> bool:
-    return one == other
 
 
 class FlatRows(_Blocks[Thing], Generic[Thing]):

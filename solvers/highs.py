@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import highspy
 import numpy as np
@@ -24,6 +24,10 @@ TOLERANCE = 1e-9
 """Feasibility, optimality and integrality tolerance asked of engines."""
 
 _LARGEST_PLAIN = 2**30
+
+ScaledRow = tuple[NDArray[np.float64], float, float, float]
+"""Entries, low, high and scale: ``low ≤ entries·x ≤ high`` is a row times the scale,
+which is positive."""
 
 _banner_lock = threading.Lock()
 _banner_due = True
@@ -82,13 +86,22 @@ def demand(status: highspy.HighsStatus) -> None:
         raise RuntimeError("HiGHS refused a change of the program")
 
 
-def load(highs: highspy.Highs, model: LinearModel) -> list[float]:
+def load(
+    highs: highspy.Highs,
+    model: LinearModel,
+    scaled: Callable[[Row], ScaledRow] | None = None,
+) -> list[float]:
     """Give an empty solver a model's linear relaxation, to be minimised.
+
+    Parameters
+    ----------
+    scaled
+        How a row is scaled; `float_row` by default.
 
     Returns
     -------
     list of float
-        For each row by how much it was scaled; see `float_row`.
+        For each row by how much it was scaled.
     """
     variables, rows = model.variables, model.rows
     none = np.zeros(0, dtype=np.int32)
@@ -98,7 +111,7 @@ def load(highs: highspy.Highs, model: LinearModel) -> list[float]:
     demand(
         highs.addCols(len(variables), costs, lower, upper, 0, none, none, np.zeros(0))
     )
-    parts = [float_row(row) for row in rows]
+    parts = [(scaled or float_row)(row) for row in rows]
     starts = np.cumsum([0, *(len(row.indices) for row in rows)], dtype=np.int32)
     demand(
         highs.addRows(
@@ -122,14 +135,8 @@ def costs_of(model: LinearModel) -> NDArray[np.float64]:
     return costs
 
 
-def float_row(row: Row) -> tuple[NDArray[np.float64], float, float, float]:
-    """Scale a row for floating point, to integers where they are not large.
-
-    Returns
-    -------
-    entries, low, high, scale
-        ``low ≤ entries·x ≤ high`` is the row times `scale`, which is positive.
-    """
+def float_row(row: Row) -> ScaledRow:
+    """Scale a row for floating point, to integers where they are not large."""
     ints, rhs = integer_row(row)
     largest = max(1, abs(rhs), *map(abs, ints))
     divisor = largest if largest > _LARGEST_PLAIN else 1
@@ -138,6 +145,11 @@ def float_row(row: Row) -> tuple[NDArray[np.float64], float, float, float]:
     if ints:
         first = row.coefficients[0]
         scale = ints[0] * first.denominator / (first.numerator * divisor)
+    return sided(row, entries, right, scale)
+
+
+def sided(row: Row, entries: list[float], right: float, scale: float) -> ScaledRow:
+    """Make a scaled row of its entries and right-hand side."""
     low = -highspy.kHighsInf if row.sense == "<=" else right
     high = highspy.kHighsInf if row.sense == ">=" else right
     return np.array(entries, dtype=np.float64), low, high, scale

@@ -209,7 +209,7 @@ class LpSession:
     def _read(self, status: Status) -> LinearOutcome:
         if status not in (Status.OPTIMAL, Status.FEASIBLE):
             reason = "" if status is not Status.UNKNOWN else engine.verdict(self._highs)
-            return LinearOutcome(status, None, None, 0.0, "highs", reason=reason)
+            return LinearOutcome(status, engine="highs", reason=reason)
         solution = self._highs.getSolution()
         values = tuple(map(float, solution.col_value))
         sign = -1 if self.model.maximise else 1
@@ -235,20 +235,14 @@ class LpSession:
         left = max(0.0, deadline - time.monotonic())
         found = simplex.solve(self.model, basis, time_limit=left)
         if found.status == "limit":
-            return LinearOutcome(
-                Status.UNKNOWN, None, None, 0.0, "highs", reason="time limit reached"
-            )
+            reason = "time limit reached"
+            return LinearOutcome(Status.UNKNOWN, engine="highs", reason=reason)
         if found.status == "infeasible":
             if not refutes(self.model, found.multipliers):
                 raise AssertionError(f"{self.model.name}: refutation fails its check")
+            proof = found.multipliers
             return LinearOutcome(
-                Status.INFEASIBLE,
-                None,
-                None,
-                0.0,
-                "highs",
-                exact=True,
-                multipliers=found.multipliers,
+                Status.INFEASIBLE, engine="highs", exact=True, multipliers=proof
             )
         objective = self.model.objective_value(found.values)
         bound = dual_bound(self.model, found.multipliers)

@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from olivine.solvers import engines
 from olivine.solvers.child import run_in_child
-from olivine.solvers.engines import available_engines
+from olivine.solvers.engines import available_engines, read_optimum
 from olivine.solvers.integer_form import IntegerForm, integer_form
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.model import LinearModel, Variable
@@ -30,7 +30,6 @@ from olivine.solvers.objective import scaled_objective
 from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.program_files import write_lp, write_mps
 from olivine.solvers.pulp_adapter import PulpModel, to_pulp
-from olivine.solvers.read_back import read_optimum
 
 __all__ = [
     "PulpModel",
@@ -230,21 +229,14 @@ def _ask(
         time_limit=hard,
         memory_limit=memory_limit,
     )
-    if result.status == "error":
-        raise RuntimeError(f"{engine} by PuLP: {result.message}\n{result.details}")
-    if result.value is not None:
-        return result.value
-    return Answer(Status.UNKNOWN, reason=result.message)
+    result.raise_error(f"{engine} by PuLP")
+    return result.value or Answer(Status.UNKNOWN, reason=result.message)
 
 
 def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearOutcome:
     """Turn an answer on the form, its bound translated, into an outcome."""
     outcome = LinearOutcome(
         answer.status,
-        None,
-        None,
-        0.0,
-        "",
         bound=answer.bound,
         nodes=answer.nodes,
         reason=answer.reason if answer.status in _WITH_REASON else "",
@@ -259,9 +251,7 @@ def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearO
     if fault:
         return outcome._replace(status=Status.UNKNOWN, reason=fault)
     values = tuple(point[: len(model.variables)])
-    terms = (float(c) * values[j] for j, c in model.objective.items())
-    objective = math.fsum((float(model.objective_constant), *terms))
-    return outcome._replace(objective=objective, values=values)
+    return outcome._replace(objective=model.float_objective(values), values=values)
 
 
 def _snap(form: IntegerForm, point: list[float]) -> str:
@@ -285,6 +275,5 @@ def _snap(form: IntegerForm, point: list[float]) -> str:
 
 
 def _unknown(engine: str, start: float, reason: str) -> LinearOutcome:
-    return LinearOutcome(
-        Status.UNKNOWN, None, None, time.monotonic() - start, engine, reason=reason
-    )
+    seconds = time.monotonic() - start
+    return LinearOutcome(Status.UNKNOWN, seconds=seconds, engine=engine, reason=reason)

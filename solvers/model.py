@@ -142,6 +142,11 @@ class LinearModel:
         terms = (c * values[i] for i, c in self.objective.items())
         return sum(terms, self.objective_constant)
 
+    def float_objective(self, values: Sequence[float]) -> float:
+        """Objective of a point in floating point, rounded once."""
+        terms = (float(c) * values[j] for j, c in self.objective.items())
+        return math.fsum((float(self.objective_constant), *terms))
+
     def violations(self, values: Sequence[Number]) -> Iterable[tuple[str, Fraction]]:
         """Yield (name, amount) for every bound, integrality or row violated."""
         # Most values and coefficients are whole, and integers are much faster.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -67,14 +67,15 @@ class Columns:
         names = [n if "%" in n else f"{n}%.0s" for n in names]
         numbers = [f"{c:>12}" for c in self._numbers]
         for low, high in itertools.pairwise(self._ranges()):
-            columns, labels, rows, codes = self._entries(low, high)
+            entries = self._entries(low, high)
+            columns = entries[0]
             marks = np.searchsorted(columns, flips[(flips >= low) & (flips < high)])
             ends = [*marks.tolist(), len(columns)]
             start, within = 0, bool(low and integral[low - 1])
             for end in ends:
                 for k in range(start, end, BLOCK):
                     part = slice(k, min(k + BLOCK, end))
-                    yield self._text(columns, labels, rows, codes, part, names, numbers)
+                    yield self._text([each[part] for each in entries], names, numbers)
                 if end < len(columns):
                     within = not within
                     yield _marker("INTORG" if within else "INTEND")
@@ -83,30 +84,16 @@ class Columns:
             yield _marker("INTEND")
 
     def _text(
-        self,
-        columns: NDArray[np.int64],
-        labels: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        codes: NDArray[np.int64],
-        part: slice,
-        names: list[str],
-        numbers: list[str],
+        self, entries: Sequence[NDArray[Any]], names: list[str], numbers: list[str]
     ) -> str:
-        entries = zip(
-            columns[part].tolist(),
-            labels[part].tolist(),
-            rows[part].tolist(),
-            codes[part].tolist(),
-            strict=True,
-        )
-        if columns[part.stop - 1] < self._form.own_variables:
+        """Text of entries: columns, labels, numbers of rows, codes of values."""
+        rows = zip(*(each.tolist() for each in entries), strict=True)
+        if entries[0][-1] < self._form.own_variables:
             lines = [f"    x%-7d  {name}  %s\n" for name in names]
-            return "".join([lines[b] % (j, r, numbers[c]) for j, b, r, c in entries])
+            return "".join([lines[b] % (j, r, numbers[c]) for j, b, r, c in rows])
         called = self._form.variable_name
         lines = [f"    %-8s  {name}  %s\n" for name in names]
-        return "".join(
-            [lines[b] % (called(j), r, numbers[c]) for j, b, r, c in entries]
-        )
+        return "".join([lines[b] % (called(j), r, numbers[c]) for j, b, r, c in rows])
 
     @cached_property
     def _counts(self) -> NDArray[np.int32]:
@@ -144,18 +131,14 @@ class Columns:
             if not ((variables >= low) & (variables < high)).any():
                 continue
             for group in self._form.rows.groups(block):
-                found = self._found(group, low, high)
-                parts.append(found)
+                parts.append(self._found(group, low, high))
         columns, order, labels, rows, codes = map(
             np.concatenate, zip(*parts, strict=True)
         )
         by_column = np.lexsort((order, columns))
-        found = columns, labels, rows, codes
-        return tuple([each[by_column] for each in found])
+        return tuple([each[by_column] for each in (columns, labels, rows, codes)])
 
-    def _found(
-        self, group: Group, low: int, high: int
-    ) -> tuple[NDArray[np.int64], ...]:
+    def _found(self, group: Group, low: int, high: int) -> _Entries:
         """Entries of a group in a range of columns, with the order of their rows."""
         place, row, code, label, numbered = self._shapes[group.kind]
         variables = group.variables

@@ -80,10 +80,10 @@ class LinearOutcome(NamedTuple):
     """
 
     status: Status
-    objective: Fraction | float | None
-    values: tuple[Fraction, ...] | tuple[float, ...] | None
-    seconds: float
-    engine: str
+    objective: Fraction | float | None = None
+    values: tuple[Fraction, ...] | tuple[float, ...] | None = None
+    seconds: float = 0.0
+    engine: str = ""
     bound: Fraction | float | None = None
     nodes: int | None = None
     exact: bool = False

@@ -236,7 +236,7 @@ def _settle(writer: int, parent: int, show_errors: bool) -> int:
     if not show_errors:
         faulthandler.disable()
     if writer < 3:  # the parent runs with a standard stream closed
-        import fcntl
+        import fcntl  # not everywhere
 
         writer = fcntl.fcntl(writer, fcntl.F_DUPFD_CLOEXEC, 3)
     _silence(show_errors)

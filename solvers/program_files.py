@@ -306,9 +306,8 @@ class _LpRows:
         """Yield the lines of an item."""
         variables = group.variables[item]
         for row, s in enumerate(group.shapes):
-            number = variables[s.numbered] if s.numbered >= 0 else 0
-            if s.numbered < 0:
-                number = group.first_rows[item] + row
+            of_row = group.first_rows[item] + row
+            number = of_row if s.numbered < 0 else variables[s.numbered]
             label = s.label % int(number) if "%" in s.label else s.label
             indices = variables[np.asarray(s.places, dtype=np.int64)].tolist()
             terms = _terms(self._form, zip(indices, s.coefficients, strict=True))

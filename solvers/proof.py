@@ -24,13 +24,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from dratify import CNF, check_proof
 from olivine.solvers.clauses import MAX_VARIABLES, ClauseArrays, check_clauses
-
-if TYPE_CHECKING:
-    from dratify import CNF
 
 _Step = tuple[str, tuple[int, ...]]
 _LINE = re.compile(r"\s*(d\s+)?((?:-?[1-9][0-9]{0,9}\s+)*)0\s*", re.ASCII)
@@ -81,8 +78,6 @@ def check_drat(clauses: ClauseArrays, proof_lines: Iterable[str]) -> ProofCheck:
     The checker is Python: about 10,000 steps a second, less where clauses are
     long. `olivine.solvers.child.run_in_child` puts a time limit on it.
     """
-    from dratify import check_proof
-
     check_clauses(clauses, MAX_VARIABLES)
     formula, index = _formula(clauses)
     steps: list[_Step] = []
@@ -118,8 +113,6 @@ def _formula(clauses: ClauseArrays) -> tuple[CNF, dict[int, int]]:
     The checker keeps lists for every variable up to the largest, so a single
     large one must not decide how much memory it takes.
     """
-    from dratify import CNF
-
     literals = clauses.literals
     variables, positions = np.unique(np.abs(literals), return_inverse=True)
     index = {v: i for i, v in enumerate(variables.tolist())}

@@ -12,30 +12,18 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 
 import highspy
 import numpy as np
 from olivine.solvers import highs as engine
 from olivine.solvers.child import run_in_child
 from olivine.solvers.milp import solve_milp
-from olivine.solvers.model import LinearModel, integer_row
+from olivine.solvers.model import LinearModel, Row, integer_row
 from olivine.solvers.outcome import LinearOutcome, Status
 
 TOLERANCE = 1e-8
 LONG = 2**14
 """Rows whose integers are larger count as long."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What the child sends back."""
-
-    status: Status
-    values: tuple[float, ...] | None
-    bound: float | None
-    nodes: int | None
-    reason: str
 
 
 def has_long_rows(model: LinearModel) -> bool:
@@ -87,28 +75,12 @@ def solve_scaled_milp(
         raise ValueError(f"time limit {time_limit} is negative or no number")
     hard = None if time_limit is None else 1.1 * time_limit + 1
     child = run_in_child(_solve, model, time_limit, time_limit=hard)
-    if child.status == "error":
-        raise RuntimeError(f"highs: {child.message}\n{child.details}")
-    answer = child.value
-    if answer is None:
-        answer = _Answer(Status.UNKNOWN, None, None, None, child.message)
-    objective = None
-    if answer.values is not None:
-        terms = (float(c) * answer.values[j] for j, c in model.objective.items())
-        objective = math.fsum((float(model.objective_constant), *terms))
-    return LinearOutcome(
-        answer.status,
-        objective,
-        answer.values,
-        time.monotonic() - began,
-        "highs",
-        bound=answer.bound,
-        nodes=answer.nodes,
-        reason=answer.reason,
-    )
+    child.raise_error("highs")
+    outcome = child.value or LinearOutcome(Status.UNKNOWN, reason=child.message)
+    return outcome._replace(seconds=time.monotonic() - began, engine="highs")
 
 
-def _solve(model: LinearModel, time_limit: float | None) -> _Answer:
+def _solve(model: LinearModel, time_limit: float | None) -> LinearOutcome:
     """Run in the child."""
     highs = engine.new_highs()
     engine.set_options(
@@ -119,50 +91,37 @@ def _solve(model: LinearModel, time_limit: float | None) -> _Answer:
     )
     if time_limit is not None:
         engine.set_options(highs, time_limit=float(time_limit))
-    highs.passModel(_as_lp(model))
+    engine.load(highs, model, _at_most_one)
+    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    size = len(model.variables)
+    types = np.array([kinds[v.integer] for v in model.variables])
+    engine.demand(
+        highs.changeColsIntegrality(size, np.arange(size, dtype=np.int32), types)
+    )
     status = engine.run(highs)
     info = highs.getInfo()
-    known = status in (Status.OPTIMAL, Status.FEASIBLE)
-    values = tuple(map(float, highs.getSolution().col_value)) if known else None
-    if values is not None:
-        values = tuple(
-            float(round(x)) if v.integer else x
-            for x, v in zip(values, model.variables, strict=True)
-        )
-    reason = (
-        ""
-        if status is not Status.UNKNOWN and status is not Status.FEASIBLE
-        else (engine.verdict(highs))
+    limited = status in (Status.UNKNOWN, Status.FEASIBLE)
+    outcome = LinearOutcome(
+        status,
+        nodes=int(info.mip_node_count),
+        reason=engine.verdict(highs) if limited else "",
+    )
+    if status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return outcome
+    values = tuple(
+        float(round(x) if v.integer else x)
+        for x, v in zip(highs.getSolution().col_value, model.variables, strict=True)
     )
     bound = None
-    if known and math.isfinite(info.mip_dual_bound):
+    if math.isfinite(info.mip_dual_bound):
         sign = -1 if model.maximise else 1
         bound = sign * info.mip_dual_bound + float(model.objective_constant)
-    return _Answer(status, values, bound, int(info.mip_node_count), reason)
+    objective = model.float_objective(values)
+    return outcome._replace(objective=objective, values=values, bound=bound)
 
 
-def _as_lp(model: LinearModel) -> highspy.HighsLp:
-    """Write the program, minimised, rows divided by their largest coefficient."""
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(model.variables), len(model.rows)
-    lp.col_cost_ = engine.costs_of(model)
-    lp.col_lower_ = np.array([float(v.lower) for v in model.variables])
-    lp.col_upper_ = np.array([float(v.upper) for v in model.variables])
-    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-    lp.integrality_ = [kinds[v.integer] for v in model.variables]
-    entries: list[float] = []
-    low, high = [], []
-    for row in model.rows:
-        largest = max(map(abs, row.coefficients), default=1)
-        entries += [float(c / largest) for c in row.coefficients]
-        right = float(row.rhs / largest)
-        low.append(-highspy.kHighsInf if row.sense == "<=" else right)
-        high.append(highspy.kHighsInf if row.sense == ">=" else right)
-    lp.row_lower_, lp.row_upper_ = np.array(low), np.array(high)
-    matrix = lp.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kRowwise
-    lengths = [len(row.indices) for row in model.rows]
-    matrix.start_ = np.cumsum([0, *lengths], dtype=np.int32)
-    matrix.index_ = np.array([j for r in model.rows for j in r.indices], dtype=np.int32)
-    matrix.value_ = np.array(entries)
-    return lp
+def _at_most_one(row: Row) -> engine.ScaledRow:
+    """Divide a row by its largest coefficient."""
+    largest = max(map(abs, row.coefficients), default=1)
+    entries = [float(c / largest) for c in row.coefficients]
+    return engine.sided(row, entries, float(row.rhs / largest), float(1 / largest))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.reduction.formula.assignment import literal_truth
+from olivine.reduction.formula.checks import literal_truth
 from olivine.reduction.program.witness import forward
 
 if TYPE_CHECKING:

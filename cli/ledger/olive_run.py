@@ -133,7 +133,7 @@ def _q_faults(
         levels = range(1, 4) if every else (move.level,)
         for met in (member.distribution(f.policy, level) for level in levels):
             collected.append(met)
-            most.add(met.states)
+            most.add(met)
 
 
 def _fault_of_values(family: Family, move: Move, f: QFunction) -> str:

@@ -216,19 +216,19 @@ def _program(family: Family, name: str, time_limit: float) -> Callable[[], _Run]
 def _oracles(family: Family, rng: np.random.Generator) -> dict[str, Callable[[], _Run]]:
     data = oracle_data(family, rng)
 
-    def solve_csc() -> _Run:
-        seconds, found = _timed(data.csc)
-        return seconds, found.operations, False, "optimal"
+    def asked(ask: Callable[[], Any], work: str = "operations") -> Callable[[], _Run]:
+        def run() -> _Run:
+            seconds, found = _timed(ask)
+            status = getattr(found, "status", Status.OPTIMAL)
+            return seconds, getattr(found, work), False, status.value
 
-    def solve_ls() -> _Run:
-        seconds, found = _timed(data.least_squares)
-        return seconds, found.operations, False, "optimal"
+        return run
 
-    def solve_lp() -> _Run:
-        seconds, found = _timed(data.lp)
-        return seconds, found.iterations, False, found.status.value
-
-    return {"csc": solve_csc, "ls": solve_ls, "lp": solve_lp}
+    return {
+        "csc": asked(data.csc),
+        "ls": asked(data.least_squares),
+        "lp": asked(data.lp, "iterations"),
+    }
 
 
 def _multi(instance: MultiInstance, time_limit: float) -> dict[str, Callable[[], _Run]]:

@@ -179,12 +179,14 @@ def _decoded(
 
 
 def _escaped(text: str) -> str:
-    if _FORBIDDEN.search(text):
-        raise ValueError(f"XML does not allow all characters of {text!r}")
-    return escape(text, {"\r": "&#13;"})
+    return escape(_allowed(text), {"\r": "&#13;"})
 
 
 def _quoted(text: str) -> str:
+    return quoteattr(_allowed(text))
+
+
+def _allowed(text: str) -> str:
     if _FORBIDDEN.search(text):
         raise ValueError(f"XML does not allow all characters of {text!r}")
-    return quoteattr(text)
+    return text

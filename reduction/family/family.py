@@ -247,18 +247,7 @@ class Family:
         offsets, targets, numerators, denominators = transitions(
             self.layout, self.literal_states_of_clauses, self.weights, policy
         )
-        rewards = self.parameters.rewards
-        table = tuple(
-            sorted(
-                {
-                    Fraction(0),
-                    self.top,
-                    rewards.solve,
-                    rewards.try_variable,
-                    rewards.try_clause,
-                }
-            )
-        )
+        table = tuple(sorted({Fraction(0), *self.parameters.rewards}))
         indices = self._zero_rewards(table)
         names: Sequence[str] = self.layout.action_names()
         action_offsets = self._action_offsets()

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.reduction.family.family import Family
-from olivine.reduction.family.graph_validation import validate_graph
+from olivine.reduction.family.graph_validation import label_of, validate_graph
 
 __all__ = [
     "estimate_bytes",
@@ -167,7 +167,7 @@ def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
     validate_graph(graph)
     nodes = graph.nodes(data=True)
     states = [node for node, data in nodes if data["kind"] == "state"]
-    names = {node: _label(graph, node) for node in states}
+    names = {node: label_of(graph, node) for node in states}
     start = next(node for node in states if graph.nodes[node].get("start") is True)
     return TabularMDP.from_lists(
         [
@@ -176,7 +176,7 @@ def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
                 graph.nodes[state]["level"],
                 [
                     (
-                        _label(graph, action),
+                        label_of(graph, action),
                         graph.nodes[action]["reward"],
                         {
                             names[target]: data["probability"]
@@ -191,10 +191,6 @@ def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
         start=names[start],
         horizon=graph.graph.get("horizon"),
     )
-
-
-def _label(graph: nx.DiGraph[Any], node: Any) -> str:
-    return str(graph.nodes[node].get("label", node))
 
 
 def _actions(mdp: TabularMDP) -> Iterator[tuple[int, int]]:

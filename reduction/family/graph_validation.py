@@ -1,13 +1,12 @@
 """Whether a networkx graph is an MDP by the conventions of `family.graph`.
 
 Checks any graph, ours or the user's, in exact arithmetic, and names the node at
-fault. A check presupposes those before it, so the search for problems stops
-after the first group that has any.
+fault. A check presupposes those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -33,32 +32,16 @@ def validate_graph(
     Raises
     ------
     ValueError
-        With the first problem and the node at fault.
-    """
-    for problem in problems(
-        graph, reward_lower=reward_lower, reward_upper=reward_upper
-    ):
-        raise ValueError(problem)
-
-
-def problems(
-    graph: nx.DiGraph[Any],
-    *,
-    reward_lower: Fraction | int | None = None,
-    reward_upper: Fraction | int | None = None,
-) -> Iterator[str]:
-    """Yield what is wrong with a graph; parameters as in `validate_graph`.
-
-    In groups: the kind of graph and the attributes of nodes and edges; who may
-    be whose neighbour; one start; distinct labels; probabilities that add up to
-    1; rewards in range; levels that do not fall; no cycle; the horizon; the
-    declared sizes. After a group with problems nothing further is checked.
+        With the first problem and the node at fault, in this order: the kind of
+        graph and the attributes of nodes and edges; who may be whose neighbour; one
+        start; distinct labels; probabilities that add up to 1; rewards in range;
+        levels that do not fall; no cycle; the horizon; the declared sizes.
     """
 
     def rewards(checked: nx.DiGraph[Any]) -> Iterator[str]:
         return _rewards(checked, reward_lower, reward_upper)
 
-    groups: list[Callable[[nx.DiGraph[Any]], Iterator[str]]] = [
+    for find in (
         _class,
         _attributes,
         _neighbours,
@@ -69,14 +52,9 @@ def problems(
         _levels,
         _horizon,
         _sizes,
-    ]
-    for group in groups:
-        found = False
-        for problem in group(graph):
-            found = True
-            yield problem
-        if found:
-            return
+    ):
+        for problem in find(graph):
+            raise ValueError(problem)
 
 
 def _class(graph: nx.DiGraph[Any]) -> Iterator[str]:
@@ -132,19 +110,18 @@ def _start(graph: nx.DiGraph[Any]) -> Iterator[str]:
 
 
 def _labels(graph: nx.DiGraph[Any]) -> Iterator[str]:
-    def label(node: Any) -> str:
-        return str(graph.nodes[node].get("label", node))
-
     seen: dict[str, Any] = {}
-    for node in _states(graph):
-        first = seen.setdefault(label(node), node)
-        if first != node:
-            yield f"node {node!r}: has the label {label(node)!r} of {first!r}"
-        own: dict[str, Any] = {}
-        for action in graph.adj[node]:
-            other = own.setdefault(label(action), action)
-            if other != action:
-                yield f"node {action!r}: has the label {label(action)!r} of {other!r}"
+    for state in _states(graph):
+        for nodes, found in (([state], seen), (graph.adj[state], dict[str, Any]())):
+            for node in nodes:
+                first = found.setdefault(label := label_of(graph, node), node)
+                if first != node:
+                    yield f"node {node!r}: has the label {label!r} of {first!r}"
+
+
+def label_of(graph: nx.DiGraph[Any], node: Any) -> str:
+    """Label of a node; the node itself where it has none."""
+    return str(graph.nodes[node].get("label", node))
 
 
 def _probabilities(graph: nx.DiGraph[Any]) -> Iterator[str]:

@@ -50,10 +50,8 @@ def transitions(
     parts = [first, _clause_actions(literal_states, layout, chosen), _others(layout)]
     all_targets, shares, *rest = zip(*parts, strict=True)
     del parts
-    targets, (counts, denominators) = (
-        np.concatenate(all_targets),
-        map(np.concatenate, rest),
-    )
+    targets = np.concatenate(all_targets)
+    counts, denominators = map(np.concatenate, rest)
     if all((own == 1).all() for own in shares):
         # Nearly always; then they are one number, whatever their count.
         numerators = np.broadcast_to(np.int64(1), targets.shape)

@@ -1,4 +1,4 @@
-"""Limits of formulas, and the checks of what a `Formula` is made from.
+"""Limits of formulas, and checks of what a `Formula` is made from and assigned.
 
 Each check gives an array of its own, in the right type, or a ValueError that
 names the clause (counted from 0).
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.arrays import as_integers
 
 MAX_VARIABLE = 2**31 - 1
@@ -91,6 +91,35 @@ def checked_weights(
     if hard is not None:
         weights = np.where(hard, 0, weights)
     return weights.astype(np.int64)
+
+
+def checked_assignment(assignment: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
+    """Array of n booleans; entry i-1 is variable i.
+
+    Raises
+    ------
+    ValueError
+        If there are not `n_variables` entries or they are not booleans.
+    """
+    values = np.asarray(assignment)
+    if values.shape != (n_variables,):
+        raise ValueError(
+            f"assignment of shape {values.shape} where {n_variables} variables "
+            f"need ({n_variables},)"
+        )
+    if values.dtype != np.bool_ and n_variables:
+        raise ValueError(f"assignment of {values.dtype} where booleans are needed")
+    checked: NDArray[np.bool_] = values.astype(np.bool_, copy=False)
+    return checked
+
+
+def literal_truth(
+    literals: NDArray[np.int32], assignment: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Truth of each literal (nonzero, of the assignment's variables); same shape."""
+    if not literals.size:
+        return np.zeros(literals.shape, dtype=np.bool_)
+    return np.asarray(assignment[np.abs(literals) - 1] == (literals > 0))
 
 
 def _is_integer(value: object, low: int, high: int) -> bool:

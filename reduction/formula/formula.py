@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.arrays import exact_sum
-from olivine.reduction.formula.assignment import checked_assignment, literal_truth
 from olivine.reduction.formula.checks import (
     MAX_VARIABLE,
     MAX_WEIGHT,
+    checked_assignment,
     checked_hard,
     checked_literals,
     checked_offsets,
     checked_weights,
+    literal_truth,
 )
 from olivine.reduction.formula.three_sat import three_literal_clauses
+from olivine.solvers.clauses import clause_lists, satisfied
 
 __all__ = ["MAX_VARIABLE", "MAX_WEIGHT", "Formula", "ThreeSat"]
 
@@ -219,15 +221,11 @@ class Formula(_Clauses):
         return tuple(self.literals[self.offsets[j] : self.offsets[j + 1]].tolist())
 
     def clauses(self) -> Iterator[tuple[int, ...]]:
-        """Yield the clauses as tuples of integers."""
-        flat = self.literals.tolist()
-        for start, stop in itertools.pairwise(self.offsets.tolist()):
-            yield tuple(flat[start:stop])
+        """Give the clauses as tuples of integers, one after the other."""
+        return map(tuple, clause_lists(self))
 
     def _satisfied(self, values: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        true_before = np.zeros(len(self.literals) + 1, dtype=np.int64)
-        np.cumsum(literal_truth(self.literals, values), out=true_before[1:])
-        return np.asarray(np.diff(true_before[self.offsets]) > 0)
+        return satisfied(self, values)
 
     def three_sat(self) -> ThreeSat:
         """Bring the formula into 3-SAT form; see `olivine.reduction.formula.three_sat`.

@@ -11,6 +11,7 @@ the weighted form picks flips by the weight they break.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -77,10 +78,11 @@ def walksat(
     given = None if start is None else [bool(b) for b in start]
     bits = given or _drawn(source, three_sat.n_variables)
     state = _State(three_sat, bits)
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
     best, since_best, flips = state.cost, [], 0
     while best > target and flips < max_flips:
-        if flips % _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK == 0 and _passed(deadline):
+        looks = flips % _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK == 0
+        if looks and time.monotonic() > deadline:
             break
         variable = state.choose(source)
         state.flip(variable)
@@ -122,10 +124,6 @@ def is_out_of_reach(
 
 def _drawn(source: random.Random, n: int) -> list[bool]:
     return [source.random() < 0.5 for _ in range(n)]
-
-
-def _passed(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() > deadline
 
 
 def _forget_pairs(flipped: list[int]) -> None:

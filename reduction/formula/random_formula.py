@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.reduction.formula.assignment import checked_assignment
-from olivine.reduction.formula.checks import MAX_VARIABLE
+from olivine.reduction.formula.checks import MAX_VARIABLE, checked_assignment
 from olivine.reduction.formula.formula import Formula
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.formula.assignment import checked_assignment
+from olivine.reduction.formula.checks import checked_assignment
 from olivine.reduction.formula.formula import Formula
 
 MOST_UNUSED = 10_000

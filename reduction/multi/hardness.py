@@ -42,7 +42,7 @@ from olivine.algorithms.oracles.multi import (
     MultiResult,
     multi,
 )
-from olivine.reduction.formula.assignment import checked_assignment
+from olivine.reduction.formula.checks import checked_assignment, literal_truth
 from olivine.reduction.formula.formula import ThreeSat
 
 LIMIT = Fraction(2, 3)
@@ -119,10 +119,7 @@ class MultiInstance:
 
     def violation(self, policy: Policy) -> Fraction:
         """Largest excess over a limit, at least 0: 0 or 1/3."""
-        values = self.assignment(policy)
-        truth = values[np.abs(self.three_sat.clauses) - 1] == (
-            self.three_sat.clauses > 0
-        )
+        truth = literal_truth(self.three_sat.clauses, self.assignment(policy))
         most = int((3 - truth.sum(axis=1)).max())
         return max(Fraction(most, 3) - LIMIT, Fraction(0))
 

@@ -20,39 +20,13 @@ from olivine.algorithms.oracles.multi import MultiResult, MultiStatus
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.unused import Used, without_unused
 from olivine.reduction.multi.hardness import TOLERANCE, MultiInstance
+from olivine.reduction.verify.route import RouteResult
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import solve_sat
 
 BRUTE_VARIABLES = 10
 
 MultiRoute = Literal["sat", "deterministic", "brute"]
-
-
-@dataclass(frozen=True)
-class MultiRouteResult:
-    """What one route says.
-
-    Attributes
-    ----------
-    status
-        The engine's word.
-    satisfiable
-        The verdict, or None where there is none.
-    seconds
-        Wall time.
-    details
-        More, for people; JSON values.
-    """
-
-    status: str
-    satisfiable: bool | None
-    seconds: float
-    details: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """One object."""
-        record: dict[str, Any] = {"status": self.status}
-        return record | dict(self.details) | {"seconds": round(self.seconds, 6)}
 
 
 @dataclass(frozen=True)
@@ -85,7 +59,7 @@ class MultiVerification:
     clauses: int
     satisfiable: bool | None
     assignment: NDArray[np.bool_] | None
-    routes: Mapping[MultiRoute, MultiRouteResult]
+    routes: Mapping[MultiRoute, RouteResult]
     mixture: MultiResult
     mixture_seconds: float
     contradictions: tuple[str, ...]
@@ -110,7 +84,10 @@ class MultiVerification:
             "observations": sizes.observations,
             "epsilon_feas": TOLERANCE,
             "satisfiable": self.satisfiable,
-            "routes": {name: r.to_json() for name, r in self.routes.items()},
+            "routes": {
+                name: {"status": r.status, **r.details, "seconds": round(r.seconds, 6)}
+                for name, r in self.routes.items()
+            },
             "mixture": mixture | {"seconds": round(self.mixture_seconds, 6)},
             "agree": self.agree,
             "contradictions": list(self.contradictions),
@@ -140,9 +117,7 @@ def verify_multi_hardness(
     used = without_unused(formula)
     clauses_of = formula if used is None else used.formula
     instance = MultiInstance(clauses_of.three_sat())
-    routes: dict[MultiRoute, MultiRouteResult] = {
-        "sat": _by_sat(clauses_of, time_limit)
-    }
+    routes: dict[MultiRoute, RouteResult] = {"sat": _by_sat(clauses_of, time_limit)}
     found, routes["deterministic"] = _deterministically(instance, time_limit)
     if instance.three_sat.n_variables <= BRUTE_VARIABLES:
         routes["brute"] = _by_brute_force(instance)
@@ -168,36 +143,36 @@ def verify_multi_hardness(
     )
 
 
-def _by_sat(formula: Formula, time_limit: float | None) -> MultiRouteResult:
+def _by_sat(formula: Formula, time_limit: float | None) -> RouteResult:
     start = time.perf_counter()
     try:
         outcome = solve_sat(formula, formula.n_variables, time_limit=time_limit)
     except RuntimeError as error:  # it failed, or gave a model that is none
         seconds = time.perf_counter() - start
-        return MultiRouteResult("error", None, seconds, {"reason": str(error)})
+        return RouteResult("error", seconds, details={"reason": str(error)})
     verdict = {SatStatus.SATISFIABLE: True, SatStatus.UNSATISFIABLE: False}
-    return MultiRouteResult(
-        outcome.status.value, verdict.get(outcome.status), outcome.seconds, {}
-    )
+    satisfiable = verdict.get(outcome.status)
+    return RouteResult(outcome.status.value, outcome.seconds, satisfiable=satisfiable)
 
 
 def _deterministically(
     instance: MultiInstance, time_limit: float | None
-) -> tuple[MultiResult, MultiRouteResult]:
+) -> tuple[MultiResult, RouteResult]:
     start = time.perf_counter()
     found = instance.solve("deterministic", time_limit=time_limit)
     verdict = {MultiStatus.FEASIBLE: True, MultiStatus.INFEASIBLE: False}
     details: dict[str, Any] = {"nodes": found.nodes, "proved": found.proved}
     if found.reason:
         details["reason"] = found.reason
-    seconds = time.perf_counter() - start
-    result = MultiRouteResult(
-        found.status.value, verdict.get(found.status), seconds, details
+    return found, RouteResult(
+        found.status.value,
+        time.perf_counter() - start,
+        satisfiable=verdict.get(found.status),
+        details=details,
     )
-    return found, result
 
 
-def _by_brute_force(instance: MultiInstance) -> MultiRouteResult:
+def _by_brute_force(instance: MultiInstance) -> RouteResult:
     start = time.perf_counter()
     n, tried, satisfiable = instance.three_sat.n_variables, 0, False
     for values in itertools.product((False, True), repeat=n):
@@ -207,8 +182,12 @@ def _by_brute_force(instance: MultiInstance) -> MultiRouteResult:
             satisfiable = True
             break
     status = "feasible" if satisfiable else "infeasible"
-    seconds = time.perf_counter() - start
-    return MultiRouteResult(status, satisfiable, seconds, {"policies": tried})
+    return RouteResult(
+        status,
+        time.perf_counter() - start,
+        satisfiable=satisfiable,
+        details={"policies": tried},
+    )
 
 
 def _certificate_back(

@@ -80,9 +80,8 @@ def build(
         or `projected` is asked for with a tolerance or another range than
         the variant's, for which they do not hold.
     """
-    if form == "value-policy" or form == "q-function":
-        chosen: Form = form  # type: ignore[assignment]
-    else:
+    chosen = next((known for known in FORMS if known == form), None)
+    if chosen is None:
         raise ValueError(f"unknown form {form!r}: choose from {', '.join(FORMS)}")
     if formulation == "faithful":
         return faithful(family, chosen, tolerance, lower, upper)

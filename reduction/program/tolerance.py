@@ -149,28 +149,11 @@ def _closed_form(parameters: Parameters) -> _ClosedForm:
     return _CLOSED_FORMS[parameters.variant]
 
 
-def still_decides(
-    parameters: Parameters, unsatisfied: int, tolerance: Fraction | int
-) -> bool | None:
-    """Whether the optimum at a tolerance still tells if the formula is satisfiable.
-
-    None where the closed forms for `paper` leave it open. A satisfiable formula
-    has optimum `best` at least at every tolerance, so it is always decided.
-    """
-    if unsatisfied == 0:
-        return True
-    lower, upper = tolerance_bounds(parameters, unsatisfied)
-    if tolerance < lower:
-        return True
-    return False if tolerance >= upper else None
-
-
 def critical_tolerance(
     family: Family,
     unsatisfied: int,
     *,
     prove: bool = False,
-    engine: str = "highs",
     time_limit: float | None = None,
 ) -> CriticalTolerance:
     """Compute the critical tolerance by a MILP: least φ with g(s0) = best.
@@ -183,8 +166,8 @@ def critical_tolerance(
         u, which must be right: the closed forms rest on it.
     prove
         Solve by exact branch and bound; for a handful of clauses.
-    engine, time_limit
-        Of the MILP.
+    time_limit
+        Seconds of the MILP.
 
     Returns
     -------
@@ -207,7 +190,6 @@ def critical_tolerance(
         family.parameters.best,
         ceiling,
         prove=prove,
-        engine=engine,
         time_limit=time_limit,
     )
     value = found.tolerance

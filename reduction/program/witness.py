@@ -3,7 +3,8 @@
 `forward` turns an assignment into a feasible pair whose value only depends on the
 weight it leaves unsatisfied; `back` turns any feasible pair, whoever found it, into an
 assignment that is worth at least as much; `check` computes the value of a pair after
-verifying every constraint of OLIVE's program exactly. Together with Theorem O
+verifying every constraint of OLIVE's program exactly; `certify` goes there and back.
+Together with Theorem O
 (`olivine.reduction.program.optimum`) they make an optimum believable without trusting
 an engine.
 
@@ -28,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.exact.arrays import IntArray, fits_int64
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.formula.assignment import literal_truth
+from olivine.reduction.formula.checks import literal_truth
 from olivine.reduction.program.optimum import step
 
 
@@ -163,6 +164,31 @@ def check(family: Family, pair: Pair) -> Fraction:
     return pair.value(family.start)
 
 
+def certify(family: Family, assignment: NDArray[np.bool_]) -> Fraction:
+    """Exact value of the certificate forward, with every constraint checked.
+
+    The certificate back of it must be worth no less.
+
+    Raises
+    ------
+    RuntimeError
+        If one of the two certificates is wrong.
+    """
+    pair = forward(family, assignment)
+    try:
+        value = check(family, pair)
+        again = check(family, forward(family, back(family, pair)))
+    except ValueError as error:
+        raise RuntimeError(
+            f"the certificate of an assignment fails: {error}"
+        ) from error
+    if again < value:
+        raise RuntimeError(
+            f"a pair of value {value} came back as an assignment worth {again}"
+        )
+    return value
+
+
 def violations(family: Family, pair: Pair) -> list[str]:
     """Describe every constraint of the program that a pair violates.
 
@@ -182,11 +208,9 @@ def violations(family: Family, pair: Pair) -> list[str]:
     program = family.program(family.chain(pair.policy))
     for broken in program.violations(alone):
         if broken.kind == "value":
-            name, value = (
-                family.layout.state_name(broken.index),
-                pair.value(broken.index),
-            )
-            end = program.upper_of(broken.index)
+            state = broken.index
+            name, value = family.layout.state_name(state), pair.value(state)
+            end = program.upper_of(state)
             lines.append(f"g({name}) = {value} lies outside [0, {end}]")
         else:
             name = family.distribution_name(broken.index)

@@ -38,57 +38,32 @@ from olivine.algorithms.mdp.distributions import Distribution
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
 from olivine.reduction.run.check import Replay
-from olivine.reduction.run.run import Round, judged, not_maximiser
+from olivine.reduction.run.run import CheckedRun, Round, judged, not_maximiser
 from olivine.reduction.run.schedule import Setting
 
 __all__ = ["BenignRun", "benign_run"]
 
 
 @dataclass(frozen=True, eq=False)
-class BenignRun:
-    """The run on one member.
+class BenignRun(CheckedRun):
+    """The run on one member; the optimum of each program but the last is 1.
 
     Attributes
     ----------
-    family, member
-        The family and y, a boolean array of shape (n,).
-    rounds
-        In order; the optimum of each program but the last is 1.
     constraints
         The distributions collected.
     last
-        A maximiser of the last program: (V*, π*) of the member.
-    last_feasible
-        Whether it meets every constraint collected, exactly.
+        (V*, π*) of the member: a maximiser of the last program, or there is a
+        `difference`.
     """
 
-    family: Family
-    member: NDArray[np.bool_]
-    rounds: tuple[Round, ...]
     constraints: tuple[Distribution, ...]
     last: Pair
-    last_feasible: bool
 
     @property
     def optimal_value(self) -> Fraction:
         """V* of the member, the optimum of the last program."""
         return self.last.value(self.family.start)
-
-    @property
-    def holds(self) -> bool:
-        """Whether every check of every round came out."""
-        return not self.failures()
-
-    def failures(self) -> list[str]:
-        """List what is wrong, with the number of the round; empty if all holds."""
-        found = [
-            f"round {r.number}, {r.action}: {failure}"
-            for r in self.rounds
-            for failure in r.failures
-        ]
-        if not self.last_feasible:
-            found.append("final program: (V*, π*) does not meet its constraints")
-        return found
 
 
 def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
@@ -126,9 +101,10 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
             zip(last.policy.tolist(), last.values(), strict=True)
         )
     }
-    collected = list(replay.constraints)
-    feasible = not replay.play(final, 1).broken
-    return BenignRun(family, member, rounds, tuple(collected), last, feasible)
+    collected = tuple(replay.constraints)
+    wrong = ("(V*, π*) does not meet its constraints",)
+    difference = wrong if replay.play(final, 1).broken else ()
+    return BenignRun(family, member, rounds, difference, collected, last)
 
 
 def _checked(

@@ -4,15 +4,34 @@ A state that is bound alone is worth no more than the best of its actions; a pai
 literals that is bound is worth `top` together; any other state no more than its range
 allows. In the rounds of the stated runs some pair attains the bound, so that it is the
 optimum. (Once all is bound it no longer is: the program is the hard one then.)
+
+Constraints are sorted by what they are over:
+
+============  =================================================================
+start         s0
+clause        one clause state, as stated by the hard program
+clauses       several clause states, after [solve]
+variable      X_i, as stated
+pair          both literals of a variable, half each, as stated
+literals      literal states behind a clause: never stated, as their rewards
+              tell the members of the family apart
+bottom        the state behind [quit] alone, as stated
+mixed         anything else
+============  =================================================================
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from fractions import Fraction
+from typing import Literal
 
+from olivine.algorithms.mdp.distributions import Distribution
 from olivine.reduction.family.family import Family
+
+Kind = Literal[
+    "start", "clause", "clauses", "variable", "pair", "literals", "bottom", "mixed"
+]
 
 
 class StartBound:
@@ -36,18 +55,20 @@ class StartBound:
         self._tried = Counter({self._worth(0): n})
         self._solved = family.parameters.reach * self.ranges.middle
 
-    def add(self, states: Iterable[int]) -> None:
+    def add(self, distribution: Distribution) -> None:
         """Bind a distribution: one state, or both literals of a variable."""
-        layout, met = self.family.layout, [int(s) for s in states]
-        first = layout.first_literal_state
-        if met == [layout.start]:
-            self._start = True
-        elif len(met) == 1 and 1 <= met[0] <= layout.n_clauses:
-            self._bind_clause(met[0])
-        elif len(met) == 1 and met[0] < first:
-            self._bind_variable(met[0] - 1 - layout.n_clauses, self._passes)
-        elif len(met) == 2 and met[1] == met[0] + 1 and (met[0] - first) % 2 == 0:
-            self._bind_variable((met[0] - first) // 2, self._pairs)
+        layout, states = self.family.layout, distribution.states.tolist()
+        match kind_of(self.family, distribution):
+            case "start":
+                self._start = True
+            case "clause":
+                self._bind_clause(states[0])
+            case "variable":
+                i = states[0] - layout.first_variable_state
+                self._bind_variable(i, self._passes)
+            case "pair":
+                i = (states[0] - layout.first_literal_state) // 2
+                self._bind_variable(i, self._pairs)
 
     def value(self) -> Fraction:
         """Greatest g(s0) that the ranges and the bound states leave possible."""
@@ -90,3 +111,25 @@ class StartBound:
         if not self._passes[i]:
             return self.ranges.middle
         return self.family.top / 2 if self._pairs[i] else self.ranges.literal
+
+
+def kind_of(family: Family, distribution: Distribution) -> Kind:
+    """Sort a distribution by the states that it is over; see the module."""
+    layout, states = family.layout, distribution.states.tolist()
+    first = layout.first_literal_state
+    last = first + 2 * family.n_variables - 1
+    if states == [layout.start]:
+        return "start"
+    if all(1 <= s <= family.n_clauses for s in states):
+        return "clause" if len(states) == 1 else "clauses"
+    if len(states) == 1 and family.n_clauses < states[0] < first:
+        return "variable"
+    if all(s > last for s in states):
+        return "bottom"
+    if not all(first <= s <= last for s in states):
+        return "mixed"
+    half = all(p == Fraction(1, 2) for p in distribution.probabilities().values())
+    twins = len(states) == 2 and states[1] == states[0] + 1
+    if twins and half and (states[0] - first) % 2 == 0:
+        return "pair"
+    return "literals"

@@ -286,19 +286,16 @@ class Faces:
 
     def _error(self, policy: _Policy, distribution: Distribution) -> _Row:
         """Average Bellman error under a distribution."""
-        coefficients: dict[int, Fraction] = {}
-        constant = Fraction(0)
+        terms: list[tuple[Fraction, _Row]] = []
         for state, share in distribution.probabilities().items():
             action = self.mdp.actions(state)[int(policy[state])]
-            coefficients[state] = coefficients.get(state, Fraction()) + share
-            constant -= share * self.mdp.reward(action)
-            for target, chance in self.mdp.successors(action):
-                before = coefficients.get(target, Fraction())
-                coefficients[target] = before - share * chance
-        return coefficients, constant
+            ahead = dict(self.mdp.successors(action))
+            terms.append((share, ({state: Fraction(1)}, -self.mdp.reward(action))))
+            terms.append((-share, (ahead, Fraction(0))))
+        return _sum(terms)
 
 
-def _sum(terms: Iterable[tuple[int, _Row]]) -> _Row:
+def _sum(terms: Iterable[tuple[Fraction | int, _Row]]) -> _Row:
     """Add up affine functions with factors."""
     coefficients: dict[int, Fraction] = {}
     constant = Fraction(0)

@@ -2,19 +2,7 @@
 
 The hard program arises because ties are broken against OLIVE
 (`olivine.reduction.run.run`). Here its ties are broken by the solver or at random, and
-the constraints that it adds are sorted by what they are over:
-
-============  =================================================================
-start         s0
-clause        one clause state, as stated by the hard program
-clauses       several clause states, after [solve]
-variable      X_i, as stated
-pair          both literals of a variable, half each, as stated
-literals      literal states behind a clause: never stated, as their rewards
-              tell the members of the family apart
-bottom        the state behind [quit] alone, as stated
-mixed         anything else
-============  =================================================================
+the constraints that it adds are sorted by what they are over (`run.bound`).
 """
 
 from __future__ import annotations
@@ -22,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,11 +20,8 @@ from olivine.algorithms.olive.loop import OliveResult
 from olivine.algorithms.olive.run import olive_exact
 from olivine.algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
 from olivine.reduction.family.family import Family
+from olivine.reduction.run.bound import Kind, kind_of
 from olivine.reduction.run.functions import q_functions
-
-Kind = Literal[
-    "start", "clause", "clauses", "variable", "pair", "literals", "bottom", "mixed"
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,36 +120,12 @@ def honest_run(
     )
 
 
-def kind_of(family: Family, distribution: Distribution) -> Kind:
-    """Sort a distribution by the states that it is over; see the module."""
-    layout, states = family.layout, distribution.states.tolist()
-    first = layout.first_literal_state
-    last = first + 2 * family.n_variables - 1
-    if states == [layout.start]:
-        return "start"
-    if all(1 <= s <= family.n_clauses for s in states):
-        return "clause" if len(states) == 1 else "clauses"
-    if len(states) == 1 and family.n_clauses < states[0] < first:
-        return "variable"
-    if all(s > last for s in states):
-        return "bottom"
-    if not all(first <= s <= last for s in states):
-        return "mixed"
-    half = all(p == Fraction(1, 2) for p in distribution.probabilities().values())
-    twins = len(states) == 2 and states[1] == states[0] + 1
-    if twins and half and (states[0] - first) % 2 == 0:
-        return "pair"
-    return "literals"
-
-
-def adversarial_tiebreak(
-    family: Family, then: Tiebreak | None = None
-) -> ScriptedTiebreak:
+def adversarial_tiebreak(family: Family) -> ScriptedTiebreak:
     """Break ties as the proof does: maximisers and levels of `run_schedule`.
 
     Every pair is verified to be a maximiser. The run must add one level a round,
-    or all of them in `all-levels`. After the schedule, `then` takes over, and
-    the first program it meets is the hard one.
+    or all of them in `all-levels`. The first program after the schedule is the hard
+    one.
     """
     script = ((f.pair(family), move.level) for move, f in q_functions(family))
-    return ScriptedTiebreak(script, then)
+    return ScriptedTiebreak(script)

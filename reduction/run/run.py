@@ -116,8 +116,8 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """The whole run on one member.
+class CheckedRun:
+    """A run on one member, each round checked.
 
     Attributes
     ----------
@@ -125,17 +125,13 @@ class Run:
         The family and y, a boolean array of shape (n,).
     rounds
         In order.
-    program_as_stated
-        Whether the constraints collected are exactly those of the family's
-        program, each once.
     difference
-        If not, what differs.
+        What is wrong with the last program.
     """
 
     family: Family
     member: NDArray[np.bool_]
     rounds: tuple[Round, ...]
-    program_as_stated: bool
     difference: tuple[str, ...]
 
     @property
@@ -151,6 +147,15 @@ class Run:
             for failure in r.failures
         ]
         return [*found, *(f"final program: {line}" for line in self.difference)]
+
+
+class Run(CheckedRun):
+    """The whole run, its constraints held against the family's program."""
+
+    @property
+    def program_as_stated(self) -> bool:
+        """Whether the constraints are exactly those of the program, each once."""
+        return not self.difference
 
     @property
     def follows(self) -> tuple[LevelRule, ...]:
@@ -198,7 +203,7 @@ def adversarial_run(
     chosen = schedule(family) if moves is None else moves
     rounds = tuple(checker.round(t, move) for t, move in enumerate(chosen, start=1))
     difference = tuple(checker.difference())
-    return Run(family, member, rounds, not difference, difference)
+    return Run(family, member, rounds, difference)
 
 
 def judged(
@@ -255,7 +260,7 @@ class _Checker:
         best = self.bound.value()  # of the program before this round
         played = self.replay.play(move.changes, move.level)
         for distribution in played.added:
-            self.bound.add(distribution.states)
+            self.bound.add(distribution)
         failures = {
             "maximiser": not_maximiser(played, best),
             "positive_error": self._positive_error(played, move.level),

@@ -213,7 +213,7 @@ def _rounds(run: HonestRun) -> Iterator[Round]:
     for done in run.result.rounds:
         proved = done.proved or done.optimum == bound.value()
         for distribution in done.added:
-            bound.add(distribution.states)
+            bound.add(distribution)
         yield Round(
             done.number,
             mdp.action_names[int(done.pair.policy[mdp.start])],

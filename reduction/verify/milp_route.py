@@ -20,8 +20,7 @@ from olivine.reduction.family.instance import Instance
 from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.program.program import build
 from olivine.reduction.program.solve import solve_program
-from olivine.reduction.program.witness import back
-from olivine.reduction.verify.certified import certify
+from olivine.reduction.program.witness import back, certify
 from olivine.reduction.verify.route import RouteResult, Settings
 from olivine.solvers.child import run_in_child
 from olivine.solvers.outcome import LinearOutcome, Status

@@ -109,6 +109,7 @@ def _ask_milp(
     instance: Instance, formulation: str | None, time_limit: float | None
 ) -> str:
     """Say what the program's MILP finds."""
+    # Imported on use: PuLP and HiGHS are slow to load, and seldom asked.
     from olivine.reduction.verify.milp_route import milp_route
 
     limit = math.inf if time_limit is None else time_limit

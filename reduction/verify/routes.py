@@ -30,23 +30,25 @@ from __future__ import annotations
 
 import time
 import traceback
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from olivine.reduction.family.instance import Instance
+from olivine.reduction.formula.formula import ThreeSat
 from olivine.reduction.formula.local_search import walksat
 from olivine.reduction.program.optimum import optimum as theorem_o
 from olivine.reduction.program.optimum import unsatisfied_from_optimum
-from olivine.reduction.verify.certified import certify
+from olivine.reduction.program.witness import certify
 from olivine.reduction.verify.maxsat_route import maxsat_route
 from olivine.reduction.verify.members import MAX_VARIABLES, best_member
 from olivine.reduction.verify.milp_route import milp_route
 from olivine.reduction.verify.route import Results, Route, RouteResult, Settings
-from olivine.reduction.verify.treewidth_route import treewidth_route
 from olivine.solvers.child import run_in_child
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import solve_sat
+from olivine.solvers.treewidth import Elimination, TooWideError, solve_by_treewidth
 
 FLIPS = 100_000
 """Flips of the local search, and 20 more a variable."""
@@ -78,17 +80,16 @@ def run_route(
     """
     start = time.perf_counter()
     try:
-        if route == "sat":
-            return sat_route(instance, settings)
-        if route == "maxsat":
-            return maxsat_route(instance, settings)
-        if route == "milp":
-            return milp_route(instance, settings)
-        if route == "brute":
-            return brute_route(instance, settings)
-        if route == "treewidth":
-            return treewidth_route(instance, settings)
-        return witness_route(instance, settings, earlier)
+        if route == "witness":
+            return witness_route(instance, settings, earlier)
+        others = {
+            "sat": sat_route,
+            "maxsat": maxsat_route,
+            "milp": milp_route,
+            "brute": brute_route,
+            "treewidth": treewidth_route,
+        }
+        return others[route](instance, settings)
     except (MemoryError, OSError) as error:
         reason = str(error) or "out of memory"
         return RouteResult("unknown", time.perf_counter() - start, reason=reason)
@@ -113,17 +114,14 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
     if outcome.status is SatStatus.UNKNOWN:
         return RouteResult("unknown", outcome.seconds, reason=outcome.reason)
     if outcome.model is not None:
-        return RouteResult(
+        return _proved(
             "satisfiable",
             outcome.seconds,
-            finished=True,
-            value=best,
-            satisfiable=True,
+            instance,
+            best,
+            family.three_sat.extend(outcome.model),
+            0,
             unsatisfied=0,
-            lower=best,
-            upper=best,
-            assignment=family.three_sat.extend(outcome.model),
-            attained=0,
         )
     # Some clause stays unsatisfied, at best the lightest; and the penalty keeps
     # the optimum from falling further.
@@ -152,17 +150,77 @@ def brute_route(instance: Instance, settings: Settings) -> RouteResult:
     if result.value is None:
         return RouteResult("unknown", result.seconds, reason=result.message)
     value, y = result.value
-    return RouteResult(
+    attained = family.three_sat.unsatisfied_weight(y)
+    return _proved("optimal", result.seconds, instance, value, y, attained)
+
+
+def treewidth_route(instance: Instance, settings: Settings) -> RouteResult:
+    """Find the least unsatisfied weight of the 3-SAT form, if it is narrow.
+
+    Raises
+    ------
+    RuntimeError
+        If the dynamic programming fails, or its assignment leaves another weight
+        unsatisfied than it says.
+    """
+    family = instance.family
+    child = run_in_child(
+        _over_tree, family.three_sat, time_limit=settings.limit("treewidth")
+    )
+    child.raise_error("the treewidth route")
+    if child.value is None:
+        return RouteResult("unknown", child.seconds, reason=child.message)
+    if isinstance(child.value, str):
+        return RouteResult("unknown", child.seconds, reason=child.value)
+    u, assignment, width = child.value
+    attained = family.three_sat.unsatisfied_weight(assignment)
+    if attained != u:
+        raise RuntimeError(f"claims {u} unsatisfied, its assignment leaves {attained}")
+    return _proved(
         "optimal",
-        result.seconds,
+        child.seconds,
+        instance,
+        theorem_o(family.parameters, u),
+        assignment,
+        attained,
+        unsatisfied=u,
+        details={"width": width},
+    )
+
+
+def _proved(
+    status: str,
+    seconds: float,
+    instance: Instance,
+    value: Fraction,
+    assignment: NDArray[np.bool_],
+    attained: int,
+    **found: Any,
+) -> RouteResult:
+    """Answer that an optimum is proved from both sides."""
+    return RouteResult(
+        status,
+        seconds,
         finished=True,
         value=value,
-        satisfiable=value == family.parameters.best,
+        satisfiable=value == instance.family.parameters.best,
         lower=value,
         upper=value,
-        assignment=y,
-        attained=family.three_sat.unsatisfied_weight(y),
+        assignment=assignment,
+        attained=attained,
+        **found,
     )
+
+
+def _over_tree(three_sat: ThreeSat) -> Elimination | str:
+    """Solve, in the child; a refusal comes back as its reason."""
+    weights = None if three_sat.weights is None else three_sat.weights.tolist()
+    try:
+        return solve_by_treewidth(
+            three_sat.clauses.tolist(), three_sat.n_variables, weights
+        )
+    except TooWideError as error:
+        return str(error)
 
 
 def witness_route(

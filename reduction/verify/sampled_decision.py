@@ -26,7 +26,7 @@ from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledP
 from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.tolerance import tolerance_ceiling
-from scipy.stats import beta
+from scipy.stats import binomtest
 
 
 @dataclass(frozen=True)
@@ -84,23 +84,14 @@ class Survival:
         if not 0 < confidence < 1:
             raise ValueError(f"confidence {confidence} is not in (0, 1)")
         survived, total = self.survivors(tolerance)
-        tail = (1 - confidence) / 2
-        low = high = 0.0
-        if survived:
-            low = float(beta.ppf(tail, survived, total - survived + 1))
-        if survived < total:
-            high = float(beta.ppf(1 - tail, survived + 1, total - survived))
-        else:
-            high = 1.0
-        return low, high
+        if not total:
+            return 0.0, 1.0
+        found = binomtest(survived, total).proportion_ci(confidence)  # "exact"
+        return float(found.low), float(found.high)
 
 
 def sampled_program(
-    family: Family,
-    y: ArrayLike | None,
-    n: int,
-    rng: np.random.Generator,
-    tolerance: Fraction | int = 0,
+    family: Family, y: ArrayLike | None, n: int, rng: np.random.Generator
 ) -> SampledProgram:
     """Write the hard program over data sets of n draws from the member M_y.
 
@@ -118,7 +109,7 @@ def sampled_program(
         for d in family.distributions()
     ]
     starts = EmpiricalMeasure([family.start])
-    return SampledProgram(mdp.action_counts, starts, constraints, tolerance)
+    return SampledProgram(mdp.action_counts, starts, constraints)
 
 
 def survival(
@@ -129,7 +120,6 @@ def survival(
     rng: np.random.Generator,
     *,
     satisfiable: bool,
-    ceiling: Fraction | None = None,
     time_limit: float | None = None,
 ) -> Survival:
     """Draw data sets and find the least tolerance of each trial.
@@ -146,10 +136,8 @@ def survival(
         The randomness of the data.
     satisfiable
         The truth about the formula.
-    ceiling
-        Greatest tolerance looked for; twice `tolerance_ceiling` by default.
     time_limit
-        Seconds a trial.
+        Seconds a trial. Tolerances are looked for up to twice `tolerance_ceiling`.
 
     Raises
     ------
@@ -158,8 +146,7 @@ def survival(
     """
     if trials < 1:
         raise ValueError(f"{trials} trials: expected at least 1")
-    if ceiling is None:
-        ceiling = 2 * tolerance_ceiling(family.parameters)
+    ceiling = 2 * tolerance_ceiling(family.parameters)
     seed = RecordedSeed.of(rng)
     found = tuple(
         least_tolerance(

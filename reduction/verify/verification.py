@@ -38,7 +38,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.verify.agreement import combine
+from olivine.reduction.verify.agreement import Combined, combine
 from olivine.reduction.verify.route import ROUTES, Route, RouteResult, Settings
 from olivine.reduction.verify.routes import run_route
 
@@ -48,7 +48,7 @@ BRUTE_WORK = 20_000
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Combined):
     """What the routes found, together.
 
     Attributes
@@ -85,12 +85,7 @@ class Verification:
     three_sat_clauses: int
     variant: Variant
     penalty: Fraction
-    satisfiable: bool | None
-    unsatisfied: int | None
-    optimum: Fraction | None
-    optimum_by: tuple[Route, ...]
     routes: Mapping[Route, RouteResult]
-    contradictions: tuple[str, ...]
     seed: int
     seconds: float
 
@@ -198,18 +193,14 @@ def verify_instance(
             results[route] = run_route(route, instance, settings, results)
     found = combine(family.parameters, results)
     return Verification(
+        **vars(found),
         variables=formula.n_variables,
         clauses=formula.n_clauses,
         three_sat_variables=family.n_variables,
         three_sat_clauses=family.n_clauses,
         variant=family.variant,
         penalty=family.penalty,
-        satisfiable=found.satisfiable,
-        unsatisfied=found.unsatisfied,
-        optimum=found.optimum,
-        optimum_by=found.optimum_by,
         routes=results,
-        contradictions=found.contradictions,
         seed=seed,
         seconds=time.perf_counter() - start,
     )

@@ -8,13 +8,16 @@ installed.
 from __future__ import annotations
 
 import math
+import os
 import pkgutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 import pulp
+from olivine.solvers.child import run_in_child
 from olivine.solvers.integer_form import IntegerForm
 from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.pulp_adapter import PulpModel, from_form
@@ -80,6 +83,63 @@ def solve(form: IntegerForm, engine: str, deadline: float, threads: int) -> Answ
         return Answer(Status.UNKNOWN, reason=f"{engine} failed: {exc}")
 
 
-def no_values(status: Status, engine: str, reason: str) -> LinearOutcome:
-    """Outcome of reading a file that leaves no point."""
-    return LinearOutcome(status, None, None, 0.0, engine, reason=reason)
+def read_optimum(
+    path: str | os.PathLike[str],
+    engine: str = "highs",
+    *,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+) -> LinearOutcome:
+    """Solve the program in an LP or MPS file, read by the engine's own reader.
+
+    This is how a written file is checked: not by PuLP's reader or ours.
+
+    Parameters
+    ----------
+    path
+        The name ends in ``.lp`` or ``.mps``, by which engines know the format.
+    engine
+        ``"highs"`` or ``"cbc"``, if it is available here, or another that reads.
+    time_limit, memory_limit
+        As in `olivine.solvers.milp.solve_milp`.
+
+    Returns
+    -------
+    LinearOutcome
+        Of the file's program in its own sense: where `olivine.solvers.program_files`
+        wrote a maximisation, the objective is the negative of the model's.
+        Values are in the order in which the engine met the columns. Never
+        ``exact``; gaps are 0.
+
+    Raises
+    ------
+    ValueError
+        If the engine is not available, the name ends in neither, or the engine
+        cannot read the file.
+    OSError
+        If the file cannot be opened.
+    RuntimeError
+        If the reading process fails otherwise, with its traceback.
+    """
+    start = time.monotonic()
+    found = engines().get(engine)
+    if found is None or found.read is None or not found.available():
+        raise ValueError(f"engine {engine!r} is not available to read files")
+    file = Path(path).resolve()
+    if file.suffix not in (".lp", ".mps"):
+        raise ValueError(f"{path}: the name ends in neither .lp nor .mps")
+    file.open("rb").close()
+    hard = None if time_limit is None else time_limit * 1.1 + 1
+    result = run_in_child(
+        found.read,
+        str(file),
+        time_limit,
+        time_limit=hard,
+        memory_limit=memory_limit,
+    )
+    result.raise_error(f"{engine} on {path}")
+    stopped = LinearOutcome(Status.UNKNOWN, engine=engine, reason=result.message)
+    outcome = result.value or stopped
+    if outcome.reason == UNREADABLE:
+        raise ValueError(f"{path}: {engine} cannot read it")
+    return outcome._replace(seconds=time.monotonic() - start)

@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pulp
 from olivine.solvers import highs
-from olivine.solvers.engines import UNREADABLE, Engine, no_values
+from olivine.solvers.engines import UNREADABLE, Engine
 from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.pulp_adapter import MAJOR, PulpModel
 from olivine.solvers.temporary import scratch_folder
@@ -31,16 +33,19 @@ def cbc_path() -> str | None:
 _LOG = "cbc.log"
 
 
-def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
+@contextmanager
+def _in_scratch() -> Iterator[None]:
+    """Work in an empty folder; to be called in a child process of its own."""
     # Files that PuLP exchanges with CBC are named without their folder, because
     # its command line comes apart at the blanks of a path.
     with scratch_folder() as folder:
         os.chdir(folder)
         tempfile.tempdir = os.curdir  # PuLP 4 logs there
-        return _run_here(model, limit, threads)
+        yield
 
 
-def _run_here(model: PulpModel, limit: float | None, threads: int) -> Answer:
+@_in_scratch()
+def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     tolerances = [f"{name} {highs.TOLERANCE}" for name in _TOLERANCES]
     solver = pulp.COIN_CMD(
         path=cbc_path(),
@@ -83,13 +88,8 @@ def _run_here(model: PulpModel, limit: float | None, threads: int) -> Answer:
     )
 
 
+@_in_scratch()
 def _read(path: str, time_limit: float | None) -> LinearOutcome:
-    with scratch_folder() as folder:
-        os.chdir(folder)
-        return _read_here(path, time_limit)
-
-
-def _read_here(path: str, time_limit: float | None) -> LinearOutcome:
     copy = f"program{Path(path).suffix}"
     shutil.copyfile(path, copy)  # CBC's command line is not to meet odd names
     cbc = cbc_path()
@@ -102,15 +102,15 @@ def _read_here(path: str, time_limit: float | None) -> LinearOutcome:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if "errors on input" in done.stdout or not os.path.exists("solution"):
-        return no_values(Status.UNKNOWN, "cbc", UNREADABLE)
+        return LinearOutcome(Status.UNKNOWN, reason=UNREADABLE)
     with open("solution", encoding="utf-8") as file:
         verdict = file.readline().strip()
         lines = [line.replace("**", " ").split() for line in file]
     if not lines:  # it takes a file that it does not understand for an empty one
-        return no_values(Status.UNKNOWN, "cbc", UNREADABLE)
+        return LinearOutcome(Status.UNKNOWN, reason=UNREADABLE)
     status, reason = _status(verdict)
     if status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return no_values(status, "cbc", reason)
+        return LinearOutcome(status, engine="cbc", reason=reason)
     # Rows come first, then columns, each numbered from 0.
     first = max(k for k, fields in enumerate(lines) if fields[0] == "0")
     values = tuple(float(fields[2]) for fields in lines[first:])

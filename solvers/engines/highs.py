@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import highspy
 import pulp
 from olivine.solvers import highs
-from olivine.solvers.engines import UNREADABLE, Engine, no_values
+from olivine.solvers.engines import UNREADABLE, Engine
 from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.pulp_adapter import PulpModel
 
@@ -26,45 +27,42 @@ def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     )
     model.problem.solve(solver)
     engine = model.problem.solverModel
-    status, info = highs.status_of(engine), engine.getInfo()
+    status = highs.status_of(engine)
     found = status in (Status.OPTIMAL, Status.FEASIBLE)
+    values = model.values() if found else None
+    return Answer(status, values, **_told(engine, status))
+
+
+def _told(engine: highspy.Highs, status: Status) -> dict[str, Any]:
+    """Bound, nodes and reason of the last run."""
+    info = engine.getInfo()
     mixed = info.mip_node_count >= 0  # else it ran as a linear program
     bound = info.mip_dual_bound if mixed else engine.getObjectiveValue()
-    proved = mixed or status is Status.OPTIMAL
-    return Answer(
-        status,
-        model.values() if found else None,
-        bound if proved and math.isfinite(bound) else None,
-        int(info.mip_node_count) if mixed else None,
-        "" if status is Status.OPTIMAL else highs.verdict(engine),
-    )
+    proved = (mixed or status is Status.OPTIMAL) and math.isfinite(bound)
+    return {
+        "bound": bound if proved else None,
+        "nodes": int(info.mip_node_count) if mixed else None,
+        "reason": "" if status is Status.OPTIMAL else highs.verdict(engine),
+    }
 
 
 def _read(path: str, time_limit: float | None) -> LinearOutcome:
     highs.forget_threads()
     engine = highs.new_highs()
     if engine.readModel(path) == highspy.HighsStatus.kError:
-        return no_values(Status.UNKNOWN, "highs", UNREADABLE)
+        return LinearOutcome(Status.UNKNOWN, reason=UNREADABLE)
     if time_limit is not None:
         highs.set_options(engine, time_limit=engine.getRunTime() + time_limit)
     status = highs.run(engine)
     if status not in (Status.OPTIMAL, Status.FEASIBLE):
         reason = highs.verdict(engine) if status is Status.UNKNOWN else ""
-        return no_values(status, "highs", reason)
-    info = engine.getInfo()
-    mixed = info.mip_node_count >= 0
-    objective = engine.getObjectiveValue()
-    bound = info.mip_dual_bound if mixed else objective
-    proved = (mixed or status is Status.OPTIMAL) and math.isfinite(bound)
+        return LinearOutcome(status, engine="highs", reason=reason)
     return LinearOutcome(
         status,
-        objective,
+        engine.getObjectiveValue(),
         tuple(map(float, engine.getSolution().col_value)),
-        0.0,
-        "highs",
-        bound=bound if proved else None,
-        nodes=int(info.mip_node_count) if mixed else None,
-        reason="" if status is Status.OPTIMAL else highs.verdict(engine),
+        engine="highs",
+        **_told(engine, status),
     )
 
 

@@ -6,7 +6,7 @@ import importlib.util
 
 import pulp
 from olivine.solvers import highs
-from olivine.solvers.engines import UNREADABLE, Engine, no_values
+from olivine.solvers.engines import UNREADABLE, Engine
 from olivine.solvers.outcome import Answer, LinearOutcome, Status
 from olivine.solvers.pulp_adapter import PulpModel
 
@@ -52,7 +52,7 @@ def _read(path: str, time_limit: float | None) -> LinearOutcome:
     try:
         model.readProblem(path)
     except Exception:  # PySCIPOpt raises bare ones, with SCIP's code in the text
-        return no_values(Status.UNKNOWN, "scip", UNREADABLE)
+        return LinearOutcome(Status.UNKNOWN, reason=UNREADABLE)
     model.setParams({"limits/gap": 0.0, "limits/absgap": 0.0})
     model.setParam("numerics/feastol", highs.TOLERANCE)
     if time_limit is not None:
@@ -61,7 +61,7 @@ def _read(path: str, time_limit: float | None) -> LinearOutcome:
     verdict, found = model.getStatus(), model.getNSols() > 0
     status = _status(verdict, found=found)
     if status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return no_values(status, "scip", f"SCIP: {verdict}")
+        return LinearOutcome(status, engine="scip", reason=f"SCIP: {verdict}")
     return LinearOutcome(
         status,
         model.getObjVal(),

@@ -2,9 +2,9 @@ import os
 import stat
 
 import pytest
+from olivine.solvers.files import write_target
 from olivine.solvers.milp import write_lp, write_mps
 from olivine.solvers.model import LinearModel
-from olivine.solvers.target import write_target
 
 
 def model() -> LinearModel:

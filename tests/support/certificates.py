@@ -27,11 +27,11 @@ from tests.support.families import best_assignments
 Path = tuple[Any, ...]
 
 
-def certified(instance: Instance, time_limit: float | None = 60) -> Certificate:
+def certified(instance: Instance) -> Certificate:
     """Make the certificate of a small formula, u found by trying all assignments."""
     least, best = best_assignments(instance.family.three_sat)
     value = optimum(instance.family.parameters, least)
-    outcome = make_certificate(instance, value, best[0], time_limit=time_limit)
+    outcome = make_certificate(instance, value, best[0])
     assert outcome.certificate is not None, outcome.reason
     return outcome.certificate
 

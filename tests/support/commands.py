@@ -11,7 +11,9 @@ from pathlib import Path
 from olivine.cli.main import asked, command_line
 from typer.testing import CliRunner
 
-CASES = Path(__file__).parent.parent / "cases"
+from tests.support.cases import CASES as CASES
+from tests.support.cases import cases
+
 ROOT = Path(__file__).parent.parent.parent
 _made = cache(command_line)
 
@@ -61,5 +63,4 @@ def run_olivine(*arguments, stdin: bytes = b"", **options) -> Done:
 
 def expected(folder: str) -> list[dict]:
     """Rows of a folder's expected.jsonl."""
-    text = (CASES / folder / "expected.jsonl").read_text()
-    return [json.loads(line) for line in text.splitlines()]
+    return [case.expected for case in cases(folder)]

@@ -25,12 +25,11 @@ def linear_models(
     max_variables: int = 3,
     max_rows: int = 4,
     integer: bool = False,
-    integral_bounds: bool = False,
 ) -> LinearModel:
     """Draw a model: fixed and unused variables, empty, zero and repeated rows,
     equations, wide and fractional bounds, no objective, a constant."""
     model = LinearModel(name=draw(st.sampled_from(["model", "a b", "5 % ü"])))
-    bounds = st.integers(-3, 3).map(Fraction) if integral_bounds else rationals(-3, 3)
+    bounds = rationals(-3, 3)
     n = draw(st.integers(0, max_variables))
     for j in range(n):
         whole = integer and draw(st.booleans())

@@ -19,7 +19,7 @@ def shares(weights: list[int]) -> list[Fraction]:
 
 
 @st.composite
-def mdps(draw: st.DrawFn, *, max_states: int = 5, max_actions: int = 3) -> TabularMDP:
+def mdps(draw: st.DrawFn, *, max_states: int = 5) -> TabularMDP:
     """Any acyclic MDP: early ends, equal actions, unreachable states, odd levels."""
     n = draw(st.integers(1, max_states))
     levels = list(itertools.accumulate(draw(st.integers(0, 1)) for _ in range(n - 1)))
@@ -27,7 +27,7 @@ def mdps(draw: st.DrawFn, *, max_states: int = 5, max_actions: int = 3) -> Tabul
     states = []
     for s in range(n):
         actions = []
-        for a in range(draw(st.integers(1, max_actions))):
+        for a in range(draw(st.integers(1, 3))):
             later = list(range(s + 1, n))
             targets = (
                 draw(st.lists(st.sampled_from(later), unique=True, max_size=3))
@@ -39,7 +39,7 @@ def mdps(draw: st.DrawFn, *, max_states: int = 5, max_actions: int = 3) -> Tabul
                 zip([f"s{t}" for t in targets], shares(weights), strict=True)
             )
             actions.append((f"a{a}", draw(st.sampled_from(REWARDS)), successors))
-        if draw(st.booleans()) and len(actions) < max_actions:
+        if draw(st.booleans()) and len(actions) < 3:
             actions.append(("again", *actions[-1][1:]))
         states.append((f"s{s}", levels[s], actions))
     return TabularMDP.from_lists(states)

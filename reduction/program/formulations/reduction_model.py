@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.witness import forward
-from olivine.solvers.model import LinearModel, Row, Variable
+from olivine.solvers.model import LinearModel
 
 Values = Sequence[Fraction] | Sequence[float]
 """A point of a model: one value a variable, exact or an engine's floats."""
@@ -113,22 +114,11 @@ class ReductionModel(ABC):
         """
         return self.model
 
-    def _changed(
-        self,
-        *,
-        variables: Sequence[Variable] | None = None,
-        rows: Sequence[Row] | None = None,
-    ) -> LinearModel:
-        """Return the model with other variables or rows."""
-        model = self.model
-        return LinearModel(
-            model.name,
-            model.maximise,
-            list(model.variables if variables is None else variables),
-            list(model.rows if rows is None else rows),
-            model.objective,
-            model.objective_constant,
-        )
+    def _changed(self, **parts: Any) -> LinearModel:
+        """Return the model with other variables or rows, both as lists."""
+        names = {"variables", "rows"} - parts.keys()
+        kept = {name: list(getattr(self.model, name)) for name in names}
+        return LinearModel(**vars(self.model) | kept | parts)
 
     def _check_length(self, values: Values) -> None:
         if len(values) != len(self.model.variables):

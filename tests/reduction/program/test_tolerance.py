@@ -13,7 +13,6 @@ from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.tolerance import (
     critical_tolerance,
-    still_decides,
     tolerance_bounds,
     tolerance_ceiling,
 )
@@ -139,17 +138,15 @@ def test_one_bound_is_that_of_trying_a_clause_or_a_variable() -> None:
     assert critical_tolerance(variable, 1).value == tolerance_bounds(parameters, 1)[0]
 
 
-def test_what_still_decides() -> None:
+def test_which_tolerances_still_decide() -> None:
+    """Those below the first bound do, those from the second on do not."""
     parameters = family_of(ALL_EIGHT, "paper").parameters
-    assert still_decides(parameters, 1, Fraction(1, 33)) is True
-    assert still_decides(parameters, 1, Fraction(1, 32)) is None
-    assert still_decides(parameters, 1, Fraction(1, 8)) is False
-    assert still_decides(parameters, 0, 1) is True
+    assert tolerance_bounds(parameters, 1) == (Fraction(1, 32), Fraction(1, 8))
+    assert tolerance_bounds(parameters, 0) == (0, 0)
     exact = family_of(ALL_EIGHT, "normalized").parameters
-    assert still_decides(exact, 1, Fraction(7, 752)) is False
-    assert still_decides(exact, 1, Fraction(7, 753)) is True
+    assert tolerance_bounds(exact, 1) == (Fraction(7, 752),) * 2
     # the weaker sufficient tolerance for `paper` is within ours
-    assert still_decides(parameters, 1, Fraction(1, 6 * 8 + 2)) is True
+    assert Fraction(1, 6 * 8 + 2) < tolerance_bounds(parameters, 1)[0]
 
 
 def test_wrong_claims_about_u_are_caught() -> None:

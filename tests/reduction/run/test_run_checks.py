@@ -4,7 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from olivine.algorithms.mdp.distributions import Distribution
 from olivine.reduction.family.family import Family
+from olivine.reduction.run.bound import StartBound
 from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.run.schedule import Move, Setting, schedule
 
@@ -106,3 +108,15 @@ def test_moves_that_name_nothing_are_refused():
     changes = {1: Setting(0, Fraction(1), (Fraction(1),) * 6)}
     with pytest.raises(ValueError, match="do not match"):
         adversarial_run(FAMILY, None, altered(FAMILY, 1, changes=changes))
+
+
+def test_only_a_pair_of_equal_shares_bounds_the_start():
+    """Unequal shares, as behind a clause with x and not x, leave it more."""
+    family = Family(as_three_sat([[1, 1, -1]], 1), "strict")
+    first, bound = family.literal_state(0, 0), StartBound(family)
+    for state, level in ((0, 1), (family.clause_state(0), 2), (first - 1, 2)):
+        bound.add(Distribution.from_fractions({state: 1}, level))
+    for share, best in ((Fraction(1, 3), "17/100"), (Fraction(1, 2), "3/20")):
+        shares = {first: share, first + 1: 1 - share}
+        bound.add(Distribution.from_fractions(shares, 3))
+        assert bound.value() == Fraction(best)

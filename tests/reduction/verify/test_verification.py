@@ -11,8 +11,8 @@ from olivine.reduction.family.instance import Instance
 from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum as theorem_o
+from olivine.reduction.program.witness import certify
 from olivine.reduction.verify.agreement import combine
-from olivine.reduction.verify.certified import certify
 from olivine.reduction.verify.milp_route import milp_route
 from olivine.reduction.verify.route import ROUTES, RouteResult, Settings
 from olivine.reduction.verify.routes import (
@@ -330,7 +330,7 @@ def test_treewidth_runs_only_where_it_is_named() -> None:
 
 def test_a_false_count_of_the_dynamic_programming_is_an_error(monkeypatch) -> None:
     monkeypatch.setattr(
-        "olivine.reduction.verify.treewidth_route.solve_by_treewidth",
+        "olivine.reduction.verify.routes.solve_by_treewidth",
         lambda clauses, n, weights: Elimination(0, np.zeros(n, np.bool_), 2),
     )
     found = verify(FULL3, routes=["treewidth"]).routes["treewidth"]
