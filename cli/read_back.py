@@ -8,8 +8,8 @@ from olivine.cli.common import ContradictionError
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.program.optimum import round_to_possible
 from olivine.reduction.verify.verification import verify_instance
+from olivine.solvers.engines import read_optimum
 from olivine.solvers.outcome import Status
-from olivine.solvers.read_back import read_optimum
 
 ENGINE_NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}
 READ_BACK_SECONDS = 5.0

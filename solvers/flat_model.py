@@ -139,6 +139,13 @@ class Block:
     names: Names
     first_row: int
 
+    @cached_property
+    def span(self) -> range:
+        """The range of its variables."""
+        if not len(self.variables):
+            return range(0)
+        return range(int(self.variables.min()), int(self.variables.max()) + 1)
+
 
 class _Blocks(Sequence[Thing]):
     """A sequence kept in blocks; `_ends` has the length up to each block's end."""
@@ -264,13 +271,19 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         """Number of rows of each kind's items."""
         return np.array([len(kind.shapes) for kind in self.kinds], dtype=np.int64)
 
-    def groups(self, block: Block) -> Iterator[Group]:
-        """Yield the items of a block by kind."""
+    def groups(self, block: Block, among: range | None = None) -> Iterator[Group]:
+        """Yield the items of a block by kind; only those with a variable `among`."""
         kinds = block.kinds
         widths, sizes = self.widths[kinds], self.sizes[kinds]
         starts = np.cumsum(widths) - widths
         rows = np.cumsum(sizes) - sizes + block.first_row
         order = np.argsort(kinds, kind="stable")
+        if among is not None:
+            inside = block.variables >= among.start
+            inside &= block.variables < among.stop
+            before = np.zeros(len(inside) + 1, dtype=np.int32)
+            np.cumsum(inside, out=before[1:])
+            order = order[(before[starts + widths] > before[starts])[order]]
         sorted_kinds = kinds[order].astype(np.int64)
         bounds = np.flatnonzero(np.diff(sorted_kinds, prepend=-1, append=-1))
         for low, high in itertools.pairwise(bounds.tolist()):

@@ -127,14 +127,16 @@ class Columns:
         nothing = np.zeros_like(heads)
         parts: list[_Entries] = [(heads, nothing - 1, nothing, nothing, values)]
         for block in self._form.rows.blocks:
-            variables = block.variables
-            if not ((variables >= low) & (variables < high)).any():
+            if block.span.start >= high or block.span.stop <= low:
                 continue
-            for group in self._form.rows.groups(block):
+            for group in self._form.rows.groups(block, range(low, high)):
                 parts.append(self._found(group, low, high))
-        columns, order, labels, rows, codes = map(
-            np.concatenate, zip(*parts, strict=True)
+        # One column may have an entry in most rows.
+        columns, order, labels, rows, codes = (
+            np.concatenate([each.astype(np.int32, copy=False) for each in found])
+            for found in zip(*parts, strict=True)
         )
+        del parts
         by_column = np.lexsort((order, columns))
         return tuple([each[by_column] for each in (columns, labels, rows, codes)])
 
@@ -142,18 +144,16 @@ class Columns:
         """Entries of a group in a range of columns, with the order of their rows."""
         place, row, code, label, numbered = self._shapes[group.kind]
         variables = group.variables
-        near = ((variables >= low) & (variables < high)).any(axis=1)
-        variables = variables[near]
         columns = variables[:, place]
         items, entries = np.nonzero((columns >= low) & (columns < high))
-        order = group.first_rows[near][items] + row[entries]
+        order = group.first_rows[items] + row[entries]
         named = numbered[entries]
         numbers = np.where(named < 0, order, variables[items, np.maximum(named, 0)])
         return (
-            columns[items, entries].astype(np.int64),
-            order,
+            columns[items, entries],
+            order.astype(np.int32),
             label[entries],
-            numbers,
+            numbers.astype(np.int32),
             code[entries],
         )
 
