@@ -22,6 +22,7 @@ from olivine.algorithms.barriers.backup_runs import (
 )
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
+from olivine.cli.ledger.runs import seeds
 
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -256,7 +257,7 @@ def _valor() -> Evidence:
     for horizon in (1, 5, 15, 40):
         barrier = BackupBarrier(horizon, QUARTER)
         truth = barrier.environment().truth
-        for seed in range(5):
+        for seed in seeds(5):
             found = run_valor(barrier, np.random.default_rng(seed))
             value = truth.policy_value(found.policies or ())
             best += value == truth.optimal_value

@@ -39,18 +39,21 @@ def seeds(count: int) -> range:
     return range(min(count, MOST))
 
 
-def instances(count: int) -> int:
-    """Cut the number of a claim's instances to `INSTANCES` at most."""
-    return min(count, INSTANCES)
+def instances(count: int, least: int = 0) -> int:
+    """Cut the number of a claim's instances to `INSTANCES`, but not below `least`.
+
+    `least` is what it takes to refute the claim were it wrong.
+    """
+    return min(count, max(INSTANCES, least))
 
 
 def made_once(make: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Keep what a function of positional arguments gives, for each `MOST`."""
+    """Keep what a function gives, for each `MOST` and `INSTANCES`."""
     kept: dict[tuple[Any, ...], _Result] = {}
 
     @wraps(make)
     def found(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        key = (MOST, *args, *sorted(kwargs.items()))
+        key = (MOST, INSTANCES, *args, *sorted(kwargs.items()))
         if key not in kept:
             kept[key] = make(*args, **kwargs)
         return kept[key]
