@@ -65,6 +65,8 @@ from olivine.cli.ledger.support.global_policy_worst import (
 )
 from scipy.stats import beta
 
+LONG_5 = pytest.param(5, marks=pytest.mark.long)  # quick: the ledger's claims
+
 
 class Log:
     """Remember the order of events."""
@@ -155,7 +157,7 @@ def share(kind, count):
 
 @pytest.mark.parametrize("kind", ["tabular", "finite"])
 @pytest.mark.parametrize(
-    "count", [5, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
+    "count", [3, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(kind, count) -> None:
     good, low, high, wrong = share(kind, count)
@@ -417,8 +419,8 @@ def test_each_oracle_is_asked_for_its_accuracy(monkeypatch) -> None:
 
 
 def test_runs_repeat_by_seed() -> None:
-    first, second = (monitored(drawn(3, "finite"), constants(drawn(3, "finite")), 3)
-                     for _ in range(2))  # fmt: skip
+    again = drawn(3, "finite"), drawn(3, "finite")
+    first, second = (monitored(made, constants(made), 3) for made in again)
     assert first.result.estimate == second.result.estimate
     assert first.result.trajectories == second.result.trajectories
     assert first.loss == second.loss
@@ -664,7 +666,7 @@ def test_bad_practical_parameters(chosen, message) -> None:
 # ---------------------------------------------------------- printed constants lose
 
 
-@pytest.mark.parametrize("horizon", [2, 3, 5])
+@pytest.mark.parametrize("horizon", [2, 3, LONG_5])
 def test_printed_constants_lose_more_than_epsilon(horizon) -> None:
     """Erratum 17, in honest runs inside the event."""
     printed = chosen_sizes("paper", horizon)
@@ -685,7 +687,7 @@ def scaled(parameters, tau):
     return GlobalPolicyParameters(**vars(parameters) | {"tau_val": tau, "tau_pol": tau})
 
 
-@pytest.mark.parametrize("horizon", [2, 3, 5])
+@pytest.mark.parametrize("horizon", [2, 3, LONG_5])
 def test_an_adversary_inside_the_event_reaches_the_worst_case(horizon) -> None:
     printed = chosen_sizes("paper", horizon)
     corrected = chosen_sizes("theorem", horizon)

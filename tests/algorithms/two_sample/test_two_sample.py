@@ -41,6 +41,8 @@ from olivine.cli.ledger.support.two_sample import amplified, outvoted, unlearned
 from olivine.cli.ledger.two_sample_constants import printed_depth
 from scipy.stats import beta
 
+from tests.support.depth import deep
+
 HALF = Fraction(1, 2)
 
 
@@ -97,7 +99,7 @@ class Log:
 # ----------------------------------------------------------------- the analysis
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=deep(12, 5))
 @given(
     st.sampled_from(["tabular", "finite", "complete"]),
     st.integers(0, 2**32),
@@ -184,7 +186,7 @@ def share(kind, count):
 
 @pytest.mark.parametrize("kind", ["tabular", "complete"])
 @pytest.mark.parametrize(
-    "count", [10, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
+    "count", [4, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(kind, count) -> None:
     found, lower, wrong = share(kind, count)

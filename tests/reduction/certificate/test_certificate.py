@@ -61,7 +61,7 @@ def check_case(case, variant: str, tmp_path) -> None:
             for variant in VARIANTS
             if variant == "paper" or case.expected["three_sat"]["clauses"] <= SMALL
         ),
-        14,
+        8,
     ),
 )
 def test_cases_certify(case, variant: str, tmp_path) -> None:

@@ -79,13 +79,13 @@ def survives(instance: Instance, text: str, proof: str | None) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 9))
 def test_certificates_are_valid_and_true(name: str, variant: str) -> None:
     instance, certificate = made(name, variant)
     assert survives(instance, certificate.text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 3))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 2))
 def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
     """In the JSON and in the proof; with renewed digests, unless still true."""
     instance, certificate = made(name, variant)
@@ -298,7 +298,7 @@ def consistent(instance: Instance, variant: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("name", "variant"),
-    spread(itertools.product(["satisfiable", "eight", "weighted"], VARIANTS), 4),
+    spread(itertools.product(["satisfiable", "weighted", "eight"], VARIANTS), 3),
 )
 def test_consistent_forgeries(name: str, variant: str) -> None:
     """Only the proof, or the bound that it lacks, can give these away."""
