@@ -31,6 +31,7 @@ LARGEST = 1_000
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Case = TypeVar("_Case")
 _Parameters = TypeVar("_Parameters")
 
 
@@ -45,6 +46,14 @@ def instances(count: int, least: int = 0) -> int:
     `least` is what it takes to refute the claim were it wrong.
     """
     return min(count, max(INSTANCES, least))
+
+
+def some(cases: Sequence[_Case], least: int = 0) -> Sequence[_Case]:
+    """Give as many cases as `instances` lets through, spread evenly over them all."""
+    count, last = instances(len(cases), least), len(cases) - 1
+    if count == len(cases):
+        return cases
+    return [cases[i * last // max(count - 1, 1)] for i in range(count)]
 
 
 def made_once(make: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

@@ -10,6 +10,6 @@ def fewer_runs():
     long test of the page (test_claims_page.py)."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "MOST", 1)
-        patch.setattr(runs, "INSTANCES", 3)
+        patch.setattr(runs, "INSTANCES", 2)
         patch.setattr(runs, "LARGEST", 6)
         yield

@@ -287,12 +287,12 @@ def test_the_wide_range_and_the_eight_clauses(form):
 @pytest.mark.parametrize(
     ("clauses", "critical"),
     [
-        ([[1, 1, 1], [-1, -1, -1]], Fraction(1, 8)),
+        ([[1, 1, 1], [-1, -1, -1]], Fraction(1, 11)),
         pytest.param(ALL_EIGHT, Fraction(1, 32), marks=pytest.mark.long),
     ],
 )
 def test_a_tolerance_below_the_critical_one_decides_in_paper(clauses, critical, form):
-    """φ < 1/(6m+2) decides by the bound, φ < 1/32 in truth; 1/32 does not."""
+    """φ < 1/(6m+2) decides by the bound, below the critical one in truth."""
     family = Family(as_three_sat(clauses, max(map(max, clauses))), "paper")
     below = Fraction(1, 6 * len(clauses) + 2), critical * Fraction(32, 33)
     for tolerance, decides in (*((t, True) for t in below), (critical, False)):
