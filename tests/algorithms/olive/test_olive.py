@@ -164,7 +164,7 @@ def test_all_levels_at_once() -> None:
 # Tolerance and accuracy -------------------------------------------------------
 
 
-@settings(max_examples=deep(10, 5))
+@settings(max_examples=deep(10, 3))  # a whole run each
 @given(st.integers(0, 10**6), st.sampled_from([HALF / 10, HALF / 50]))
 def test_tolerance_costs_at_most_epsilon(seed: int, tolerance: Fraction) -> None:
     mdp = drawn(seed)
@@ -259,7 +259,7 @@ def test_level_rules() -> None:
         SolverTiebreak("worst")  # type: ignore[arg-type]
 
 
-@settings(max_examples=deep(10, 4))
+@settings(max_examples=deep(10, 4))  # eight optima each
 @given(st.integers(0, 10**6))
 def test_random_maximisers_are_maximisers(seed: int) -> None:
     mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=2, width=2)

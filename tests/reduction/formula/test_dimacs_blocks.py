@@ -70,7 +70,7 @@ def test_the_fast_path_agrees_with_the_exact_one(head, lines, size):
     assert outcome(pieces, "f") == exact
 
 
-@pytest.mark.parametrize("behind", ["x\n", "1 2\n3\n", "1000\n0\n@ 0\n"])
+@pytest.mark.parametrize("behind", spread(["x\n", "1 2\n3\n", "1000\n0\n@ 0\n"], 2))
 def test_lines_are_right_far_into_a_file(behind):
     head = "c\n" * 3 + "p cnf 100 30000\n" + "1 2\n 3 0\n\n" * 30_000
     assert len(head) > CHUNK

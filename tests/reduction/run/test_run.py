@@ -231,7 +231,7 @@ def test_q_functions_are_greedy_however_ties_are_broken(family, data):
 )
 def test_cases(case):
     formula = read_dimacs(case.path).formula
-    for variant in VARIANTS:
+    for variant in VARIANTS[:: deep(1, 2)]:
         family = Family(formula.three_sat(), variant)
         rng = np.random.default_rng(0)
         run = adversarial_run(family, rng.random(family.n_variables) < 0.5)
