@@ -84,7 +84,7 @@ def test_agrees_with_brute_force(problem):
         assert cost_of(outcome.model, rows, weights, hard) == expected
 
 
-@settings(deadline=None, max_examples=deep(30, 5))
+@settings(deadline=None, max_examples=deep(30, 5))  # a child process each
 @given(problems())
 def test_without_weights_clauses_are_counted(problem):
     rows, n, _, _ = problem

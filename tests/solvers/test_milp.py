@@ -28,7 +28,7 @@ from tests.support.linear import brute_force_milp, linear_models, vertices
 
 ENGINES = available_engines()
 every_engine = pytest.mark.parametrize("engine", ENGINES)
-STEPS = {"highs": deep(60, 8), "cbc": deep(30, 4), "scip": deep(30, 4)}
+STEPS = {"highs": deep(60, 8), "cbc": deep(30, 4), "scip": deep(30, 4)}  # a child each
 
 
 def least_miss(rows: int, columns: int, seed: int) -> int:
@@ -267,7 +267,7 @@ def test_confirm_leaves_what_it_cannot_prove():
 
 
 @given(linear_models(integer=True))
-@settings(max_examples=deep(25, 6))
+@settings(max_examples=deep(25, 6))  # a child process each
 def test_the_pulp_problem_is_the_model(model):
     """Also for those who solve or write it with PuLP themselves."""
     made = to_pulp(model)

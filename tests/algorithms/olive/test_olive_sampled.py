@@ -139,7 +139,7 @@ def drawn_program(seed: int, n: int, tolerance: Fraction) -> SampledProgram:
     return SampledProgram(mdp.action_counts, starts, constraints, tolerance)
 
 
-@settings(max_examples=deep(12, 4))
+@settings(max_examples=deep(12, 4))  # a linear program a policy
 @given(
     st.integers(0, 10**6),
     st.sampled_from([5, 60]),

@@ -46,7 +46,7 @@ SHARED = (  # one observation, opposite wishes: only a mixture does
 
 @given(multi_problems(), st.sampled_from([0.5, 0.1]))
 @example(MultiProblem(1, 2, SHARED), 0.1)
-@settings(max_examples=deep(60, 5), deadline=None)
+@settings(max_examples=deep(60, 5), deadline=None)  # hundreds of calls
 def test_multiplicative_weights_keep_their_promise(problem, epsilon):
     result = verify_multi(by_weights, problem, epsilon_feas=epsilon)
     assert result.honoured

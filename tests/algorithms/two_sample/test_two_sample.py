@@ -50,7 +50,7 @@ def at_theorem(kind, seed, **options):
 # ----------------------------------------------------------------- the analysis
 
 
-@settings(deadline=None, max_examples=deep(12, 5))
+@settings(deadline=None, max_examples=deep(12, 5))  # a run each
 @given(
     st.sampled_from(["tabular", "finite", "complete"]),
     st.integers(0, 2**32),

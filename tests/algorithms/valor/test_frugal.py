@@ -170,7 +170,7 @@ def test_the_diabolical_lock_is_solved_as_published() -> None:
     st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3),
     st.sampled_from([2, 3, 24, 10**12]), st.booleans(),
 )  # fmt: skip
-@settings(max_examples=deep(15, 5), deadline=None)
+@settings(max_examples=deep(15, 5), deadline=None)  # a run each
 @example(0, 1, 1, 1, 2, True)
 def test_any_small_problem_keeps_the_bounds(seed, m, k, h, first, fall_back) -> None:
     """Whatever sizes are: trajectories and programs within what always holds."""

@@ -38,7 +38,7 @@ def learn(environment, rng, kind="linear", **chosen):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
-@settings(max_examples=deep(15, 6), deadline=None)
+@settings(max_examples=deep(15, 6), deadline=None)  # a run each
 def test_fresh_trajectories_estimate_what_the_policy_gets(seed, m, k, h) -> None:
     """With 10^12 of them Ṽ is E[r + V_a] under the policy, V* if data are as many."""
     env = make("random-finite", seed, states=m, actions=k, horizon=h)

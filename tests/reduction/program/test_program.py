@@ -219,7 +219,7 @@ def test_trying_with_an_assignment_that_satisfies_nothing():
 @pytest.mark.usefixtures("_luckless")
 @given(solvable_families(max_clauses=9))
 @settings(
-    max_examples=deep(20, 6),
+    max_examples=deep(20, 6),  # a MILP each
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_the_search_never_decides_the_optimum(family):

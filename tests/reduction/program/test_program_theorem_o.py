@@ -80,7 +80,7 @@ def of_turn(choices, variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=deep(10, 2))
+@settings(max_examples=deep(10, 2))  # three MILPs and all policies
 def test_theorem_o(variant, data):
     family = data.draw(solvable_families(variant=variant, max_clauses=2))
     check_theorem_o(family, of_turn(ALL, variant))
@@ -88,7 +88,7 @@ def test_theorem_o(variant, data):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=deep(6, 2))
+@settings(max_examples=deep(6, 2))  # some MILPs each
 def test_theorem_o_without_policies(variant, data):
     """More clauses than brute force over policies or `faithful` could take."""
     sizes = {"max_variables": 5, "max_clauses": 9, "max_width": 5}
@@ -146,7 +146,7 @@ def test_eight_clauses_word_for_word(variant, form):
 
 @pytest.mark.skipif("cbc" not in available_engines(), reason="CBC is not installed")
 @given(solvable_families(max_clauses=2))
-@settings(max_examples=deep(4, 2))
+@settings(max_examples=deep(4, 2))  # six MILPs each
 def test_cbc_agrees(family):
     u, _ = best_assignments(family.three_sat)
     for formulation, form in ALL:

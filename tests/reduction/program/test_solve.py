@@ -49,7 +49,7 @@ def check_solved(built, outcome) -> None:
 
 @pytest.mark.parametrize("engine", available_engines())
 @given(data=st.data())
-@settings(max_examples=deep(40, 3))
+@settings(max_examples=deep(40, 3))  # some MILPs each
 def test_the_optimum_is_that_of_enumeration_from_any_start(engine, data) -> None:
     sizes = {"max_variables": 5, "max_clauses": 9, "max_width": 5}
     family = data.draw(solvable_families(**sizes))

@@ -37,7 +37,7 @@ SMALL = {"max_variables": 3, "max_clauses": 4}
 # Every round, by the definitions -----------------------------------------------
 
 
-@settings(max_examples=deep(25, 5))
+@settings(max_examples=deep(25, 5))  # a run on each member
 @given(families(**SMALL))
 def test_every_round_on_every_member_by_definition(family):
     for y in assignments(family.n_variables):
@@ -200,7 +200,7 @@ def test_the_constraints_are_the_papers_equations(variant):
 # The Q-function version ---------------------------------------------------------
 
 
-@settings(max_examples=deep(25, 5))
+@settings(max_examples=deep(25, 5))  # a run on each member
 @given(families(**SMALL), st.data())
 def test_q_functions_are_greedy_however_ties_are_broken(family, data):
     """In range; any greedy policy that agrees at s0 keeps the round feasible."""

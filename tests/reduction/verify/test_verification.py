@@ -191,7 +191,7 @@ def least_unsatisfied(formula: Formula) -> int:
 
 
 @given(formulas(), st.sampled_from(VARIANTS), st.fractions(0, 1, max_denominator=40))
-@settings(max_examples=deep(15, 3))
+@settings(max_examples=deep(15, 3))  # every route each
 def test_all_routes_agree_with_going_through_all_assignments(
     formula, variant, penalty
 ) -> None:
