@@ -135,3 +135,16 @@ def test_runs_are_made_once_for_each_number_of_seeds(monkeypatch):
     monkeypatch.setattr(runs, "MOST", 5)
     assert [make("a"), make("a")] == [3, 3]
     assert made == ["a", "b", "a"]
+    monkeypatch.setattr(runs, "INSTANCES", 5)
+    assert make("a") == 3
+    assert made == ["a", "b", "a", "a"]
+
+
+def test_some_cases_are_spread_evenly(monkeypatch):
+    monkeypatch.setattr(runs, "INSTANCES", 2)
+    assert runs.some(range(10)) == [0, 9]
+    assert runs.some(range(10), least=4) == [0, 3, 6, 9]
+    assert runs.some("abc", least=3) == "abc"
+    assert [runs.instances(1), runs.instances(9), runs.instances(9, 4)] == [1, 2, 4]
+    monkeypatch.setattr(runs, "INSTANCES", 1)
+    assert runs.some("abc") == ["a"]
