@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.algorithms.environments import make, names, register
+from olivine.algorithms.environments import make, names, random_finite, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
@@ -16,6 +16,8 @@ from olivine.algorithms.environments.protocol import Environment, require_determ
 from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.environments.registry import options
 from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+
+from tests.support.depth import deep
 
 HALF = Fraction(1, 2)
 
@@ -192,7 +194,8 @@ def test_randomised_policies_that_return_floats_are_taken_as_they_are():
     assert abs(estimate - truth.policy_value(mixed)) < 5 * error
 
 
-def test_the_registry_suggests_and_refuses():
+def test_the_registry_suggests_and_refuses(monkeypatch):
+    monkeypatch.setattr(random_finite, "_ATTEMPTS", deep(1000, 100))
     assert set(names()) >= {"random-finite", "tabular", "lock", "lock-gaussian"}
     for name in ("random-finite", "tabular", "lock", "diabolical-lock", "grid"):
         env = make(name)
@@ -210,7 +213,7 @@ def test_the_registry_suggests_and_refuses():
             lambda: make(
                 "tabular", denominator=1, support=1, horizon=2, states=3, actions=3
             ),
-            "distinct",
+            f"distinct values in {deep(1000, 100)} attempts",
         ),
     ]:
         with pytest.raises(ValueError, match=message):
