@@ -20,7 +20,7 @@ from olivine.reduction.verify.routes import (
 )
 from olivine.reduction.verify.verification import verify
 from olivine.solvers import maxsat
-from olivine.solvers.outcome import LinearOutcome, Status
+from olivine.solvers.outcome import Status
 from olivine.solvers.treewidth import Elimination
 
 from tests.support.depth import deep, spread
@@ -376,24 +376,18 @@ def lying(outcome):
 
 def milp(monkeypatch, formula, **claims):
     """Result of the MILP route with an engine that claims what it is told to."""
+    instance = Instance.of(formula)
+    honest = milp_route(instance, Settings("strengthened", 60, None))
+    assert honest.finished
     import olivine.reduction.verify.milp_route as routes
 
-    instance, real = Instance.of(formula), routes.solve_program
+    real = routes.solve_program
 
     def solve(built, **options):
-        if id(formula) not in _honest:
-            _honest[id(formula)] = real(built, **options)
-        return _honest[id(formula)]._replace(**told)
+        return real(built, **options)._replace(**claims)
 
     monkeypatch.setattr(routes, "solve_program", solve)
-    settings, told = Settings("strengthened", 60, None), {}
-    assert milp_route(instance, settings).finished
-    told = claims
-    return instance, milp_route(instance, settings)
-
-
-_honest: dict[int, LinearOutcome] = {}
-"""What the engine says of formulas of this module, each asked once."""
+    return instance, milp_route(instance, Settings("strengthened", 60, None))
 
 
 def test_a_claimed_optimum_must_be_attained(monkeypatch) -> None:
