@@ -118,13 +118,16 @@ def check_counts(values: ArrayLike, name: str, size: int) -> NDArray[Any]:
     array = np.asarray(values)
     if array.shape != (size,):
         raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
-    if array.dtype == np.float64 and not isinstance(values, np.ndarray):
-        array = np.array(values, dtype=object)  # some were beyond 64 bits
-    if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.integer):
-        for row, value in enumerate(array.tolist()):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ValueError(f"{name}, row {row}: {value!r} is no integer count")
-        array = array.astype(object)
+    if array.dtype != np.int64:
+        if array.dtype == np.float64 and not isinstance(values, np.ndarray):
+            array = np.array(values, dtype=object)  # some were beyond 64 bits
+        if array.dtype == np.bool_ or not np.issubdtype(array.dtype, np.integer):
+            for row, value in enumerate(array.tolist()):
+                if isinstance(value, bool) or not isinstance(value, int):
+                    raise ValueError(
+                        f"{name}, row {row}: {value!r} is no integer count"
+                    )
+            array = array.astype(object)
     reject(name, np.asarray(array < 0, dtype=np.bool_), "negative weight")
     if array.dtype == np.int64:
         return array
@@ -203,6 +206,8 @@ def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> IntArray:
         return array.astype(dtype)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} has type {array.dtype}; it must hold integers")
+    if array.dtype == dtype:
+        return array
     limits = np.iinfo(dtype)
     if int(array.min()) < limits.min or int(array.max()) > limits.max:
         raise ValueError(f"{name} does not fit {np.dtype(dtype).name}")

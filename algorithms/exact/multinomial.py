@@ -198,17 +198,22 @@ def _numpy_rows(
     """NumPy's multinomial, the heaviest cell last: it takes what rounding leaves."""
     if weights.size == 0:
         return np.zeros(weights.shape, dtype=np.int64)
+    if weights.shape[1] == 1:
+        return draws.astype(np.int64)[:, None]
     scale = np.maximum(totals, 1)
-    shares = np.asarray(weights / scale[:, None], dtype=np.float64)
-    last = shares.shape[1] - 1
-    order = np.tile(np.arange(last + 1), (len(shares), 1))
-    heaviest = shares.argmax(axis=1)
-    order[np.arange(len(shares)), heaviest] = last
-    order[:, last] = heaviest  # swapped: the same order leads back
-    drawn = rng.multinomial(
-        draws.astype(np.int64), np.take_along_axis(shares, order, axis=1)
-    )
-    return np.take_along_axis(drawn, order, axis=1).astype(np.int64)
+    shares = np.array(weights / scale[:, None], dtype=np.float64)
+    swap = np.arange(len(shares)), shares.argmax(axis=1)
+    _swap_with_last(shares, swap)
+    drawn = rng.multinomial(draws.astype(np.int64), shares)
+    _swap_with_last(drawn, swap)
+    return drawn.astype(np.int64, copy=False)
+
+
+def _swap_with_last(table: NDArray[Any], cells: tuple[Any, Any]) -> None:
+    """Exchange a cell of each row with the row's last one, in place."""
+    held = table[cells]
+    table[cells] = table[:, -1]
+    table[:, -1] = held
 
 
 def _chain(n: int, weights: list[int], rng: np.random.Generator) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +32,7 @@ from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.cli.ledger import runs
 from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 HALF = Fraction(1, 2)
@@ -165,11 +165,11 @@ _SMALL = {"states": 2, "actions": 2, "horizon": 3}
 
 
 def _environments(count: int) -> Iterator[tuple[Environment, np.random.Generator]]:
-    for seed in range(count):
+    for seed in range(runs.instances(count)):
         yield make("random-finite", seed, **_SMALL), np.random.default_rng([seed, 1])
 
 
-@functools.cache
+@runs.made_once
 def _cases() -> tuple[dict[str, Assumption], ...]:
     """Random environments with classes of all sorts, checked."""
     return tuple(_drawn())

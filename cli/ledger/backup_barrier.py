@@ -22,6 +22,7 @@ from olivine.algorithms.barriers.backup_runs import (
 )
 from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
+from olivine.cli.ledger.runs import seeds, some
 
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -68,7 +69,7 @@ def _theorem() -> Evidence:
             if barrier.sample_limit != limit:
                 raise Refuted(f"limit {barrier.sample_limit}, not {limit}")
             most = min(400, math.ceil(limit) - 1)
-            for n in range(1, most + 1):
+            for n in some(range(1, most + 1), least=30):
                 chance = failure_probability(barrier, n).exact or Fraction(0)
                 checked += 1
                 if chance < least:
@@ -170,7 +171,8 @@ def _without_ties() -> Evidence:
             above = barrier.threshold + Fraction(1, 10**9)
             found = replay(barrier, above, "for")
             strict = {*found.taken, found.start} == {"bad"} and found.action == B
-            for n in range(1, min(200, math.floor(barrier.sample_limit)) + 1):
+            most = min(200, math.floor(barrier.sample_limit))
+            for n in some(range(1, most + 1), least=30):
                 for ties in TIES:
                     chance = failure_probability(barrier, n, ties).exact
                     strict &= chance is not None and chance >= QUARTER
@@ -256,7 +258,7 @@ def _valor() -> Evidence:
     for horizon in (1, 5, 15, 40):
         barrier = BackupBarrier(horizon, QUARTER)
         truth = barrier.environment().truth
-        for seed in range(5):
+        for seed in seeds(5):
             found = run_valor(barrier, np.random.default_rng(seed))
             value = truth.policy_value(found.policies or ())
             best += value == truth.optimal_value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -75,27 +76,29 @@ def _clause_cut() -> str:
     literals)/3), for fractional literal values too; for 0/1 values the best one is
     worth that."""
     literals = (1, -1, 2, -2, 3, -3)
-    thirds = [Fraction(k, 3) for k in range(4)]
     checked = 0
     for clause in itertools.product(literals, repeat=3):
         family = _one_clause(clause)
         mdp, actions = family.mdp(), family.mdp().actions(family.clause_state(0))
         moves = [mdp.successors(a) for a in actions]
+        unit = math.lcm(*(p.denominator for move in moves for _, p in move))
+        counted = [[(s, int(p * unit)) for s, p in move] for move in moves]
         used = sorted({abs(x) for x in clause})
-        for values in itertools.product(thirds, repeat=len(used)):
-            truth = dict(zip(used, values, strict=True))
-            of_state: dict[int, Fraction] = {}
-            of_literal: dict[int, Fraction] = {}
-            for i, v in truth.items():
-                of_state[family.literal_state(i - 1, 0)] = family.top * (1 - v)
-                of_state[family.literal_state(i - 1, 1)] = family.top * v
-                of_literal |= {i: v, -i: 1 - v}
-            share = 2 + sum((of_literal[x] for x in set(clause)), Fraction(0))
-            cut = family.top * min(Fraction(1), share / 3)
-            best = max(sum(p * of_state[s] for s, p in move) for move in moves)
-            whole = all(v.denominator == 1 for v in values)
-            if best > cut or (whole and best != cut):
-                raise Refuted(f"{clause} under {truth}: {best}, cut {cut}")
+        for thirds in itertools.product(range(4), repeat=len(used)):
+            of_state: dict[int, int] = {}
+            of_literal: dict[int, int] = {}
+            for i, v in zip(used, thirds, strict=True):
+                of_state[family.literal_state(i - 1, 0)] = 3 - v
+                of_state[family.literal_state(i - 1, 1)] = v
+                of_literal |= {i: v, -i: 3 - v}
+            # Both in whole numbers, of top/(9 unit) each.
+            cut = unit * min(9, 6 + sum(of_literal[x] for x in set(clause)))
+            best = 3 * max(sum(n * of_state[s] for s, n in move) for move in counted)
+            if best > cut or ({0, 3}.issuperset(thirds) and best != cut):
+                raise Refuted(
+                    f"{clause}, literal values {thirds} thirds: "
+                    f"{Fraction(best, 9 * unit)} top, cut {Fraction(cut, 9 * unit)} top"
+                )
             checked += 1
     return f"all 216 clauses on 3 variables, literal values in thirds: {checked}"
 

@@ -66,7 +66,7 @@ def _bellman() -> str:
     (What the paper calls a state identity test on these errors is, in LSVEE, an
     elimination; states are told apart by consensus of values.)"""
     compared = 0
-    for seed in range(5):
+    for seed in range(runs.instances(5)):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
         functions = make_q_class(env, np.random.default_rng(seed), size=32)
         best = optimal_member(functions, env)
@@ -159,7 +159,7 @@ def _enumerates() -> Evidence:
     calls 2K LP oracles and one CSC oracle a learned state and H more, whatever N."""
     env = make("random-finite", 0, states=3, actions=3, horizon=3)
     looked, called = [], []
-    sizes = (16, 64, 256, 1024)
+    sizes = (16, 64, 256, 1024)[: runs.instances(4)]
     for size in sizes:
         functions = make_q_class(env, np.random.default_rng(0), size=size)
         looked.append(_run(env, functions, 0).enumerated)

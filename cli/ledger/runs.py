@@ -31,6 +31,7 @@ LARGEST = 1_000
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Case = TypeVar("_Case")
 _Parameters = TypeVar("_Parameters")
 
 
@@ -39,18 +40,29 @@ def seeds(count: int) -> range:
     return range(min(count, MOST))
 
 
-def instances(count: int) -> int:
-    """Cut the number of a claim's instances to `INSTANCES` at most."""
-    return min(count, INSTANCES)
+def instances(count: int, least: int = 0) -> int:
+    """Cut the number of a claim's instances to `INSTANCES`, but not below `least`.
+
+    `least` is what it takes to refute the claim were it wrong.
+    """
+    return min(count, max(INSTANCES, least))
+
+
+def some(cases: Sequence[_Case], least: int = 0) -> Sequence[_Case]:
+    """Give as many cases as `instances` lets through, spread evenly over them all."""
+    count, last = instances(len(cases), least), len(cases) - 1
+    if count == len(cases):
+        return cases
+    return [cases[i * last // max(count - 1, 1)] for i in range(count)]
 
 
 def made_once(make: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Keep what a function of positional arguments gives, for each `MOST`."""
+    """Keep what a function gives, for each `MOST` and `INSTANCES`."""
     kept: dict[tuple[Any, ...], _Result] = {}
 
     @wraps(make)
     def found(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        key = (MOST, *args, *sorted(kwargs.items()))
+        key = (MOST, INSTANCES, *args, *sorted(kwargs.items()))
         if key not in kept:
             kept[key] = make(*args, **kwargs)
         return kept[key]

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.algorithms.exact.arrays import INT64_MAX, exact_sum
 from olivine.algorithms.exact.seeds import RecordedSeed
 from olivine.reduction.formula.formula import ThreeSat
 
 _NOISE = 0.5
 _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK = 1024
+_MOST_TRIED = 1 << 16  # assignments times clauses
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,23 @@ def walksat(
     assignment = np.array(state.bits, dtype=np.bool_)
     unsatisfied = three_sat.unsatisfied_weight(assignment)
     return LocalSearch(assignment, unsatisfied, flips, seed)
+
+
+def least_by_trying(three_sat: ThreeSat) -> int:
+    """Least unsatisfied weight of all assignments, where they are few; else 0.
+
+    As a target of `walksat` it changes nothing but when the search ends: no flip after
+    it could be kept.
+    """
+    clauses, weights, n = three_sat.clauses, three_sat.weights, three_sat.n_variables
+    if len(clauses) << n > _MOST_TRIED:
+        return 0
+    bits = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+    left = ~(bits[:, np.abs(clauses) - 1] == (clauses > 0)).any(axis=2)
+    if weights is None:
+        return int(left.sum(axis=1).min())
+    fits = exact_sum(weights) <= INT64_MAX
+    return int((left @ weights.astype(np.int64 if fits else object)).min())
 
 
 def is_out_of_reach(

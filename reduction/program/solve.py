@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 from olivine.reduction.family.family import Family
-from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.formula.local_search import least_by_trying, walksat
 from olivine.reduction.program.formulations.reduction_model import (
     ReductionModel,
     clause_weights,
@@ -82,6 +82,7 @@ def solve_program(
         search = walksat(
             family.three_sat,
             np.random.default_rng(0),
+            target=least_by_trying(family.three_sat),
             max_flips=_FLIPS,
             time_limit=time_limit,
         )

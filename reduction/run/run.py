@@ -38,6 +38,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -237,6 +238,12 @@ def not_maximiser(played: Replayed, best: Fraction) -> Iterator[str]:
         yield f"g(s0) is {played.objective}, not the optimum {best}"
 
 
+@lru_cache(maxsize=1)  # the members of a family are run one after the other
+def _stated_forms(family: Family) -> tuple[AverageConstraint, ...]:
+    zero = family.mdp()
+    return tuple(average_constraint(zero, d) for d in family.program().distributions)
+
+
 class _Checker:
     """Judges the rounds of a replay against what the schedule states."""
 
@@ -252,8 +259,7 @@ class _Checker:
             program.upper_given,
             all_levels=family.layout.declaration.every_level,
         )
-        zero = family.mdp()
-        self.stated_forms = [average_constraint(zero, d) for d in self.stated]
+        self.stated_forms = _stated_forms(family)
         self.collected: list[AverageConstraint] = []
 
     def round(self, number: int, move: Move) -> Round:

@@ -16,7 +16,7 @@ from olivine.reduction.certificate.certificate import as_checked
 from olivine.reduction.certificate.checker import bound_formula
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.formula.local_search import least_by_trying, walksat
 from olivine.reduction.program.optimum import optimum as theorem_o
 from olivine.reduction.verify.route import RouteResult, Settings
 from olivine.solvers.maxsat import solve_maxsat
@@ -56,6 +56,7 @@ def least_unsatisfied(
         search = walksat(
             family.three_sat,
             rng,
+            target=least_by_trying(family.three_sat),
             max_flips=_FLIPS + _FLIPS_A_VARIABLE * family.n_variables,
             time_limit=time_limit,
         )

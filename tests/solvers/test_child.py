@@ -345,14 +345,14 @@ def test_threads_may_run_children_side_by_side(no_leak):
     results = {}
 
     def work(key):
-        results[key] = [run_in_child(double, key + i).value for i in range(5)]
+        results[key] = [run_in_child(double, key + i).value for i in range(3)]
 
     threads = [threading.Thread(target=work, args=(10 * k,)) for k in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert results == {10 * k: [2 * (10 * k + i) for i in range(5)] for k in range(4)}
+    assert results == {10 * k: [2 * (10 * k + i) for i in range(3)] for k in range(4)}
 
 
 def test_a_death_is_noticed_while_another_child_lives(tmp_path):

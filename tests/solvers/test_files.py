@@ -32,7 +32,7 @@ WRITERS = {".lp": write_lp, ".mps": write_mps}
 READERS = [engine for engine in available_engines() if engine != "scip"]
 every_format = pytest.mark.parametrize("suffix", WRITERS)
 every_reader = pytest.mark.parametrize("engine", READERS)
-STEPS = {"highs": deep(25, 10), "cbc": deep(15, 5)}
+STEPS = {"highs": deep(25, 6), "cbc": deep(15, 4)}  # a child process each
 
 
 def check_file(path: str, model: LinearModel, engine: str) -> None:
@@ -67,7 +67,7 @@ def test_pulps_own_files_have_the_models_optimum(method, tmp_path):
     suffix = ".lp" if method == "writeLP" else ".mps"
 
     @given(linear_models(integer=True))
-    @settings(max_examples=20)
+    @settings(max_examples=deep(20, 6))  # two engines each
     def check(model: LinearModel) -> None:
         path = tmp_path / f"program{suffix}"
         getattr(to_pulp(model).problem, method)(str(path))
@@ -213,7 +213,7 @@ def test_what_cannot_be_read_is_told(engine, tmp_path):
 def test_reading_within_limits(engine, tmp_path):
     path = tmp_path / "hard.mps"
     write_mps(market_split(4, 32, 0), path)
-    read = read_optimum(path, engine, time_limit=0.5)
+    read = read_optimum(path, engine, time_limit=0.2)
     assert read.status in (Status.FEASIBLE, Status.UNKNOWN)
     assert read.reason
 

@@ -16,6 +16,7 @@ from olivine.solvers.maxsat import solve_maxsat
 from olivine.solvers.outcome import SatStatus
 
 from tests.support.cases import case_parameters
+from tests.support.depth import deep
 from tests.support.formulas import clauses as clause_strategy
 
 SAT, UNSAT, UNKNOWN = (
@@ -83,7 +84,7 @@ def test_agrees_with_brute_force(problem):
         assert cost_of(outcome.model, rows, weights, hard) == expected
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=deep(30, 5))  # a child process each
 @given(problems())
 def test_without_weights_clauses_are_counted(problem):
     rows, n, _, _ = problem

@@ -28,7 +28,7 @@ from tests.support.linear import brute_force_milp, linear_models, vertices
 
 ENGINES = available_engines()
 every_engine = pytest.mark.parametrize("engine", ENGINES)
-STEPS = {"highs": deep(60, 12), "cbc": deep(30, 6), "scip": deep(30, 6)}
+STEPS = {"highs": deep(60, 8), "cbc": deep(30, 4), "scip": deep(30, 4)}  # a child each
 
 
 def least_miss(rows: int, columns: int, seed: int) -> int:
@@ -103,7 +103,7 @@ def test_default_gaps_would_be_wrong():
 @every_engine
 def test_time_limit_is_never_optimal(engine):
     model = market_split(4, 32, 0)
-    outcome = solve_milp(model, engine=engine, time_limit=1)
+    outcome = solve_milp(model, engine=engine, time_limit=0.4)
     assert outcome.status in (Status.FEASIBLE, Status.UNKNOWN)
     assert outcome.reason
     if outcome.bound is not None and outcome.objective is not None:
@@ -267,7 +267,7 @@ def test_confirm_leaves_what_it_cannot_prove():
 
 
 @given(linear_models(integer=True))
-@settings(max_examples=25)
+@settings(max_examples=deep(25, 6))  # a child process each
 def test_the_pulp_problem_is_the_model(model):
     """Also for those who solve or write it with PuLP themselves."""
     made = to_pulp(model)

@@ -114,10 +114,10 @@ def test_a_wide_formula_is_refused_with_its_width() -> None:
     with pytest.raises(TooWideError, match=r"width 24 .*more than 22"):
         solve_by_treewidth(clique, 25)
     assert solve_by_treewidth(clique[:55], 25, max_width=10).cost == 0
-    grid = [[30 * i + j + 1, 30 * i + j + 2] for i in range(30) for j in range(29)]
-    grid += [[30 * i + j + 1, 30 * i + j + 31] for i in range(29) for j in range(30)]
+    grid = [[15 * i + j + 1, 15 * i + j + 2] for i in range(15) for j in range(14)]
+    grid += [[15 * i + j + 1, 15 * i + j + 16] for i in range(14) for j in range(15)]
     with pytest.raises(TooWideError, match=r"width \d+ or more .*more than 8"):
-        solve_by_treewidth(grid, 900, max_width=8)
+        solve_by_treewidth(grid, 225, max_width=8)
 
 
 def test_large_tables_are_refused_with_their_size() -> None:

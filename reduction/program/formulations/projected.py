@@ -33,7 +33,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from olivine.algorithms.olive.program import Form
 from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.formula.local_search import is_out_of_reach, walksat
+from olivine.reduction.formula.local_search import (
+    is_out_of_reach,
+    least_by_trying,
+    walksat,
+)
 from olivine.reduction.program.formulations.reduction_model import (
     ReductionModel,
     Values,
@@ -146,6 +150,8 @@ def _solve_wins(family: Family) -> bool:
     """Whether an assignment is found for which no [try C_j] beats [solve]."""
     harmless = int(family.penalty / step(family.parameters))
     three_sat, rng = family.three_sat, np.random.default_rng
+    if least_by_trying(three_sat) > harmless:
+        return False
     if is_out_of_reach(three_sat, rng(0), harmless, _FLIPS):
         return False
     search = walksat(three_sat, rng(0), target=harmless, max_flips=_FLIPS)

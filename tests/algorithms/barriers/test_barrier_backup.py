@@ -17,6 +17,8 @@ from olivine.algorithms.barriers.backup_probability import (
 )
 from olivine.algorithms.barriers.backup_runs import absolute, replay
 
+from tests.support.depth import deep
+
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 epsilons = st.fractions(Fraction(1, 100), HALF, max_denominator=100)
@@ -136,7 +138,7 @@ def test_ties_for_the_algorithm_take_a_mean_right_above_the_middle():
 
 def test_enclosures_hold_the_exact_tail():
     n = EXACT_DRAWS + 1
-    for shift in (-400, 0, 1, 50, 300):
+    for shift in (-400, 1, 0, 50, 300)[: deep(5, 2)]:
         k = n // 2 + shift
         found, exact = fair_tail(n, k), exact_fair_tail(n, k)
         assert found.exact is None

@@ -19,7 +19,7 @@ from olivine.algorithms.baselines.backwards import backup
 from olivine.algorithms.baselines.parameters import BACKUP, PSDP, practical_parameters
 from scipy.stats import binomtest
 
-from tests.support.depth import spread
+from tests.support.depth import deep, spread
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
@@ -87,7 +87,7 @@ def test_runs_do_what_the_recursion_in_rationals_says(H, epsilon, ratio, n, ties
 )
 def test_they_fail_as_often_as_the_binomial_says(H, ratio, n):
     barrier = BackupBarrier(H, QUARTER, Fraction(ratio))
-    found = simulate(barrier, n, 30, np.random.default_rng([H, n]))
+    found = simulate(barrier, n, deep(30, 15), np.random.default_rng([H, n]))
     exact = failure_probability(barrier, n).exact
     assert binomtest(found.failures, found.runs, float(exact)).pvalue > 1e-6
     assert {*found.losses} <= {0, barrier.epsilon}
@@ -96,25 +96,26 @@ def test_they_fail_as_often_as_the_binomial_says(H, ratio, n):
 
 def test_ties_for_the_algorithm_save_it_and_without_ties_nothing_does():
     barrier = BackupBarrier(4, QUARTER)
-    saved = simulate(barrier, 16, 20, np.random.default_rng(1), "for")
+    runs = deep(20, 8)
+    saved = simulate(barrier, 16, runs, np.random.default_rng(1), "for")
     assert saved.failures == 0
     strict = BackupBarrier(4, QUARTER, Fraction(3, 2))
-    lost = simulate(strict, 16, 20, np.random.default_rng(1), "for")
+    lost = simulate(strict, 16, runs, np.random.default_rng(1), "for")
     assert lost.failures > 0
 
 
-@pytest.mark.parametrize("H", [1, 3, 30])
+@pytest.mark.parametrize("H", spread([1, 3, 30], 2))
 def test_valor_learns_with_few_trajectories(H):
     """At H = 30 far below the limit, and hardly more than at H = 1."""
     barrier = BackupBarrier(H, QUARTER)
     truth = barrier.environment().truth
     good = 0
-    for seed in range(4):
+    for seed in range(deep(4, 2)):
         result = run_valor(barrier, np.random.default_rng(seed))
         assert result.trajectories < 2000
         assert result.policies is not None
         good += truth.policy_value(result.policies) == truth.optimal_value
-    assert good >= 3
+    assert good >= deep(3, 2)
     result = run_valor(barrier, np.random.default_rng(0), "theorem")
     assert truth.policy_value(result.policies) == truth.optimal_value
     assert valor_parameters(barrier).eps == barrier.epsilon / 2

@@ -43,6 +43,7 @@ from olivine.cli.ledger.support.instances import amplified
 from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run
+from tests.support.depth import spread
 
 NAMES = ("psdp", "fqi", "backup", "rmax")
 every = pytest.mark.parametrize("name", NAMES)
@@ -118,7 +119,7 @@ def test_error_bounds_hold_however_little_data_there_is(
 
 
 @pytest.mark.parametrize("name", ["psdp", "fqi", "rmax"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", spread(range(2), 1))
 def test_stochastic_hidden_dynamics(name, seed) -> None:
     env = make("lock", seed, observations="codes", dimension=0, switch=0.2, horizon=3)
     assert not env.deterministic
@@ -149,7 +150,7 @@ def epsilon_optimal(name, runs) -> int:
 
 
 @every
-@pytest.mark.parametrize("runs", [10, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [4, pytest.param(100, marks=pytest.mark.long)])
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(name, runs) -> None:
     good = epsilon_optimal(name, runs)
     assert good == runs

@@ -14,6 +14,7 @@ from olivine.algorithms.valor.parameters import PracticalParameters
 from olivine.cli.ledger.support.instances import amplified, unrepresented
 
 from tests.support.baselines import practical, run
+from tests.support.depth import deep
 
 HALF = Fraction(1, 2)
 
@@ -50,7 +51,7 @@ def test_fitted_q_iteration_amplifies_chance_where_classes_are_not_complete() ->
 
     made = amplified(24)
     env, n = made.environment, 10**7
-    for seed in range(5):
+    for seed in range(deep(5, 1)):
         rng = np.random.default_rng(seed)
         result = fqi(env, made.values, practical("fqi", env, n=n), rng)
         assert env.truth.policy_value(result.policies) == HALF

@@ -13,6 +13,7 @@ from olivine.algorithms.environments.protocol import UnknownTruthError
 from olivine.algorithms.environments.stepping import MdpStepper, stepper
 from olivine.algorithms.exact.arrays import END
 
+from tests.support.depth import deep
 from tests.support.tabular import mdps
 
 
@@ -88,7 +89,7 @@ def test_counts_of_a_graph_add_up_at_any_size(seed, merged):
 
 def test_episodes_have_the_law_of_the_process():
     env = olivine.make("random-finite", 3, states=3, horizon=3)
-    seen, n = simulated(env), 300
+    seen, n = simulated(env), deep(300, 100)
     for path in [(), (1,), (0, 1)]:
         law = env.truth.observation_probabilities(path).astype(float)
         for data in (

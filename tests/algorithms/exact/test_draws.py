@@ -10,6 +10,8 @@ from olivine.algorithms.exact.multinomial import binomial, multinomial, multinom
 from scipy import stats
 from scipy.special import ndtr
 
+from tests.support.depth import deep
+
 SIZES = st.one_of(
     st.integers(0, 50),
     st.integers(2**32 - 5, 2**32 + 5),
@@ -129,10 +131,11 @@ def test_wide_steps_reach_every_integer_and_have_the_right_moments(n):
 def test_counts_have_the_law_of_tuples_drawn_one_by_one():
     rng, weights, n = np.random.default_rng(9), np.array([5, 1, 0, 2]), 7
     shares = weights / weights.sum()
+    sets = range(deep(5000, 1500))
     one_by_one = [
-        np.bincount(rng.choice(4, size=n, p=shares), minlength=4) for _ in range(5000)
+        np.bincount(rng.choice(4, size=n, p=shares), minlength=4) for _ in sets
     ]
-    counts = [multinomial(n, weights, rng) for _ in range(5000)]
+    counts = [multinomial(n, weights, rng) for _ in sets]
     keys = [Counter(map(tuple, side)) for side in (one_by_one, counts)]
     outcomes = sorted(keys[0] | keys[1])
     table = np.array([[side[o] for o in outcomes] for side in keys])
@@ -144,7 +147,8 @@ def test_counts_have_the_law_of_tuples_drawn_one_by_one():
 def test_rows_are_independent_multinomials():
     rng = np.random.default_rng(10)
     weights = np.array([[1, 2, 0], [0, 0, 4], [3, 3, 3]])
-    drawn = np.array([multinomial_rows([6, 5, 0], weights, rng) for _ in range(3000)])
+    sets = range(deep(3000, 1000))
+    drawn = np.array([multinomial_rows([6, 5, 0], weights, rng) for _ in sets])
     assert (drawn[:, 1] == [0, 0, 5]).all()
     assert (drawn[:, 2] == 0).all()
     assert chi_square(drawn[:, 0, 1], stats.binom(6, 2 / 3)) > 1e-3

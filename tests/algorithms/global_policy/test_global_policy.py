@@ -1,13 +1,12 @@
-"""The global policy algorithm: line by line, at its constants, and where it fails."""
+"""The global policy algorithm: line by line, and what is claimed of it."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions import check_assumptions, complete_classes
+from olivine.algorithms.assumptions import complete_classes
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -18,16 +17,10 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import Instance, from_lists
-from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy import (
-    GlobalPolicyMonitors,
-    GlobalPolicyParameters,
-    GlobalPolicyPracticalParameters,
-    GlobalPolicyTheoremParameters,
     algorithm,
     global_policy,
 )
-from olivine.algorithms.global_policy.algorithm import GlobalPolicyRun
 from olivine.algorithms.global_policy.events import (
     Comparison,
     LearnedTest,
@@ -37,11 +30,8 @@ from olivine.algorithms.global_policy.events import (
 )
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered
-from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.oracles.ledger import Ledger, guard
-from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
-from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.parameters import TheoremParameters
+from olivine.algorithms.oracles.multi import multi
 from olivine.cli.ledger.global_policy import (
     chosen_sizes,
     constants,
@@ -50,20 +40,15 @@ from olivine.cli.ledger.global_policy import (
 )
 from olivine.cli.ledger.support import known_values
 from olivine.cli.ledger.support.global_policy import (
-    incomplete,
-    overpruned,
     pruned_then_learned,
-    search,
     stale,
-    two_states,
 )
 from olivine.cli.ledger.support.global_policy_worst import (
     ScriptedEnvironment,
-    adversary,
-    worst_loss,
-    worst_permitted,
 )
-from scipy.stats import beta
+
+from tests.support.global_policy import practical, premises
+from tests.support.learning import check_share
 
 
 class Log:
@@ -90,11 +75,6 @@ class Log:
                 self.events.append(("fit", event.level, event.paths))
             case Return():
                 self.events.append((event.outcome, event.path))
-
-
-def premises(run):
-    monitors = run.result.monitors.values()
-    return all(m.holds for m in monitors if m.scope == "premise")
 
 
 # ----------------------------------------------------------------- what is claimed
@@ -140,30 +120,17 @@ def test_what_the_analysis_claims_holds(
         assert run.loss <= run.parameters.eps
 
 
-def share(kind, count):
-    """Ε-optimal share of random environments, its 95% interval, contradictions."""
-    good, wrong = 0, []
-    for seed in range(count):
-        made = drawn(seed, kind, states=2 + seed % 2, actions=2 + seed // 2 % 2)
-        run = monitored(made, constants(made), seed)
-        wrong += [(seed, c) for c in run.result.contradictions]
-        good += run.result.succeeded and run.loss <= run.parameters.eps
-    low = float(beta.ppf(0.025, good, count - good + 1)) if good else 0.0
-    high = float(beta.ppf(0.975, good + 1, count - good)) if good < count else 1.0
-    return good, low, high, wrong
-
-
 @pytest.mark.parametrize("kind", ["tabular", "finite"])
 @pytest.mark.parametrize(
-    "count", [5, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
+    "count", [3, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(kind, count) -> None:
-    good, low, high, wrong = share(kind, count)
-    print(f"{kind}: {good} of {count}, in [{low:.4f}, {high:.4f}] at 95%")
-    assert wrong == []
-    assert good >= 0.9 * count
-    if count >= 100:
-        assert low >= 0.9
+    def run(seed):
+        made = drawn(seed, kind, states=2 + seed % 2, actions=2 + seed // 2 % 2)
+        found = monitored(made, constants(made), seed)
+        return made.environment, found.parameters, found.result
+
+    check_share(run, count, kind)
 
 
 # ---------------------------------------------------------------- line by line
@@ -353,22 +320,6 @@ def test_a_learned_path_can_be_worse_for_a_while() -> None:
     assert run.result.contradictions == []
 
 
-def test_policies_are_never_played_before_they_are_set() -> None:
-    made = drawn(0, "tabular")
-    run = GlobalPolicyRun(
-        made.environment,
-        made.values,
-        made.policies,
-        constants(made),
-        np.random.default_rng(0),
-    )
-    assert run.test_learned(()) is False  # no learned path: no data
-    assert made.environment.trajectories == 0
-    run.learned[0].append(())
-    with pytest.raises(RuntimeError, match="before it is set"):
-        run.test_learned(())
-
-
 def test_the_algorithm_touches_classes_through_oracles_only() -> None:
     made = drawn(2, "finite")
     with Ledger() as ledger:
@@ -417,365 +368,8 @@ def test_each_oracle_is_asked_for_its_accuracy(monkeypatch) -> None:
 
 
 def test_runs_repeat_by_seed() -> None:
-    first, second = (monitored(drawn(3, "finite"), constants(drawn(3, "finite")), 3)
-                     for _ in range(2))  # fmt: skip
+    again = drawn(3, "finite"), drawn(3, "finite")
+    first, second = (monitored(made, constants(made), 3) for made in again)
     assert first.result.estimate == second.result.estimate
     assert first.result.trajectories == second.result.trajectories
     assert first.loss == second.loss
-
-
-# -------------------------------------------------------------- outside the event
-
-
-def practical(env, **chosen):
-    problem = env.max_states, env.n_actions, env.horizon
-    return GlobalPolicyPracticalParameters(0.3, 0.1, *problem, **chosen)
-
-
-def test_an_infeasible_program_is_a_failed_event() -> None:
-    """G without g*: no function of it is small enough at the learned state."""
-    made = two_states([Fraction(0)] * 2 + [Fraction(1, 4)] * 2 + [Fraction(1, 2)] * 2)
-    wrong = ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.9, 0.9]])])
-    made = Instance(made.environment, wrong, made.policies)
-    run = monitored(made, constants(made), 0)
-    assert run.result.status == "failure"
-    assert run.result.event_failed
-    assert "no value function of level 2" in run.result.reason
-    assert run.result.monitors["realizable"].holds is False
-    assert run.result.contradictions == []
-    # Going on: the two paths are not taken for the same state.
-    run = monitored(made, practical(made.environment), 0)
-    assert run.result.succeeded
-    assert run.result.learned == (1, 2)
-
-
-def test_an_incomplete_class_fails_where_valor_succeeds() -> None:
-    made = incomplete()
-    run = monitored(made, constants(made), 0)
-    env = made.environment
-    assert run.result.status == "failure"
-    assert "fitting the policy of level 2: infeasible" in run.result.reason
-    assert run.result.monitors["event"].holds
-    assert run.result.monitors["realizable"].holds
-    assert run.result.monitors["complete"].holds is False
-    assert run.result.contradictions == []
-    sizes = made.values.log_size(), made.policies.log_size()
-    parameters = TheoremParameters(0.3, 0.1, 2, 2, 3, *sizes)
-    rng = np.random.default_rng(0)
-    result = valor(env, made.values, made.policies, parameters, rng)
-    assert result.succeeded
-    best, found = env.truth.optimal_value, env.truth.policy_value(result.policies)
-    assert best - found <= Fraction(3, 10)
-    # With every policy of level 2 the class is complete, and the algorithm succeeds.
-    policies = PolicyClassByLevel(
-        [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2), TabularPolicyClass(2, 2)]
-    )
-    whole = Instance(env, made.values, policies)
-    run = monitored(whole, constants(whole), 0)
-    assert premises(run)
-    assert run.loss <= Fraction(3, 10)
-
-
-def test_free_parameters_fall_back_on_pooling() -> None:
-    """No noise to speak of, and a φ as at the theorem's constants."""
-    made = incomplete()
-    exact = constants(made)
-    chosen = {"slack": exact.phi(3), "n_test": 10**8, "n_train": 10**8}
-    for name in ("tau_val", "tau_pol"):
-        chosen[name] = exact.tau_val
-    run = monitored(made, practical(made.environment, **chosen), 0)
-    assert run.result.succeeded
-    assert run.result.monitors["feasible"].holds is False
-    assert run.result.contradictions == []
-    assert run.loss <= Fraction(3, 10)
-
-
-@pytest.mark.parametrize("calls", [1, 2, 3])
-def test_too_many_calls_are_a_failure(calls) -> None:
-    made = drawn(0, "tabular")
-    run = monitored(made, practical(made.environment, T_max=calls), 0)
-    assert run.result.status == "failure"
-    assert "more than T_max times" in run.result.reason
-    assert run.result.policies is None
-    assert run.result.contradictions == []
-    monitors = run.result.monitors
-    assert False in (monitors["dfslearn-calls"].holds, monitors["test-calls"].holds)
-
-
-def test_as_many_calls_as_are_needed_are_enough() -> None:
-    """Paths (), 0, 1, 2; TestLearned once more: 1 is pruned, and tested again."""
-    quarter, most = Fraction(1, 4), Fraction(9, 10)
-    env = from_lists(
-        [
-            [("root", {"x": 1}, {"x": [0, 0, 0]}, ["q", "q", "s"])],
-            [
-                ("q", {"y": 1}, {"y": [quarter, 0, 0]}, []),
-                ("s", {"z": 1}, {"z": [0, most, 0]}, []),
-            ],
-        ]
-    )
-    policies = [TabularPolicyClass(1, 3), TabularPolicyClass(2, 3)]
-    made = Instance(env, known_values(env), PolicyClassByLevel(policies))
-    run = monitored(made, practical(env, T_max=5), 0)
-    monitors = run.result.monitors
-    assert run.result.succeeded
-    assert run.result.learned == (1, 2)
-    assert monitors["dfslearn-calls"].margin == 1
-    assert monitors["test-calls"].margin == 0
-    run = monitored(made, practical(env, T_max=4), 0)
-    monitors = run.result.monitors
-    assert "TestLearned was called more than T_max" in run.result.reason
-    assert monitors["test-calls"].margin == -1
-    assert monitors["dfslearn-calls"].margin == 0
-
-
-def test_a_bad_data_set_that_ends_the_run_is_seen_to_be_one() -> None:
-    """Roll-outs at q are far off, so g* is infeasible: outside of the event."""
-    half, one = Fraction(1, 2), Fraction(1)
-    made = two_states([Fraction(0)] * 2 + [half] * 4)
-    script = {
-        ((0,), True): [(0, a, half, half) for a in (0, 1)],
-        ((0,), False): [(0, 0, Fraction(0), one)],
-        ((1,), False): [(1, 0, half, one)],
-    }
-    env = ScriptedEnvironment(made.environment, script)
-    made = Instance(env, made.values, made.policies)
-    run = monitored(made, constants(made), 0)
-    assert "no value function of level 2" in run.result.reason
-    monitors = run.result.monitors
-    assert monitors["event"].holds is False
-    assert monitors["event"].first.startswith("return on D'")
-    assert monitors["gstar-feasible"].holds is False
-    assert monitors["feasible"].holds is False
-    assert run.result.contradictions == []
-
-
-def test_unfit_arguments_are_refused() -> None:
-    made = drawn(0, "tabular")
-    rng = np.random.default_rng(0)
-
-    def run(made, parameters):
-        env, values, policies = made.environment, made.values, made.policies
-        return global_policy(env, values, policies, parameters, rng)
-
-    with pytest.raises(ValueError, match="H: 2"):
-        run(made, GlobalPolicyTheoremParameters(0.3, 0.1, 3, 2, 2, 1.0, 1.0))
-    with pytest.raises(ValueError, match="M: 1 is too small"):
-        run(made, GlobalPolicyTheoremParameters(0.3, 0.1, 1, 2, 3, 1.0, 1.0))
-    stochastic = from_lists(
-        [
-            [("s", {"x": 1}, {"x": [0, 0]}, [{"t": HALF, "u": HALF}] * 2)],
-            [("t", {"y": 1}, {"y": [0, 0]}, []), ("u", {"z": 1}, {"z": [0, 1]}, [])],
-        ]
-    )
-    values, policies = make_classes(stochastic, "tabular", rng)
-    with pytest.raises(ValueError, match="stochastic hidden dynamics"):
-        run(
-            Instance(stochastic, values, policies),
-            GlobalPolicyTheoremParameters(0.3, 0.1, 2, 2, 2, 1.0, 1.0),
-        )
-
-
-HALF = Fraction(1, 2)
-
-
-# ------------------------------------------------------------------- constants
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),
-    st.integers(1, 6),
-    st.integers(1, 6),
-    st.integers(1, 12),
-)
-def test_corrected_constants_guarantee_epsilon(eps, m, k, h) -> None:
-    p = GlobalPolicyTheoremParameters(eps, 0.1, m, k, h, 3.0, 2.0)
-    assert p.phi(1) == eps
-    assert p.phi(h + 1) == 0
-    assert p.guarantee == (eps if h > 1 else p.fit_loss)
-    assert p.guarantee <= eps
-    tau, errors = p.tau_val, p.eps_sub + p.eps_feas
-    assert p.excess(1) == eps + 2 * tau
-    assert p.identity(1) == eps + 4 * tau + p.eps_feas
-    assert p.tested_loss(1) == eps + 8 * tau + errors
-    assert p.fit_loss == 4 * tau + errors
-    assert p.phi(h) == 12 * tau + 2 * errors
-    assert p.tau_val == p.tau_pol == eps / (12 * h) * (1 - Fraction(1, 2**10))
-    assert p.T_max == 3 * m**2 * h * k
-    size = math.log(16 * p.T_max * m / 0.1) + 5
-    assert p.n_test * 2 * float(p.tau_val) ** 2 == pytest.approx(size, rel=1e-3)
-    assert p.n_train > 32 * k * (p.n_test - 1)  # 16K against 1/2
-    assert p.n_train <= 32 * k * p.n_test
-    bound = (1 + m) * p.T_max * p.n_test + m**2 * h * p.n_train
-    assert p.trajectory_bound == bound
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.integers(1, 12))
-def test_printed_constants_do_not(h) -> None:
-    p = GlobalPolicyTheoremParameters(0.3, 0.1, 2, 2, h, 3.0, 2.0, version="paper")
-    assert p.tau_val == p.tau_pol == p.eps / (6 * h)
-    assert p.phi(1) == Fraction(11, 6) * p.eps
-    assert p.excess(1) == p.phi(1) + 2 * p.tau_val
-    assert p.identity(1) == p.phi(1) + 4 * p.tau_val
-    if h == 1:
-        assert p.guarantee <= p.eps  # 4 τ_pol = 2ε/3
-    elif h == 2:
-        assert p.guarantee >= Fraction(23, 12) * p.eps
-    else:
-        assert p.guarantee is None  # g* may be infeasible
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((1.5, 0.1, 2, 2, 2, 1.0, 1.0), "epsilon: 1.5"),
-        ((0.3, 0.0, 2, 2, 2, 1.0, 1.0), "delta: 0.0"),
-        ((0.3, 0.1, 0, 2, 2, 1.0, 1.0), "M: 0"),
-        ((0.3, 0.1, 2, 2, 2, -1.0, 1.0), "log_G: -1.0"),
-        ((0.3, 0.1, 2, 2, 2, 1.0, math.inf), "log_Pi: inf"),
-        ((0.3, 0.1, 2, 2, 2, 1.0, 1.0, "valor"), "algorithm: 'valor'"),
-        ((0.3, 0.1, 2, 2, 2, 1.0, 1.0, "global-policy", "own"), "version: 'own'"),
-    ],
-)
-def test_bad_parameters(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        GlobalPolicyTheoremParameters(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"n_test": 0}, "n_test: 0"),
-        ({"tau_val": 0}, "tau_val: 0"),
-        ({"slack": -1}, "slack: -1"),
-        ({"T_max": 1.5}, "T_max: 1.5"),
-        ({"eps_feas": math.nan}, "nan"),
-    ],
-)
-def test_bad_practical_parameters(chosen, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        GlobalPolicyPracticalParameters(0.3, 0.1, 2, 2, 2, **chosen)
-    with pytest.raises(ValueError, match="level: 4 is not in"):
-        GlobalPolicyPracticalParameters(0.3, 0.1, 2, 2, 2).phi(4)
-
-
-# ---------------------------------------------------------- printed constants lose
-
-
-@pytest.mark.parametrize("horizon", [2, 3, 5])
-def test_printed_constants_lose_more_than_epsilon(horizon) -> None:
-    """Erratum 17, in honest runs inside the event."""
-    printed = chosen_sizes("paper", horizon)
-    run = monitored(overpruned(printed), printed, 0)
-    assert premises(run)
-    assert run.result.succeeded
-    most = Fraction(11 * horizon - 5, 6 * horizon) * printed.eps
-    assert printed.eps < most - printed.tau_val / 2 < run.loss < most
-    corrected = chosen_sizes("theorem", horizon)
-    run = monitored(overpruned(corrected), corrected, 0)
-    assert premises(run)
-    assert run.result.contradictions == []
-    assert run.loss < corrected.eps
-
-
-def scaled(parameters, tau):
-    """Give the printed φ for another τ."""
-    return GlobalPolicyParameters(**vars(parameters) | {"tau_val": tau, "tau_pol": tau})
-
-
-@pytest.mark.parametrize("horizon", [2, 3, 5])
-def test_an_adversary_inside_the_event_reaches_the_worst_case(horizon) -> None:
-    printed = chosen_sizes("paper", horizon)
-    corrected = chosen_sizes("theorem", horizon)
-    for parameters, ratio in (
-        (printed, Fraction(11 * horizon + 1, 6 * horizon)),
-        (
-            scaled(printed, printed.eps / (11 * horizon)),
-            Fraction(11 * horizon + 1, 11 * horizon),
-        ),
-        (corrected, Fraction(1)),
-    ):
-        case = adversary(parameters)
-        run = monitored(case.instance, parameters, 0, multi_oracle=worst_permitted)
-        assert premises(run)
-        assert run.result.contradictions == []
-        assert run.loss == case.loss
-        assert ratio * Fraction(995, 1000) < run.loss / parameters.eps <= ratio
-        assert (run.loss <= parameters.eps) is (parameters is corrected)
-
-
-def test_the_worst_case_by_linear_programming() -> None:
-    assert worst_loss(Fraction(11)) == 23
-    assert worst_loss(Fraction(12)) == 24
-
-
-@settings(deadline=None, max_examples=10)
-@given(st.fractions(0, 40, max_denominator=4))
-def test_the_worst_case_grows_with_phi(phi) -> None:
-    """φ + 12 wherever a test can pass at all and g* be feasible."""
-    found = worst_loss(phi)
-    assert found == phi + 12 if phi >= 4 else found >= 12
-
-
-def test_the_worst_permitted_policy() -> None:
-    data = EmpiricalMeasure([0, 1])
-    policies = FinitePolicyClass([[0, 0], [0, 1], [1, 1]], 2)
-    costs = [[0.0, 1.0], [0.0, 1.0]]
-    found = worst_permitted(
-        policies, [ClassificationSet(data, costs, 0.5)], epsilon_feas=0.1
-    )
-    assert found.feasible
-    assert found.costs.tolist() == [0.5]
-    found = worst_permitted(
-        policies, [ClassificationSet(data, costs, -1)], epsilon_feas=0.1
-    )
-    assert found.status is MultiStatus.UNKNOWN
-    assert found.policy is None
-    assert not found.honoured
-
-
-@pytest.mark.long  # quick: the claim global-policy-printed-constants
-def test_search_finds_printed_constants_wanting() -> None:
-    printed = chosen_sizes("paper")
-    found, rewards = search(np.random.default_rng(1), printed, evaluations=150)
-    assert printed.eps < found <= 23 * printed.tau_val
-    again = monitored(two_states(rewards), printed, 0)
-    assert again.loss > printed.eps
-    corrected = chosen_sizes("theorem")
-    small, _ = search(np.random.default_rng(1), corrected, evaluations=4, grid=1)
-    assert small <= corrected.eps
-
-
-# ------------------------------------------------------------------ observations
-
-
-@pytest.mark.long
-def test_linear_classes_on_a_gaussian_lock() -> None:
-    env = make("lock-gaussian", 0, horizon=3, dimension=0, noise=0.05)
-    rng = np.random.default_rng(1)
-    values, policies = make_classes(env, "linear", rng)
-    parameters = GlobalPolicyPracticalParameters(
-        0.8, 0.1, env.max_states, env.n_actions, 3, n_test=50, n_train=400
-    )
-    monitors = GlobalPolicyMonitors(env, values, policies, parameters)
-    result = global_policy(env, values, policies, parameters, rng, observers=[monitors])
-    result = with_monitors(result, monitors.reports(result))
-    assert result.succeeded
-    assert result.contradictions == []
-    assert result.monitors["event"].holds is None
-    value, error = env.truth.estimate_policy_value(result.policies, 4000, rng)
-    assert value + 3 * error >= 0.45
-
-
-@pytest.mark.parametrize("horizon", [2, 3])
-def test_instances_satisfy_what_the_theorem_assumes(horizon) -> None:
-    names = "value-realizability", "policy-completeness"
-    parameters = chosen_sizes("paper", horizon)
-    made = [overpruned(parameters), adversary(parameters).instance]
-    made += [pruned_then_learned(), stale(chosen_sizes("theorem", 3, 4, 3))]
-    for one in made:
-        arguments = one.environment, one.values, one.policies
-        found = check_assumptions(*arguments, names)
-        assert all(found[name].holds for name in names)

@@ -30,7 +30,7 @@ from olivine.algorithms.olive.tiebreak import (
     SolverTiebreak,
 )
 
-from tests.support.depth import spread
+from tests.support.depth import deep, spread
 from tests.support.tabular import all_policies, mdps
 
 HALF = Fraction(1, 2)
@@ -105,7 +105,7 @@ def run_both_ties(seed: int) -> None:
         check_run(mdp, result)
 
 
-@pytest.mark.parametrize("seed", spread(range(12), 3))
+@pytest.mark.parametrize("seed", spread(range(12), 2))
 def test_ends_optimal_after_at_most_a_constraint_a_state(seed: int) -> None:
     run_both_ties(seed)
 
@@ -164,7 +164,7 @@ def test_all_levels_at_once() -> None:
 # Tolerance and accuracy -------------------------------------------------------
 
 
-@settings(max_examples=10)
+@settings(max_examples=deep(10, 3))  # a whole run each
 @given(st.integers(0, 10**6), st.sampled_from([HALF / 10, HALF / 50]))
 def test_tolerance_costs_at_most_epsilon(seed: int, tolerance: Fraction) -> None:
     mdp = drawn(seed)
@@ -259,7 +259,7 @@ def test_level_rules() -> None:
         SolverTiebreak("worst")  # type: ignore[arg-type]
 
 
-@settings(max_examples=10)
+@settings(max_examples=deep(10, 4))  # eight optima each
 @given(st.integers(0, 10**6))
 def test_random_maximisers_are_maximisers(seed: int) -> None:
     mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=2, width=2)

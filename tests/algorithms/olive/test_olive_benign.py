@@ -14,6 +14,7 @@ from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
 from olivine.reduction.family.family import Family
 
+from tests.support.depth import deep, spread
 from tests.support.families import as_three_sat
 
 
@@ -35,7 +36,7 @@ def played(mdp: TabularMDP) -> OliveProgram:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.integers(1, 3))
-@settings(max_examples=40)
+@settings(max_examples=deep(40, 5))  # an enumeration of policies each
 def test_the_last_optimum_is_that_of_the_mdp(seed, horizon, width, n_actions):
     """By enumeration of policies, which knows nothing of the rule."""
     rng = np.random.default_rng(seed)
@@ -64,7 +65,7 @@ def test_on_the_edge_each_round_is_legal(seed):
     assert program.is_feasible(mdp.optimal_values())
 
 
-@pytest.mark.parametrize("variant", ["normalized", "gap", "all-levels"])
+@pytest.mark.parametrize("variant", spread(["normalized", "gap", "all-levels"], 2))
 def test_on_members_the_edge_does_no_harm(variant):
     family = Family(as_three_sat([[1, 2, 2], [-1, -2, -2]], 2), variant)
     for y in ([0, 0], [0, 1], [1, 1]):

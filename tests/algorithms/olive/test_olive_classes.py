@@ -35,6 +35,7 @@ from olivine.algorithms.olive.sampled_program import (
 )
 from olivine.algorithms.olive.tiebreak import RandomTiebreak
 
+from tests.support.depth import spread
 from tests.support.tabular import mdps, pairs
 
 PRACTICAL = OliveParameters(
@@ -167,7 +168,7 @@ def test_levels_and_codes_outside_the_class_are_refused() -> None:
         pairs_of_class(functions, [1], [1])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", spread(range(4), 2))
 def test_one_class_serves_exact_sampled_and_tabular_runs(seed) -> None:
     """An MDP with its exact expectations, its data, and as an environment."""
     mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=3, width=2)
@@ -202,8 +203,15 @@ def test_an_action_beyond_a_states_last_repeats_it() -> None:
 # Features ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["lock", "lock-gaussian", "diabolical-lock"])
-@pytest.mark.parametrize("ties", ["solver", "random"])
+@pytest.mark.parametrize(
+    ("name", "ties"),
+    spread(
+        itertools.product(
+            ["lock", "lock-gaussian", "diabolical-lock"], ["solver", "random"]
+        ),
+        3,
+    ),
+)
 def test_features_are_learned_through_their_decoders(name, ties) -> None:
     environment = make(name, 1)
     functions = make_q_class(environment, np.random.default_rng(2))

@@ -20,6 +20,7 @@ from olivine.algorithms.olive.program import OliveProgram
 from olivine.solvers.milp import solve_milp
 from olivine.solvers.outcome import Status
 
+from tests.support.depth import deep
 from tests.support.tabular import (
     all_policies,
     mdps,
@@ -54,7 +55,7 @@ run_programs = st.builds(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=deep(30, 5))  # all policies each
 @given(programs(max_states=4))
 @example(by_hand())
 def test_enumeration_is_the_best_of_all_policies(program: OliveProgram) -> None:
@@ -77,7 +78,7 @@ def test_enumeration_is_the_best_of_all_policies(program: OliveProgram) -> None:
 
 
 @pytest.mark.parametrize("form", ["value-policy", "q-function"])
-@settings(max_examples=20)
+@settings(max_examples=deep(20, 5))  # a MILP and an enumeration each
 @given(program=st.one_of(programs(max_states=4), run_programs))
 @example(program=by_hand())
 def test_the_models_have_the_optimum_of_the_enumeration(

@@ -12,6 +12,8 @@ from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
 from olivine.algorithms.olive.run import olive_sampled
 
+from tests.support.depth import deep
+
 # Means over 10^12 draws are within 10^-5 of the truth, far below 1/100.
 PARAMETERS = OliveParameters(
     Fraction(1, 100), Fraction(1, 10), 10**12, 10**12, 10**12, 40
@@ -25,7 +27,7 @@ def lost(environment, layered, policy) -> Fraction:
 
 @pytest.mark.parametrize("name", ["random-finite", "tabular"])
 def test_it_ends_near_the_optimum(name) -> None:
-    for seed in range(3):
+    for seed in range(deep(3, 1)):
         environment = make(name, seed=seed, horizon=2)
         layered = LayeredEnvironment(environment)
         result = olive_sampled(layered, PARAMETERS, np.random.default_rng(seed))

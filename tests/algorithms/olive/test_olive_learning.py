@@ -93,8 +93,9 @@ def test_constraints_at_all_levels_count_at_all_levels() -> None:
         assert not result.contradictions
 
 
-@pytest.mark.parametrize("classes", ["finite", "tabular"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("seed", "classes"), spread(itertools.product(range(2), ["finite", "tabular"]), 2)
+)
 def test_stochastic_dynamics(classes, seed) -> None:
     environment = threesat(np.random.default_rng(seed), variables=3, clauses=1)
     assert not environment.deterministic
@@ -145,7 +146,6 @@ def test_the_rounds_are_told() -> None:
     result = run(
         make("random-finite", 0),
         params="practical",
-        classes="tabular",
         observers=(seen.append,),
     )
     rounds = result.to_json()["rounds"]
@@ -252,7 +252,7 @@ def test_what_does_not_fit_is_refused_before_the_run() -> None:
     ("classes", "count"),
     spread(
         [
-            ("finite", 8),
+            ("finite", 4),
             ("tabular", 3),
             pytest.param("finite", 100, marks=pytest.mark.long),
             pytest.param("tabular", 100, marks=pytest.mark.long),

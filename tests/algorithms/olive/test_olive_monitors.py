@@ -28,6 +28,8 @@ from olivine.algorithms.olive.review import Setting, olive_reports, optimal_pair
 from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
 
+from tests.support.depth import deep
+
 EPSILON = 0.3
 
 
@@ -81,14 +83,16 @@ def test_estimates_of_features_approach_the_true_errors() -> None:
     layered = LayeredEnvironment(environment, functions)
     truth = TrueErrors(environment, layered.offsets, functions)
     finite = FinitePairs(layered.pairs(functions))
-    parameters = OliveParameters(Fraction(0), Fraction(0), 10, 100, 100_000, 1)
+    parameters = OliveParameters(
+        Fraction(0), Fraction(0), 10, 100, deep(100_000, 30_000), 1
+    )
     rng = np.random.default_rng(1)
     result = olive_sampled(layered, parameters, rng, optimiser=finite, all_levels=True)
     (played,) = result.rounds
     for constraint in played.added:
         for pair, error in zip(finite.pairs, finite.errors(constraint), strict=True):
             exact = truth.error(pair, played.pair, constraint.level)
-            assert abs(float(error - exact)) < 0.1  # 10 standard errors, K = 10
+            assert abs(float(error - exact)) < 0.1  # over 5 standard errors, K = 10
 
 
 def test_unknown_truth_says_so() -> None:
@@ -160,7 +164,7 @@ def test_a_run_at_the_theorems_constants_is_clean(seed) -> None:
 
 def test_tiny_data_break_the_premises_and_bind_nothing() -> None:
     tiny = OliveParameters(Fraction(1, 100), Fraction(1, 10), 1, 2, 3, 4)
-    for seed in range(4):
+    for seed in range(deep(4, 2)):
         reports = Judged(seed, parameters=tiny).reports()
         assert not all(
             reports[name].holds for name in ("initial", "evaluation", "deviations")

@@ -33,6 +33,7 @@ from olivine.algorithms.olive.sampled_program import (
 from olivine.algorithms.olive.tiebreak import RandomTiebreak
 from scipy.stats import chisquare
 
+from tests.support.depth import deep, spread
 from tests.support.tabular import (
     all_policies,
     distributions,
@@ -138,7 +139,7 @@ def drawn_program(seed: int, n: int, tolerance: Fraction) -> SampledProgram:
     return SampledProgram(mdp.action_counts, starts, constraints, tolerance)
 
 
-@settings(max_examples=12)
+@settings(max_examples=deep(12, 4))  # a linear program a policy
 @given(
     st.integers(0, 10**6),
     st.sampled_from([5, 60]),
@@ -342,7 +343,7 @@ def theorem_of(mdp: TabularMDP, width: int, epsilon: float) -> OliveParameters:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", spread(range(6), 2))
 def test_theorem_parameters_give_a_good_policy(seed: int) -> None:
     """Failure probability 0.1 a run is the theorem's; in fact it is far smaller."""
     mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=2, width=2)
@@ -403,7 +404,7 @@ def test_a_finite_class_and_all_levels() -> None:
 def test_hopeless_data_end_in_no_pair_or_the_round_limit() -> None:
     """One draw a data set and no tolerance to speak of."""
     endings = set()
-    for seed in range(12):
+    for seed in range(deep(12, 4)):
         mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=3, width=3)
         parameters = OliveParameters(Fraction(0), Fraction(0), 1, 1, 1, 6)
         rng = np.random.default_rng(seed)

@@ -13,6 +13,8 @@ from olivine.algorithms.olive.parameters import OliveParameters
 from olivine.algorithms.olive.run import olive_exact, olive_sampled
 from olivine.algorithms.olive.tiebreak import RandomTiebreak, ScriptedTiebreak
 
+from tests.support.depth import spread
+
 PARAMETERS = OliveParameters(Fraction(1, 20), Fraction(3, 10), 50, 500, 2000, 12)
 
 
@@ -22,7 +24,7 @@ def shape(result):
     return result.status, result.trajectories, rounds
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", spread([3, 0], 1))
 def test_exact_runs_record_the_ties(seed) -> None:
     mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=3, width=2)
     rng = np.random.default_rng([seed, 7])

@@ -17,6 +17,8 @@ from olivine.algorithms.oracles.reductions import (
 )
 from olivine.algorithms.oracles.testing import csc_problems, verify_csc
 
+from tests.support.depth import deep
+
 CLASSIFIERS = ["weighted-multiclass", "all-pairs", "filter-tree"]
 
 
@@ -132,7 +134,7 @@ def test_weighted_multiclass_is_the_same_problem(table):
 def test_pair_values_by_hand():
     # Costs 0, 1, 3: v = 0, 1/1, 1 + 2/2.
     assert pair_values(np.array([[3.0, 0.0, 1.0]])).tolist() == [[2.0, 0.0, 1.0]]
-    for row in np.random.default_rng(0).random((20, 4)):
+    for row in np.random.default_rng(0).random((deep(20, 5), 4)):
         v = pair_values(row[None])[0]
         for i, j in combinations(range(4), 2):
             t = np.sort(row)

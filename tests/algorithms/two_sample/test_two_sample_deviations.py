@@ -28,6 +28,8 @@ from olivine.algorithms.two_sample.deviations import (
     squared_loss_deviation,
 )
 
+from tests.support.depth import deep
+
 seeds = st.integers(0, 2**32)
 
 
@@ -89,7 +91,7 @@ def value(policy, ahead):
 eighths = st.integers(0, 8).map(lambda n: Fraction(n, 8))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=deep(15, 5))  # all corners in each
 @given(seeds, st.booleans(), st.data())
 def test_no_function_deviates_more_than_the_brackets_of_tabular_classes(
     seed, last, data
@@ -121,7 +123,7 @@ def test_no_function_deviates_more_than_the_brackets_of_tabular_classes(
         assert off <= first.upper
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=deep(15, 5))  # all corners in each
 @given(seeds, st.booleans(), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 def test_finite_classes_are_enumerated(seed, last, n_g, n_pi, n_next) -> None:
     env, path, data, found = drawn(seed, last)

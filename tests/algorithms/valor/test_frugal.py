@@ -25,6 +25,8 @@ from olivine.algorithms.valor.consensus import ConsensusPrograms
 from olivine.algorithms.valor.frugal import on_grid
 from olivine.algorithms.valor.shared_data import SharedData
 
+from tests.support.depth import deep
+
 PCID = {5: 1_800, 10: 5_400, 20: 23_100}
 """Episodes of PCID on the Gaussian lock, as docs/valor.md quotes them."""
 
@@ -47,7 +49,7 @@ def run_of(env, kind="tabular", seed=0, **chosen):
 @pytest.mark.parametrize(
     ("horizon", "seeds"),
     [
-        (5, range(2)),
+        (5, range(1)),
         *(pytest.param(h, range(10), marks=pytest.mark.long) for h in PCID),
     ],
 )
@@ -115,10 +117,18 @@ def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch)
     ("algorithm", "name", "classes", "options"),
     [
         ("valor", "random-finite", "tabular", {"states": 3, "horizon": 3}),
-        ("valor-constrained", "random-finite", "finite", {"states": 3, "horizon": 3}),
+        pytest.param(
+            *("valor-constrained", "random-finite", "finite"),
+            {"states": 3, "horizon": 3},
+            marks=pytest.mark.long,
+        ),
         ("valor-constrained", "tabular", "tabular", {"states": 2, "horizon": 3}),
         ("valor", "lock", "finite", {"horizon": 3}),
-        ("valor", "lock", "linear", {"horizon": 2, "observations": "codes"}),
+        pytest.param(
+            *("valor", "lock", "linear"),
+            {"horizon": 2, "observations": "codes"},
+            marks=pytest.mark.long,
+        ),
         ("valor", "diabolical-lock", "finite", {"horizon": 3, "actions": 4}),
     ],
 )
@@ -160,7 +170,7 @@ def test_the_diabolical_lock_is_solved_as_published() -> None:
     st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3),
     st.sampled_from([2, 3, 24, 10**12]), st.booleans(),
 )  # fmt: skip
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=deep(15, 5), deadline=None)  # a run each
 @example(0, 1, 1, 1, 2, True)
 def test_any_small_problem_keeps_the_bounds(seed, m, k, h, first, fall_back) -> None:
     """Whatever sizes are: trajectories and programs within what always holds."""

@@ -17,7 +17,7 @@ from olivine.algorithms.valor.parameters import (
     linear_defaults,
 )
 
-from tests.support.depth import spread
+from tests.support.depth import deep, spread
 
 
 def learn(environment, rng, kind="linear", **chosen):
@@ -38,7 +38,7 @@ def learn(environment, rng, kind="linear", **chosen):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=deep(15, 6), deadline=None)  # a run each
 def test_fresh_trajectories_estimate_what_the_policy_gets(seed, m, k, h) -> None:
     """With 10^12 of them Ṽ is E[r + V_a] under the policy, V* if data are as many."""
     env = make("random-finite", seed, states=m, actions=k, horizon=h)
@@ -80,7 +80,7 @@ def test_fresh_trajectories_are_counted_and_bounded() -> None:
 def test_a_maximum_over_linear_policies_is_too_high_and_fresh_ones_are_not() -> None:
     """The last level of the published Gaussian lock, V* = 1/2, 800 rows, d = 13."""
     excess = {None: [], 2000: []}
-    for seed in range(6):
+    for seed in range(deep(6, 3)):
         env = make("lock-gaussian", seed, horizon=10)
         rng = np.random.default_rng(seed)
         values, policies = make_classes(env, "linear", rng)
@@ -154,7 +154,7 @@ def test_the_locks_features_realise_values_and_policies_on_average() -> None:
             assert np.array_equal(scores.argmax(axis=1), np.repeat(np.arange(n), 1000))
 
 
-@pytest.mark.parametrize(("horizon", "count"), spread([(5, 1), (5, 3), (10, 10)], 1))
+@pytest.mark.parametrize(("horizon", "count"), spread([(3, 1), (5, 3), (10, 10)], 1))
 @pytest.mark.parametrize("name", ["lock-gaussian", "lock"])
 def test_linear_classes_solve_the_published_locks(name, horizon, count) -> None:
     """Published noise, d = H, defaults: V^π ≥ 0.9 V* in 9 of 10 seeds."""

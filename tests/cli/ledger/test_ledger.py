@@ -8,6 +8,7 @@ from olivine.cli.ledger import SUBJECTS, load, runs
 from olivine.cli.ledger.claim import registered
 
 from tests.support.commands import ROOT
+from tests.support.depth import spread
 
 ENTRIES = load()
 SLOW = {
@@ -29,15 +30,7 @@ SLOW = {
 """Claims whose check is long, and the quick tests of the same statement."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def fewer_runs():
-    """One seed, few instances: ``olivine claims --run`` has them all, and so has the
-    long test of the page (test_claims_page.py)."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "MOST", 1)
-        patch.setattr(runs, "INSTANCES", 4)
-        patch.setattr(runs, "LARGEST", 6)
-        yield
+pytestmark = pytest.mark.usefixtures("fewer_runs")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +77,9 @@ def test_each_subject_has_entries():
     assert len(ENTRIES) == len(registered())
 
 
-@pytest.mark.parametrize("name", ["lemma-1", "vertex-lemma", "theorem-o-paper"])
+@pytest.mark.parametrize(
+    "name", spread(["lemma-1", "vertex-lemma", "erratum-5", "theorem-o-paper"], 2)
+)
 def test_it_is_deterministic(name, found):
     (entry,) = (e for e in ENTRIES if e.id == name)
     assert entry.check() == (found.get(name) or entry.check())
@@ -140,3 +135,16 @@ def test_runs_are_made_once_for_each_number_of_seeds(monkeypatch):
     monkeypatch.setattr(runs, "MOST", 5)
     assert [make("a"), make("a")] == [3, 3]
     assert made == ["a", "b", "a"]
+    monkeypatch.setattr(runs, "INSTANCES", 5)
+    assert make("a") == 3
+    assert made == ["a", "b", "a", "a"]
+
+
+def test_some_cases_are_spread_evenly(monkeypatch):
+    monkeypatch.setattr(runs, "INSTANCES", 2)
+    assert runs.some(range(10)) == [0, 9]
+    assert runs.some(range(10), least=4) == [0, 3, 6, 9]
+    assert runs.some("abc", least=3) == "abc"
+    assert [runs.instances(1), runs.instances(9), runs.instances(9, 4)] == [1, 2, 4]
+    monkeypatch.setattr(runs, "INSTANCES", 1)
+    assert runs.some("abc") == ["a"]

@@ -22,6 +22,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import DECLARATIONS, Ranges, Rewards, Variant
 from olivine.reduction.run import benign as family_benign
 
+pytestmark = pytest.mark.usefixtures("fewer_runs")  # they can refute, too
 CLAIMS = {entry.id: entry for entry in load()}
 OF_THE_PROGRAM = (
     "theorem-o",

@@ -7,6 +7,7 @@ from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.cli.ledger import load
 from olivine.reduction.family import forced
 
+pytestmark = pytest.mark.usefixtures("fewer_runs")  # they can refute, too
 CLAIMS = {entry.id: entry for entry in load()}
 
 

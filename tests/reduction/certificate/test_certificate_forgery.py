@@ -79,13 +79,13 @@ def survives(instance: Instance, text: str, proof: str | None) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 9))
 def test_certificates_are_valid_and_true(name: str, variant: str) -> None:
     instance, certificate = made(name, variant)
     assert survives(instance, certificate.text, certificate.proof)
 
 
-@pytest.mark.parametrize(("name", "variant"), spread(CASES, 3))
+@pytest.mark.parametrize(("name", "variant"), spread(CASES, 2))
 def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
     """In the JSON and in the proof; with renewed digests, unless still true."""
     instance, certificate = made(name, variant)
@@ -99,7 +99,7 @@ def test_any_number_changed_is_rejected(name: str, variant: str) -> None:
     if proof is None:
         return
     lines = proof.splitlines()
-    for k, line in enumerate(lines):
+    for k, line in list(enumerate(lines))[:: deep(1, 3)]:
         for new in other_numbers(line):
             text = "\n".join([*lines[:k], new, *lines[k + 1 :], ""])
             assert rejected(instance, certificate.text, text)
@@ -258,7 +258,7 @@ def test_a_forgery_can_be_another_proof_of_the_truth() -> None:
     assert content["pi"]["s0"].startswith("[try C")
     others = dict.fromkeys(checker.ACTIONS)
     found = 0
-    for j, action in enumerate(content["pi"]["C"]):
+    for j, action in list(enumerate(content["pi"]["C"]))[:: deep(1, 2)]:
         for other in others:
             changed = replaced(content, ("pi", "C", j), other)
             accepted = survives(
@@ -298,13 +298,13 @@ def consistent(instance: Instance, variant: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("name", "variant"),
-    spread(itertools.product(["satisfiable", "eight", "weighted"], VARIANTS), 4),
+    spread(itertools.product(["satisfiable", "weighted", "eight"], VARIANTS), 3),
 )
 def test_consistent_forgeries(name: str, variant: str) -> None:
     """Only the proof, or the bound that it lacks, can give these away."""
     instance, certificate = made(name, variant)
     content, accepted = json.loads(certificate.text), 0
-    for fields in consistent(instance, variant):
+    for fields in itertools.islice(consistent(instance, variant), 0, None, deep(1, 2)):
         forged = json.loads(checker.canonical(content | fields))
         at_least = forged["claim"]["at_least"]
         for proof in {certificate.proof or "0\n", "0\n", "1 0\n-1 0\n0\n"}:

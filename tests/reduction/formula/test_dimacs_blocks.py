@@ -8,6 +8,7 @@ from olivine.reduction.formula.dimacs import DimacsError, parse_dimacs
 from olivine.reduction.formula.dimacs_write import dimacs_lines
 from olivine.reduction.formula.inputs import CHUNK
 
+from tests.support.depth import deep, spread
 from tests.support.formulas import formulas
 
 
@@ -69,7 +70,7 @@ def test_the_fast_path_agrees_with_the_exact_one(head, lines, size):
     assert outcome(pieces, "f") == exact
 
 
-@pytest.mark.parametrize("behind", ["x\n", "1 2\n3\n", "1000\n0\n@ 0\n"])
+@pytest.mark.parametrize("behind", spread(["x\n", "1 2\n3\n", "1000\n0\n@ 0\n"], 2))
 def test_lines_are_right_far_into_a_file(behind):
     head = "c\n" * 3 + "p cnf 100 30000\n" + "1 2\n 3 0\n\n" * 30_000
     assert len(head) > CHUNK
@@ -97,9 +98,10 @@ def test_a_clause_that_begins_in_an_earlier_block():
 # -- large and hostile input
 
 
-def test_a_clause_of_a_million_literals():
-    numbers = np.arange(1, 10**6 + 1)
-    data = b"p cnf 1000000 1\n" + " ".join(map(str, numbers)).encode() + b" 0\n"
+def test_a_clause_of_many_literals():
+    n = deep(10**6, 10**5)
+    numbers = np.arange(1, n + 1)
+    data = b"p cnf %d 1\n" % n + " ".join(map(str, numbers)).encode() + b" 0\n"
     formula = parse_dimacs(data).formula
     assert np.array_equal(formula.literals, numbers)
     assert error(data + b"-1").line == 3
@@ -107,10 +109,10 @@ def test_a_clause_of_a_million_literals():
 
 
 @pytest.mark.parametrize(
-    "head", [b"", b"p cnf ", b"p cnf 1 1\n", b"h 1 0\n", b"p cnf 1 1\n-"]
+    "head", spread([b"", b"p cnf ", b"p cnf 1 1\n", b"h 1 0\n", b"p cnf 1 1\n-"], 3)
 )
-def test_a_number_of_ten_million_digits(head):
-    caught = error(head + b"9" * 10**7 + b" 0")
+def test_a_number_of_millions_of_digits(head):
+    caught = error(head + b"9" * deep(10**7, 10**6) + b" 0")
     assert len(str(caught)) < 300
 
 
@@ -123,7 +125,7 @@ JUNK = {
     "nul": b"\0" * 10**6,
     "bytes": bytes(range(256)) * 4000,
     "random": np.random.default_rng(0).bytes(10**6),
-    "blank": b" " * 10**7 + b"x",
+    "blank": b" " * deep(10**7, 10**6) + b"x",
 }
 
 

@@ -191,10 +191,10 @@ def check_share(seeds, path):
 
 
 def test_damaged_files(tmp_path):
-    counts = check_share(range(500), tmp_path / "f")
+    counts = check_share(range(250), tmp_path / "f")
     # the mutations reach all there is to reach
     assert set(counts) == {"agreed", "read", "refused", "compressed"}
-    assert min(counts["agreed"], counts["refused"]) > 60
+    assert min(counts["agreed"], counts["refused"]) > 30
 
 
 @pytest.mark.long

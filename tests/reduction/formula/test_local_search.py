@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.local_search import walksat
+from olivine.reduction.formula.local_search import least_by_trying, walksat
 
 
 @st.composite
@@ -46,6 +46,32 @@ def test_it_finds_the_optimum_of_small_formulas(formula, seed) -> None:
     rng = np.random.default_rng(seed)
     found = walksat(three_sat, rng, target=least, max_flips=20_000)
     assert found.unsatisfied == least
+
+
+@given(formulas(max_variables=4), st.integers(0, 2**32), st.booleans())
+@settings(max_examples=40)
+def test_to_stop_at_the_least_of_few_assignments_changes_nothing(
+    formula, seed, heavy
+) -> None:
+    if heavy and formula.weights is not None:  # their sum is beyond 64 bits
+        rows = [list(clause) for clause in formula.clauses()]
+        weights = [2**62 + w for w in formula.weights.tolist()]
+        formula = Formula.from_clauses(rows, formula.n_variables, weights)
+    three_sat = formula.three_sat()
+    if three_sat.n_variables > 8:
+        return
+    least = least_by_trying(three_sat)
+    assert least == least_unsatisfied(three_sat)
+    rng = np.random.default_rng
+    whole = walksat(three_sat, rng(seed), max_flips=300)
+    short = walksat(three_sat, rng(seed), max_flips=300, target=least)
+    assert whole.assignment.tolist() == short.assignment.tolist()
+    assert short.flips <= whole.flips
+
+
+def test_many_assignments_are_not_tried() -> None:
+    clauses = [[i, i + 1, i + 2] for i in range(1, 31)] + [[1], [-1]]
+    assert least_by_trying(Formula.from_clauses(clauses).three_sat()) == 0
 
 
 @given(formulas(), st.integers(0, 2**32), st.integers(0, 50))

@@ -24,7 +24,7 @@ from olivine.solvers.model import LinearModel, Variable
 from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.cases import CASES
-from tests.support.depth import deep
+from tests.support.depth import deep, spread
 from tests.support.families import (
     ALL_EIGHT,
     as_three_sat,
@@ -49,7 +49,7 @@ def check_solved(built, outcome) -> None:
 
 @pytest.mark.parametrize("engine", available_engines())
 @given(data=st.data())
-@settings(max_examples=deep(40, 5))
+@settings(max_examples=deep(40, 3))  # some MILPs each
 def test_the_optimum_is_that_of_enumeration_from_any_start(engine, data) -> None:
     sizes = {"max_variables": 5, "max_clauses": 9, "max_width": 5}
     family = data.draw(solvable_families(**sizes))
@@ -205,7 +205,7 @@ def test_a_wrong_start_is_refused(monkeypatch) -> None:
         solve_program(built)
 
 
-@pytest.mark.parametrize("formulation", QUICK)
+@pytest.mark.parametrize("formulation", spread(QUICK, 1))
 def test_a_formula_that_was_hard_takes_few_nodes(formulation) -> None:
     """uuf50-01: 799 nodes of `strengthened` as written, 20 s."""
     formula = read_dimacs(CASES / "satlib" / "uuf50-01.cnf").formula

@@ -78,7 +78,7 @@ TWO = [[1, 1, 1], [-1, -1, -1]]
     ("variant", "n", "clauses"),
     [
         *[(variant, 1, [[1, 1, 1]]) for variant in LAYERED],
-        ("normalized", 1, TWO),
+        pytest.param("normalized", 1, TWO, marks=pytest.mark.long),
         ("strict", 1, TWO),
         pytest.param("all-levels", 1, TWO, marks=pytest.mark.long),
         pytest.param("gap", 2, [[1, 2, 2], [-1, -2, -2]], marks=pytest.mark.long),

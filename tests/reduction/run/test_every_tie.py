@@ -12,7 +12,7 @@ from olivine.algorithms.olive.parameters import theorem_parameters
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.run.every_tie import Noise, every_tie
 
-from tests.support.depth import spread
+from tests.support.depth import deep, spread
 from tests.support.families import as_three_sat, families
 
 FEW = [
@@ -67,10 +67,13 @@ PHI = Fraction(1, 100)
 ETA = (Fraction(1, 20) - PHI) / 11, (Fraction(1, 20) - PHI) / 7
 
 
-@pytest.mark.parametrize(("levels", "eta"), [("lowest", ETA[0]), ("largest", ETA[1])])
-@pytest.mark.parametrize(("n", "clauses"), FEW[::3])
-def test_the_noise_that_runs_stand_is_exact(n, clauses, levels, eta):
+@pytest.mark.parametrize(
+    ("formula", "noise"),
+    spread(itertools.product(FEW[::3], [("lowest", ETA[0]), ("largest", ETA[1])]), 2),
+)
+def test_the_noise_that_runs_stand_is_exact(formula, noise):
     """All estimates below the threshold; at it a run binds s0 a second time."""
+    (n, clauses), (levels, eta) = formula, noise
     family = Family(as_three_sat(clauses, n), "strict")
     stop = 3 * PHI + (6 * eta if levels == "lowest" else 0)
     below = Noise(eta - Fraction(1, 10**6), PHI, stop)
@@ -81,7 +84,7 @@ def test_the_noise_that_runs_stand_is_exact(n, clauses, levels, eta):
 
 
 @given(families(variant=Variant.STRICT, max_variables=1, max_clauses=1), st.data())
-@settings(max_examples=8)
+@settings(max_examples=deep(8, 4))  # every run of OLIVE in each
 def test_thresholds_decide_whether_all_noisy_runs_meet_it(family, data):
     """Both thresholds for S, wherever η, φ and S lie."""
     phi = Fraction(data.draw(st.integers(1, 40)), 1000)
@@ -97,8 +100,17 @@ def test_thresholds_decide_whether_all_noisy_runs_meet_it(family, data):
     assert every_tie(family, levels=levels, noise=noise).always == wanted
 
 
-@pytest.mark.parametrize("levels", ["lowest", "largest"])
-@pytest.mark.parametrize(("further", "met"), [(-1, True), (0, False), (1, False)])
+@pytest.mark.parametrize(
+    ("further", "met", "levels"),
+    spread(
+        (
+            (further, further < 0, levels)
+            for further in (-1, 0, 1)
+            for levels in ("lowest", "largest")
+        ),
+        3,
+    ),
+)
 def test_the_accuracy_of_olive_with_its_own_constants(further, met, levels):
     """Constraints within φ, errors of a round within ε/(8H): runs go on if ε < 1/15."""
     epsilon = Fraction(1, 15) + further * Fraction(1, 10**6)

@@ -16,6 +16,7 @@ from olivine.reduction.family.forced import ForcedFamily
 from olivine.reduction.run.faces import Faces, Noise
 from olivine.reduction.run.forced import MANY_LEVELS, forced_runs
 
+from tests.support.depth import spread
 from tests.support.families import as_three_sat, three_sats, unsatisfied_weight
 
 FEW = [
@@ -31,7 +32,7 @@ def family_of(n, clauses, weights=None, **options):
     return ForcedFamily(as_three_sat(clauses, n, weights), **options)
 
 
-@pytest.mark.parametrize(("n", "clauses"), FEW[:2])
+@pytest.mark.parametrize(("n", "clauses"), spread(FEW[:2], 1))
 def test_every_run_that_binds_all_levels(n, clauses):
     family = family_of(n, clauses)
     found = forced_runs(family, levels="all")

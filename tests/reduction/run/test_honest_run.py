@@ -18,7 +18,7 @@ from olivine.reduction.run.honest import adversarial_tiebreak, honest_run, kind_
 from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.run.schedule import n_rounds
 
-from tests.support.depth import spread
+from tests.support.depth import deep, spread
 from tests.support.families import (
     VARIANTS,
     as_three_sat,
@@ -31,7 +31,7 @@ ONE_VARIABLE = [[1, 1, 1], [-1, -1, -1]]
 HALF = Fraction(1, 2)
 
 
-@settings(max_examples=15)
+@settings(max_examples=deep(15, 3))  # each solves the program of each round
 @given(families(max_variables=2, max_clauses=3), st.data())
 def test_the_adversarial_run_is_olive_with_its_ties_broken(family, data) -> None:
     """Same rounds as `olivine.reduction.run.run`, and then the hard program itself."""

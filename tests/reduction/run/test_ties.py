@@ -52,7 +52,7 @@ def test_random_ties_and_levels_need_not_meet_it(variant):
     family = Family(as_three_sat([[1, 2, 2], [-1, -2, -2]], 2), variant)
     runs = [
         traced_run(family, ties="random", rng=np.random.default_rng(seed))
-        for seed in range(3)
+        for seed in range(deep(3, 1))
     ]
     assert not all(run.meets_hard_program for run in runs)
     assert all(run.ending == "finished" for run in runs)
@@ -92,10 +92,12 @@ REFUSED = {
 @pytest.mark.parametrize("variant", spread([v.value for v in Variant], 2))
 def test_all_ties_and_levels_run_or_are_refused_with_those_that_do(variant):
     family = Family(as_three_sat([[1, 1, 1], [-1, -1, -1]], 1), variant)
-    for ties, levels in itertools.product(TIES, LEVEL_RULES):
+    for i, (ties, levels) in enumerate(itertools.product(TIES, LEVEL_RULES)):
         rng = np.random.default_rng(0)
         message = REFUSED.get((variant, ties, levels))
         if message is None:
+            if i % deep(1, 4):
+                continue  # all refusals, of the runs some
             run = traced_run(family, ties=ties, levels=levels, rng=rng)
             assert not run.failures
             assert run.ending in ("hard program", "finished")

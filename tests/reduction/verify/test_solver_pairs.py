@@ -17,6 +17,7 @@ from olivine.reduction.program.witness import back, check, forward
 from olivine.solvers.milp import confirm, solve_milp
 from olivine.solvers.outcome import Status
 
+from tests.support.depth import deep, spread
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -57,12 +58,12 @@ def test_enumeration_of_policies(family):
 
 @pytest.mark.parametrize("form", ["value-policy", "q-function"])
 @given(family=families(max_variables=2, max_clauses=2, weighted=False))
-@settings(max_examples=6)
+@settings(max_examples=deep(6, 3))  # two exact solutions each
 def test_milp_on_small_families(form, family):
     assert_comes_back(family, milp_pair(family, form))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", spread(VARIANTS, 3))
 def test_milp_on_the_four_sign_patterns_of_two_variables(variant):
     clauses = [[1, 2, 2], [1, -2, -2], [-1, 2, 2], [-1, -2, -2]]
     family = Family(as_three_sat(clauses, 2), variant)

@@ -1,0 +1,41 @@
+"""Runs of VALOR and of its constrained variant, with monitors."""
+
+import pytest
+from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.valor.algorithm import (
+    valor,
+    valor_constrained,
+)
+from olivine.algorithms.valor.parameters import (
+    CONSTRAINED,
+    VALOR,
+    TheoremParameters,
+)
+from olivine.algorithms.valor.review import ValorMonitors
+
+ALGORITHMS = {VALOR: valor, CONSTRAINED: valor_constrained}
+
+
+both = pytest.mark.parametrize("name", ALGORITHMS)
+
+
+def theorem(env, values, policies, name, eps=0.3, delta=0.1):
+    return TheoremParameters(
+        eps,
+        delta,
+        env.max_states,
+        env.n_actions,
+        env.horizon,
+        values.log_size(),
+        policies.log_size(),
+        name,
+    )
+
+
+def monitored(name, env, values, policies, parameters, rng, *, observers=()):
+    """Run with monitors."""
+    monitors = ValorMonitors(env, values, policies, parameters)
+    result = ALGORITHMS[name](
+        env, values, policies, parameters, rng, observers=(monitors, *observers)
+    )
+    return with_monitors(result, monitors.reports(result))
