@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -261,6 +262,18 @@ def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
 
 
 def test_workers_of_this_machine(plan):
+    """With units that load little there; what a sweep's unit says when sent to one."""
+    keys = [f"unit {k}" for k in range(6)]
+    found = rows_of([partial(dict, key=key) for key in keys], 2, None)
+    assert sorted(row["key"] for row in found) == keys
+    unit = read_sweep(plan(SMALL)).units[0]
+    sent = pickle.loads(pickle.dumps(unit))
+    assert sent.key == unit.key
+    assert sent()["agree"]
+
+
+@pytest.mark.long
+def test_units_in_workers_of_this_machine(plan):
     units = read_sweep(plan(SMALL)).units
     found = {row["key"]: row for row in rows_of(units, 2, None)}
     assert set(found) == {unit.key for unit in units}

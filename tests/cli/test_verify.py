@@ -12,7 +12,7 @@ import pytest
 from olivine.cli import common
 from olivine.solvers.milp import available_engines
 
-from tests.support.commands import CASES, expected, olivine, run_olivine
+from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread
 
 FULL2 = CASES / "cadical" / "full2.cnf"
@@ -273,7 +273,7 @@ def test_file_names_that_are_no_text(tmp_path) -> None:
     shutil.copy(FULL2, bytes(tmp_path) + b"/" + name)
     done = olivine("verify", tmp_path, "--json", "--route", "sat")
     assert json.loads(done.out)["file"].endswith("\udcff[red]\n.cnf")
-    table = run_olivine("verify", tmp_path, "--route", "sat", "--route", "witness")
+    table = olivine("verify", tmp_path, "--route", "sat", "--route", "witness")
     assert table.status == 0
     assert "[red]" in table.out
 
