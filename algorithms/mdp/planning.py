@@ -39,15 +39,13 @@ def heights(mdp: TabularMDP) -> NDArray[np.int32]:
     Kahn's algorithm from the ends backwards, one wave a height. Raises ValueError if
     the transitions have a cycle.
     """
-    # Imported on use: it would be half of the time that a command needs to start.
-    from scipy.sparse import csr_array
-
     n = mdp.n_states
     offsets = mdp.transition_offset[mdp.action_offset]
-    ones = np.ones(mdp.n_transitions, dtype=np.int8)
-    graph = csr_array((ones, mdp.transition_target, offsets), shape=(n, n))
-    reverse = graph.tocsc()  # column t lists the sources of the entries into t
-    into = reverse.indptr.astype(np.int64)
+    # The transposed table, by numpy: to load scipy takes longer than most models do.
+    order = np.argsort(mdp.transition_target, kind="stable")
+    from_state = np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets))[order]
+    into = np.zeros(n + 1, dtype=np.int64)  # entries of a target, as offsets
+    np.cumsum(np.bincount(mdp.transition_target, minlength=n), out=into[1:])
     waiting = np.diff(offsets)
     height = np.zeros(n, dtype=np.int32)
     mark = np.zeros(n, dtype=np.int64)
@@ -57,7 +55,7 @@ def heights(mdp: TabularMDP) -> NDArray[np.int32]:
         current += 1
         height[wave] = current
         done += wave.size
-        sources = reverse.indices[gather(into, wave)[0]]
+        sources = from_state[gather(into, wave)[0]]
         np.subtract.at(waiting, sources, 1)
         ready = sources[waiting[sources] == 0]
         # keep one of each: the last entry that marked it

@@ -59,6 +59,7 @@ def save_figure(
         figure.suptitle(title(plan), fontsize=11)
         for name in names:
             write_figure(folder / name, figure)
+            figure.set_layout_engine("none")  # what was found holds for the next
     return names
 
 

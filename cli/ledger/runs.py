@@ -19,7 +19,6 @@ from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.run import LearningResult
 from olivine.cli.ledger.claim import Evidence
-from scipy.stats import beta
 
 CONFIDENCE = 0.95
 MOST = 1_000
@@ -223,6 +222,8 @@ def lower_bound(good: int, runs: int) -> float:
 
     36 of 36 show 0.920 with confidence 95%, not 0.95; that takes 59.
     """
+    from scipy.stats import beta  # half a second, which listing the claims spares
+
     if good == 0:
         return 0.0
     found = float(beta.ppf(1 - CONFIDENCE, good, runs - good + 1))

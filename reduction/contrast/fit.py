@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.stats import norm
 
 Law = Literal["power", "exponential"]
 
@@ -144,6 +142,8 @@ def _tobit(
     slope, middle = np.polyfit(x - centre, y, 1)
     spread = max(float(np.std(y - middle - slope * (x - centre))), _LEAST_SIGMA)
     if cut.any():
+        from scipy.optimize import minimize
+        from scipy.stats import norm
 
         def loss(point: NDArray[np.float64]) -> float:
             sigma = math.exp(point[2])

@@ -26,7 +26,6 @@ from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledP
 from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.tolerance import tolerance_ceiling
-from scipy.stats import binomtest
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,8 @@ class Survival:
         ValueError
             If `confidence` is not in (0, 1) or the tolerance above the ceiling.
         """
+        from scipy.stats import binomtest  # slow to load
+
         if not 0 < confidence < 1:
             raise ValueError(f"confidence {confidence} is not in (0, 1)")
         survived, total = self.survivors(tolerance)

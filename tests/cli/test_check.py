@@ -1,12 +1,13 @@
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import CASES, expected, olivine, run_olivine
+from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
@@ -21,13 +22,21 @@ SATISFIABLE = CASES / "cadical" / "sat1.cnf"
 ROUTES = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
 
 
-@pytest.fixture
-def certificate(tmp_path):
-    """Certificate of an unsatisfiable formula."""
-    path = tmp_path / "c.json"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a certificate of an unsatisfiable formula, and its proof."""
+    folder = tmp_path_factory.mktemp("made")
+    path = folder / "c.json"
     done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
     assert done.status == 0
-    return path
+    return folder
+
+
+@pytest.fixture
+def certificate(made, tmp_path):
+    """A certificate of the test's own."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "c.json"
 
 
 @pytest.mark.parametrize(("folder", "name"), spread(SMALL, 3))
@@ -188,9 +197,9 @@ def test_standard_input_and_compression(certificate, tmp_path) -> None:
     path = tmp_path / "f.cnf.gz"
     path.write_bytes(gzip.compress(text))
     assert olivine("check", certificate, path).status == 0
-    assert run_olivine("check", certificate, "-", stdin=text).status == 0
+    assert olivine("check", certificate, "-", stdin=text).status == 0
     other = tmp_path / "d.json"
-    done = run_olivine("verify", "-", "--certificate", other, "--json", stdin=text)
+    done = olivine("verify", "-", "--certificate", other, "--json", stdin=text)
     assert done.status == 0
     assert other.read_bytes() == certificate.read_bytes()
 
@@ -202,7 +211,8 @@ def test_weighted_and_headerless(tmp_path) -> None:
     plain.write_text(text)
     path = tmp_path / "c.json"
     for variant in VARIANTS[:: deep(1, 4)]:
-        done = olivine("verify", named, "--variant", variant, "--certificate", path)
+        options = ["--variant", variant, *ROUTES, "--certificate", path]
+        done = olivine("verify", named, *options)
         assert done.status == 0
         assert olivine("check", path, named).status == 0
         assert olivine("check", path, plain).status == 2
@@ -225,7 +235,8 @@ def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
     assert "no certificate" in people.err
 
 
-def test_an_unknown_optimum_has_no_certificate(tmp_path) -> None:
+def test_an_unknown_optimum_has_no_certificate(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("olivine.reduction.verify.routes.FLIPS", 1000)
     path = tmp_path / "c.json"
     options = ["--variant", "gap", "--route", "witness", "--certificate", path]
     done = olivine("verify", UNSATISFIABLE, *options, "--json")
@@ -251,7 +262,7 @@ def test_usage(tmp_path) -> None:
 
 def test_satisfiable_certificates_need_no_proof(tmp_path) -> None:
     path = tmp_path / "c.json"
-    done = olivine("verify", SATISFIABLE, "--certificate", path)
+    done = olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path)
     assert done.status == 0
     assert json.loads(path.read_text())["proof"] is None
     assert not Path(f"{path}.drat").exists()

@@ -17,6 +17,7 @@ from olivine.reduction.formula.formula import Formula
 
 from tests.support.commands import CASES, ROOT, olivine
 
+FULL2 = CASES / "cadical" / "full2.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
 UF20 = CASES / "satlib" / "uf20-01.cnf"
 SMALL = Formula.from_clauses([[1, -2, 3], [-1, 2, 4], [-3, -4, 1], [2, 3, 4]])
@@ -93,14 +94,26 @@ def test_bundles_hold_everything_once(n: int, m: int, variant: Variant) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "begin"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+    ("suffix", "begin", "file"),
+    [
+        ("svg", b"<?xml", UF20),
+        ("png", b"\x89PNG", FULL2),
+        ("pdf", b"%PDF", FULL2),
+        *(
+            pytest.param(*kind, UF20, marks=pytest.mark.long)
+            for kind in (("png", b"\x89PNG"), ("pdf", b"%PDF"))
+        ),
+    ],
 )
-def test_the_kind_is_the_suffix_and_the_bytes_repeat(tmp_path, suffix, begin) -> None:
+def test_the_kind_is_the_suffix_and_the_bytes_repeat(
+    tmp_path, suffix, begin, file
+) -> None:
     out = [tmp_path / f"{k}.{suffix}" for k in (1, 2)]
     for path in out:
-        done = olivine("draw", UF20, "-o", path, "--json")
+        asked = ["--witness"] if file == FULL2 else []  # it is unsatisfiable
+        done = olivine("draw", file, "-o", path, "--json", *asked)
         assert done.status == 0
-        assert done.record["bundled"] is True
+        assert done.record["bundled"] is (file == UF20)
         assert done.record["witness"] is True
     assert out[0].read_bytes().startswith(begin)
     assert out[0].read_bytes() == out[1].read_bytes()

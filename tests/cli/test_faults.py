@@ -69,7 +69,8 @@ def test_rows(line: str, status: int, text: str, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["bigw.wcnf", "bigw2.wcnf", "a.cnf --penalty 1/1000000"]
+    "line",
+    spread(["bigw.wcnf", "a.cnf --penalty 1/1000000", "bigw2.wcnf"], 2),
 )
 def test_a_read_back_that_floats_cannot_decide(line: str, tmp_path) -> None:
     done = olivine("generate", *words(line), "-o", tmp_path / "out", "--json")
@@ -126,8 +127,18 @@ def measured(*arguments: object) -> tuple[Done, float, int]:
     return found, float(seconds), int(kilobytes) * 1024
 
 
+def test_a_bomb_is_refused(tmp_path) -> None:
+    """By the verbs whose cost the next test measures at length."""
+    for verb in ("solve", "generate", "trace", "report"):
+        out = ["-o", tmp_path / "out"] if verb in ("generate", "report") else []
+        done = olivine(verb, BOMB, *out)
+        assert done.status == 2
+        assert "--max-bytes" in done.err
+        assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
-    "verb", spread(["verify", "solve", "generate", "trace", "report"], 2)
+    "verb", spread(["verify", "solve", "generate", "trace", "report"], 1)
 )
 def test_a_bomb_costs_little(verb: str, tmp_path) -> None:
     out = ["-o", tmp_path / "out"] if verb in ("generate", "report") else []
@@ -157,6 +168,15 @@ def sparse(tmp_path):
     return path
 
 
+def leaves_out(verb: str, done: Done) -> None:
+    assert done.status == 0
+    record = done.record
+    assert record["variables"] == 10**7
+    assert "9999979 of 10000000 variables occur in no clause" in record["warnings"][0]
+    if verb != "multi":
+        assert record.get("three_sat", {}).get("variables", 21) == 21
+
+
 @pytest.mark.parametrize(
     ("verb", "options"),
     spread(
@@ -167,7 +187,7 @@ def sparse(tmp_path):
             ("multi", []),
             ("trace", []),
         ],
-        2,
+        1,
     ),
 )
 def test_variables_that_do_not_occur_cost_nothing(
@@ -175,14 +195,13 @@ def test_variables_that_do_not_occur_cost_nothing(
 ) -> None:
     out = ["-o", tmp_path / "out"] if verb in ("generate", "report") else []
     done, seconds, size = measured(verb, sparse, "--json", *options, *out)
-    assert done.status == 0
-    record = done.record
-    assert record["variables"] == 10**7
-    assert "9999979 of 10000000 variables occur in no clause" in record["warnings"][0]
-    if verb != "multi":
-        assert record.get("three_sat", {}).get("variables", 21) == 21
+    leaves_out(verb, done)
     assert seconds < 6
     assert size < 500 * 2**20
+
+
+def test_trace_leaves_out_variables_that_do_not_occur(sparse) -> None:
+    leaves_out("trace", olivine("trace", sparse, "--json"))
 
 
 @pytest.mark.long

@@ -201,8 +201,9 @@ def test_no_setting_takes_nonsense(name) -> None:
                 if value not in _OPTIONAL.get(key, ())
                 else suppress(ValueError)
             ):
+                given = [f"{key}={value}", "horizon=1"]
                 prepare(
-                    name, "tabular", "practical", classes, 0.3, 0.1, [f"{key}={value}"]
+                    name, "tabular", "practical", classes, 0.3, 0.1, given
                 ).with_seed(0)
 
 

@@ -58,7 +58,7 @@ def made(monkeypatch):
 def test_a_record_for_each_algorithm(made):
     done = olivine(
         "learn", "all", "--env", "tabular", "--seeds", "4", "--epsilon", "0.9",
-        "--time-limit", "0.2", "--json",
+        "--time-limit", "0.1", "--json",
     )  # fmt: skip
     assert done.status == 3  # runs are missing
     by_name = {record["algorithm"]: record for record in done.records}
@@ -91,7 +91,7 @@ def test_success_asks_for_epsilon(made):
 def test_table_and_figure(made, tmp_path):
     figure = tmp_path / "all.svg"
     done = olivine(
-        "learn", "all", "--env", "tabular,lock", "--seeds", "1", "--time-limit", "0.2",
+        "learn", "all", "--env", "tabular,lock", "--seeds", "1", "--time-limit", "0.1",
         "-o", str(figure),
     )  # fmt: skip
     assert done.status == 3

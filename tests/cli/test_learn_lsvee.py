@@ -5,9 +5,10 @@ from fractions import Fraction
 import pytest
 
 from tests.support.commands import olivine
+from tests.support.depth import spread
 
 
-@pytest.mark.parametrize("env", ["random-finite", "tabular", "grid"])
+@pytest.mark.parametrize("env", spread(["random-finite", "grid", "tabular"], 2))
 def test_finite_observations_at_the_theorems_constants(env) -> None:
     arguments = ("learn", "lsvee", "--env", env, "--seed", 4, "--json")
     done = olivine(*arguments)

@@ -105,7 +105,7 @@ def test_the_milp_proves_a_yes_by_its_witness(formulation: str) -> None:
 
 
 def test_the_milp_has_its_no_confirmed() -> None:
-    done = olivine("solve", CASES / "cadical" / "full3.cnf", "--engine", "milp")
+    done = olivine("solve", CASES / "cadical" / "full2.cnf", "--engine", "milp")
     assert done.status == 20
     assert "c confirmed by the SAT solver" in done.out.splitlines()
 
@@ -119,13 +119,13 @@ def test_an_unconfirmed_no_of_the_milp_is_no_answer(monkeypatch) -> None:
         return SatOutcome(SatStatus.UNKNOWN, None, 0.0, "sat", reason="time limit")
 
     monkeypatch.setattr(decision, "solve_sat", unknown)
-    file = CASES / "cadical" / "full3.cnf"
+    file = CASES / "cadical" / "full2.cnf"
     done = olivine("solve", file, "--engine", "milp")
     assert done.status == 0
     assert parse(done.out) == ("UNKNOWN", None)
     assert "c not confirmed by the SAT solver" in done.out.splitlines()
 
-    model = np.zeros(3, dtype=np.bool_)
+    model = np.zeros(2, dtype=np.bool_)
 
     def refuted(*arguments, **options):
         return SatOutcome(SatStatus.SATISFIABLE, model, 0.0, "sat")

@@ -2,12 +2,14 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import time
 from concurrent.futures import CancelledError
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 import pytest
 from olivine.cli import workers
@@ -260,6 +262,18 @@ def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
 
 
 def test_workers_of_this_machine(plan):
+    """With units that load little there; what a sweep's unit says when sent to one."""
+    keys = [f"unit {k}" for k in range(6)]
+    found = rows_of([partial(dict, key=key) for key in keys], 2, None)
+    assert sorted(row["key"] for row in found) == keys
+    unit = read_sweep(plan(SMALL)).units[0]
+    sent = pickle.loads(pickle.dumps(unit))
+    assert sent.key == unit.key
+    assert sent()["agree"]
+
+
+@pytest.mark.long
+def test_units_in_workers_of_this_machine(plan):
     units = read_sweep(plan(SMALL)).units
     found = {row["key"]: row for row in rows_of(units, 2, None)}
     assert set(found) == {unit.key for unit in units}
@@ -346,15 +360,19 @@ def test_what_rows_say_together():
     assert paper.unfinished == {"sat": 1, "milp": 1}
 
 
-def test_formulations_and_engines_of_a_route_are_lines_of_their_own(tmp_path):
+def test_formulations_and_engines_of_a_route_are_lines_of_their_own(monkeypatch):
     rows = [row(False, "23/24", {"milp": seconds, "sat": 1.0}) for seconds in (1.0, 9)]
     for told, formulation in zip(rows, ("strengthened", "projected"), strict=True):
         told["routes"]["milp"]["formulation"] = formulation
     (phase,) = phases_of(rows)
     assert phase.ways == {"milp, strengthened": 1, "sat": 1, "milp, projected": 9}
     assert phase.seconds == {"milp": 5, "sat": 1}
-    save_phases(tmp_path / "f.svg", [phase])
-    assert "milp, projected" in (tmp_path / "f.svg").read_text()
+    figures = []
+    keep = lambda path, drawn: figures.append(drawn)  # noqa: E731
+    monkeypatch.setattr("olivine.cli.figures.sweep.write_figure", keep)
+    save_phases(Path("f.svg"), [phase])
+    labels = figures[0].axes[2].get_legend_handles_labels()[1]
+    assert labels == ["milp, strengthened", "sat", "milp, projected"]
 
 
 # --------------------------------------------------------------------- its page
