@@ -8,7 +8,7 @@ import os
 import signal
 
 from hypothesis import settings
-from olivine.cli import common
+from olivine.cli import common, read_back
 
 QUICK = 10
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
@@ -21,8 +21,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As a shell starts what it runs in the background; tests interrupt themselves.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A line that a run goes on would come and go with the load of the machine.
+# What follows the wall clock would come and go with the load of the machine: a line that
+# a run goes on, a program file that is not read back in time.
 common.FIRST_BEAT = 1e6
+read_back.READ_BACK_SECONDS = 60.0
 
 
 def pytest_collection_modifyitems(items) -> None:
