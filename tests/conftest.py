@@ -4,6 +4,7 @@ The number of examples that a test asks for is tried with HYPOTHESIS_PROFILE=lon
 default profile, ``quick``, tries `QUICK` of them at most.
 """
 
+import gc
 import os
 import signal
 
@@ -34,3 +35,9 @@ def pytest_collection_modifyitems(items) -> None:
         asked = getattr(test, "_hypothesis_internal_use_settings", None)
         if asked is not None and asked.max_examples > QUICK:
             test._hypothesis_internal_use_settings = settings(asked, max_examples=QUICK)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage, and forked children, what the collection made."""
+    gc.collect()
+    gc.freeze()
