@@ -22,8 +22,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As a shell starts what it runs in the background; tests interrupt themselves.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What follows the wall clock would come and go with the load of the machine: a line that
-# a run goes on, a program file that is not read back in time.
+# What follows the wall clock would come and go with the load of the machine: a line
+# that a run goes on, a program file that is not read back in time.
 common.FIRST_BEAT = 1e6
 read_back.READ_BACK_SECONDS = 60.0
 

@@ -43,6 +43,22 @@ def test_a_run_beside_an_earlier_one(monkeypatch, capsys, tmp_path) -> None:
     assert "others: c" in capsys.readouterr().out
 
 
+def test_a_machine_that_changes_its_speed(monkeypatch, capsys, tmp_path) -> None:
+    def run_at(seconds: list[float], value: float, *arguments) -> int:
+        times = iter(seconds)
+        monkeypatch.setattr(benchmarks, "piece_of_work", lambda: next(times))
+        done = run(monkeypatch, [Figure("a", value, "ms")], *arguments)
+        assert next(times, None) is None, "not measured as often as expected"
+        return done
+
+    file = tmp_path / "b.json"
+    assert run_at([1.0, 2.0, 2.0, 2.0], 3.0, "--json", file) == 0
+    assert json.loads(file.read_text())["figures"][0]["work"] == 2.0
+    assert run_at([1.0, 1.0], 1.5, "--compare", file) == 0
+    assert "1.00 of before" in capsys.readouterr().out
+    assert run_at([1.0, 2.0] * benchmarks.TRIES, 1.5) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
