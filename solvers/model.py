@@ -173,14 +173,17 @@ class LinearModel:
     ) -> dict[int, Fraction]:
         if len(indices) != len(coefficients):
             raise ValueError(f"row {name!r}: indices and coefficients differ in length")
-        merged: dict[int, Fraction] = {}
         size = len(self.variables)
-        for i, c in zip(indices, coefficients, strict=True):
-            if not 0 <= i < size:
-                raise ValueError(f"row {name!r}: no variable with index {i}")
-            index, number = int(i), _fraction(c)
-            before = merged.get(index)
-            merged[index] = number if before is None else before + number
-        if all(merged.values()):
+        if len(indices) and not 0 <= min(indices) <= max(indices) < size:
+            wrong = next(i for i in indices if not 0 <= i < size)
+            raise ValueError(f"row {name!r}: no variable with index {wrong}")
+        numbers = map(_fraction, coefficients)
+        merged = dict(zip(map(int, indices), numbers, strict=True))
+        if len(merged) < len(indices):
+            merged = dict.fromkeys(merged, Fraction(0))
+            for i, c in zip(indices, coefficients, strict=True):
+                merged[int(i)] += c
+        # Long rows have few numbers, each many times over.
+        if all({id(c): c for c in merged.values()}.values()):
             return merged
         return {i: c for i, c in merged.items() if c}

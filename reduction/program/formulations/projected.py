@@ -82,12 +82,13 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     missing = dict(
         zip(open_clauses.tolist(), range(first, len(variables)), strict=True)
     )
-    losses = [(missing[j], minus[weights[j]]) for j in missing]
+    losing, losses = list(missing.values()), [minus[weights[j]] for j in missing]
     if trying is not None:
-        losses.append((trying, -family.penalty))
+        losing.append(trying)
+        losses.append(-family.penalty)
     model.set_objective(
-        [variable for variable, _ in losses],
-        [loss for _, loss in losses],
+        losing,
+        losses,
         maximise=True,
         constant=family.parameters.best,
     )
