@@ -139,13 +139,6 @@ class Block:
     names: Names
     first_row: int
 
-    @cached_property
-    def span(self) -> range:
-        """The range of its variables."""
-        if not len(self.variables):
-            return range(0)
-        return range(int(self.variables.min()), int(self.variables.max()) + 1)
-
 
 class _Blocks(Sequence[Thing]):
     """A sequence kept in blocks; `_ends` has the length up to each block's end."""
@@ -273,14 +266,17 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
 
     def groups(self, block: Block, among: range | None = None) -> Iterator[Group]:
         """Yield the items of a block by kind; only those with a variable `among`."""
+        if among is not None:
+            inside = block.variables >= among.start
+            inside &= block.variables < among.stop
+            if not inside.any():
+                return
         kinds = block.kinds
         widths, sizes = self.widths[kinds], self.sizes[kinds]
         starts = np.cumsum(widths) - widths
         rows = np.cumsum(sizes) - sizes + block.first_row
         order = np.argsort(kinds, kind="stable")
         if among is not None:
-            inside = block.variables >= among.start
-            inside &= block.variables < among.stop
             before = np.zeros(len(inside) + 1, dtype=np.int32)
             np.cumsum(inside, out=before[1:])
             order = order[(before[starts + widths] > before[starts])[order]]
@@ -293,6 +289,23 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
             places = starts[items, None] + np.arange(kind.width)
             yield Group(
                 number, kind.shapes, items, block.variables[places], rows[items]
+            )
+
+    def parts(self, block: Block) -> Iterator[Block]:
+        """Yield a block, or parts of a long one that share its arrays."""
+        if len(block.kinds) <= 4 * BLOCK:
+            yield block
+            return
+        starts = np.cumsum(self.widths[block.kinds]) - self.widths[block.kinds]
+        rows = np.cumsum(self.sizes[block.kinds]) - self.sizes[block.kinds]
+        cuts = [*range(0, len(starts), BLOCK)]
+        places = [*starts[cuts].tolist(), len(block.variables)]
+        for k, start, end in zip(cuts, places, places[1:], strict=False):
+            yield Block(
+                block.kinds[k : k + BLOCK],
+                block.variables[start:end],
+                block.names,
+                block.first_row + int(rows[k]),
             )
 
     def _kind_of(self, row: Row) -> int:

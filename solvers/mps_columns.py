@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.solvers.flat_form import FlatForm
-from olivine.solvers.flat_model import BLOCK, Group, Shape
+from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
 
 _ENTRIES = 1 << 19
 """Entries of the matrix that are brought into the order of columns at a time."""
+
+_STRETCH = 12
 
 _Entries = tuple[NDArray[Any], ...]
 """Arrays of equal length, with what is known of each entry of the matrix."""
@@ -36,6 +38,18 @@ class Columns:
         costs = [self._number(c) for c in form.objective.values()]
         self._objective = objective, np.array(costs, dtype=np.int64)
         self._shapes = [self._flat(kind.shapes) for kind in form.rows.kinds]
+        # The rows of s0 are one long block, and each range of columns has some of them.
+        self._blocks = [
+            (part, self._reached(part))
+            for block in form.rows.blocks
+            for part in form.rows.parts(block)
+        ]
+
+    def _reached(self, block: Block) -> NDArray[np.bool_]:
+        """Which stretches of 2^_STRETCH columns a block has entries in."""
+        found = np.zeros((len(self._form.variables) >> _STRETCH) + 1, dtype=np.bool_)
+        found[block.variables >> _STRETCH] = True
+        return found
 
     def _number(self, number: int) -> int:
         return self._numbers.setdefault(number, len(self._numbers))
@@ -100,7 +114,7 @@ class Columns:
         """Number of entries of each column."""
         size = len(self._form.variables)
         counts = np.zeros(size, dtype=np.int32)
-        for block in self._form.rows.blocks:
+        for block, _ in self._blocks:
             for group in self._form.rows.groups(block):
                 columns = group.variables[:, self._shapes[group.kind][0]]
                 np.add.at(counts, columns.ravel(), 1)
@@ -126,8 +140,9 @@ class Columns:
         values = np.concatenate([costs[own], np.zeros_like(empty)])
         nothing = np.zeros_like(heads)
         parts: list[_Entries] = [(heads, nothing - 1, nothing, nothing, values)]
-        for block in self._form.rows.blocks:
-            if block.span.start >= high or block.span.stop <= low:
+        stretches = slice(low >> _STRETCH, (high - 1 >> _STRETCH) + 1)
+        for block, reached in self._blocks:
+            if not reached[stretches].any():
                 continue
             for group in self._form.rows.groups(block, range(low, high)):
                 parts.append(self._found(group, low, high))

@@ -28,8 +28,8 @@ from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.reduction.export.identifiers import identifiers
 from olivine.solvers.files import write_text
 
-_BLOCK = 4096
-"""States whose arrays are lists at a time."""
+_BLOCK = 1 << 15
+"""Actions whose arrays are lists at a time."""
 _TEMPLATES = 1 << 10
 """Texts of states that are kept, each of at most so many numbers."""
 
@@ -53,13 +53,13 @@ def _parts(mdp: TabularMDP) -> Iterator[str]:
         f"@nr_states\n{end + 1}\n@nr_choices\n{mdp.n_actions + 1}\n@model\n"
     )
     templates: dict[object, str] = {}
-    for first in range(0, end, _BLOCK):
-        last = min(first + _BLOCK, end)
-        yield "".join(_states(mdp, first, last, names, rewards, templates))
+    for first in range(0, mdp.n_actions, _BLOCK):
+        last = min(first + _BLOCK, mdp.n_actions)
+        yield "".join(_text(mdp, first, last, names, rewards, templates))
     yield f"state {end} end\n\taction end [0]\n\t\t{end} : 1\n"
 
 
-def _states(
+def _text(
     mdp: TabularMDP,
     first: int,
     last: int,
@@ -67,34 +67,34 @@ def _states(
     rewards: list[str],
     templates: dict[object, str],
 ) -> Iterator[str]:
-    """Yield the text of the states first..last-1; lists are quicker than arrays.
+    """Yield the text of the actions first..last-1, and of the states that begin there.
 
-    States that differ in their successors only have one template.
+    Lists are quicker than arrays. States that differ in their successors only have one
+    template.
     """
-    ends = mdp.action_offset[first : last + 1]
-    a, b = int(ends[0]), int(ends[-1])
-    entries = mdp.transition_offset[a : b + 1]
+    a, b = np.searchsorted(mdp.action_offset, [first, last - 1], side="right") - 1
+    entries = mdp.transition_offset[first : last + 1]
     t, u = int(entries[0]), int(entries[-1])
     targets = mdp.transition_target[t:u].tolist()
     numerators = mdp.transition_numerator[t:u].tolist()
-    denominators = mdp.transition_denominator[a:b].tolist()
-    paid = mdp.reward_index[a:b].tolist()
-    called = mdp.action_names[a:b]
-    widths = np.diff(entries).tolist()
-    stops, offsets = (entries - t).tolist(), (ends - a).tolist()
-    for k, title in enumerate(mdp.state_names[first:last]):
-        own = slice(offsets[k], offsets[k + 1])
+    denominators = mdp.transition_denominator[first:last].tolist()
+    paid = mdp.reward_index[first:last].tolist()
+    parts = mdp.action_names[first:last], paid, denominators, np.diff(entries).tolist()
+    stops = (entries - t).tolist()
+    begins = mdp.action_offset[a : b + 2].tolist()
+    for k, title in enumerate(mdp.state_names[a : b + 1]):
+        if begins[k] >= first:
+            state = int(a) + k
+            mark = " init" if state == mdp.start else ""
+            yield f"state {state}{mark}\n// {_printable(title)}\n"
+        own = slice(max(begins[k], first) - first, min(begins[k + 1], last) - first)
         reached = slice(stops[own.start], stops[own.stop])
-        parts = (called, paid, denominators, widths)
         key = (*(tuple(part[own]) for part in parts), tuple(numerators[reached]))
         text = templates.get(key)
         if text is None:
             text = _actions(key, names, rewards, mdp.n_states)
             if len(templates) < _TEMPLATES and len(key[-1]) < _TEMPLATES:
                 templates[key] = text
-        state = first + k
-        mark = " init" if state == mdp.start else ""
-        yield f"state {state}{mark}\n// {_printable(title)}\n"
         yield text % tuple(targets[reached])
 
 
