@@ -275,11 +275,12 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         widths, sizes = self.widths[kinds], self.sizes[kinds]
         starts = np.cumsum(widths) - widths
         rows = np.cumsum(sizes) - sizes + block.first_row
-        order = np.argsort(kinds, kind="stable")
+        chosen = np.arange(len(kinds))
         if among is not None:
             before = np.zeros(len(inside) + 1, dtype=np.int32)
             np.cumsum(inside, out=before[1:])
-            order = order[(before[starts + widths] > before[starts])[order]]
+            chosen = np.flatnonzero(before[starts + widths] > before[starts])
+        order = chosen[np.argsort(kinds[chosen], kind="stable")]
         sorted_kinds = kinds[order].astype(np.int64)
         bounds = np.flatnonzero(np.diff(sorted_kinds, prepend=-1, append=-1))
         for low, high in itertools.pairwise(bounds.tolist()):
