@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 # What the loader of libraries and the starting of threads say of it.
 _WORDS = ("Cannot allocate memory", "failed to map segment", "can't start new thread")
+# Python's own words where it found no memory for a MemoryError.
+_LOST = ("error return without exception set", "without setting an exception")
 _SECONDS, _CPU_SECONDS = 60, 5
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12} | {
     f"{letter}I": 1 << 10 * k for k, letter in enumerate("KMGT", 1)
@@ -40,6 +42,8 @@ def _says_so(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN):
         return True
+    if isinstance(error, SystemError):
+        return any(word in str(error) for word in _LOST)
     return isinstance(error, (ImportError, RuntimeError)) and any(
         word in str(error) for word in _WORDS
     )

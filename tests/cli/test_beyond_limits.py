@@ -117,6 +117,14 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
     assert (done.status, done.err) == (3, "olivine: out of memory\n")
 
 
+def test_python_without_memory_for_its_own_exception_is_told_apart() -> None:
+    lost = "<class 'type'> returned NULL without setting an exception"
+    for text in ("error return without exception set", lost):
+        assert memory.is_exhausted(SystemError(text))
+    assert not memory.is_exhausted(SystemError("bad argument to internal function"))
+    assert not memory.is_exhausted(RuntimeError("error return without exception set"))
+
+
 @pytest.mark.parametrize(
     ("text", "amount"),
     [
