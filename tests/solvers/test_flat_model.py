@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.solvers import mps_columns, program_files
+from olivine.solvers import flat_model, mps_columns, program_files
 from olivine.solvers.flat_form import FlatForm, NameMap
 from olivine.solvers.flat_model import (
     FlatModel,
@@ -71,6 +71,23 @@ def test_streams_are_the_text_written_entry_by_entry(model, entries, block) -> N
         assert mps == plain_mps(form, "t")
         assert list(NameMap(flat).items()) == list(form.names.items())
         assert len(NameMap(flat)) == len(form.names)
+
+
+def test_columns_of_long_blocks_are_found_in_their_parts(monkeypatch) -> None:
+    model = LinearModel("long")
+    for j in range(40):
+        model.add_variable(f"v{j}", 0, 2 + j, integer=bool(j % 2))
+    for i in range(13):
+        model.add_row(
+            [3 * i, 3 * i + 1, 39 - i, 0], [1, i + 1, -2, 5], "<=", i, f"r{i}"
+        )
+    flat = FlatForm(model)
+    monkeypatch.setattr(flat_model, "BLOCK", 1)
+    monkeypatch.setattr(mps_columns, "_ENTRIES", 4)
+    monkeypatch.setattr(mps_columns, "_STRETCH", 1)
+    (block,) = flat.rows.blocks
+    assert len(list(flat.rows.parts(block))) == 13
+    assert "".join(mps_lines(flat, "t")) == plain_mps(integer_form(model), "t")
 
 
 def test_long_rows_are_wrapped_as_ever() -> None:
