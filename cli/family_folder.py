@@ -134,7 +134,8 @@ def write_folder(
     family = instance.family
     at(FORMULA)
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
-    if graphs := {name: FILES[name] for name in FILES if name in _GRAPHS & {*wanted}}:
+    graphs = {name: FILES[name] for name in _GRAPHS.intersection(wanted)}
+    if graphs:
         from olivine.cli.family_graphs import write_graphs  # loads networkx
 
         write_graphs(stage, family, member, graphs, at, two_actions=two_actions)

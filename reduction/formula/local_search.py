@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.arrays import INT64_MAX, exact_sum
 from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.reduction.formula.checks import literal_truth
 from olivine.reduction.formula.formula import ThreeSat
 
 _NOISE = 0.5
@@ -172,7 +173,7 @@ class _State:
             for literal in clause:
                 self.occurrences[literal].append(j)
         a, b, c = rows.T
-        true = (rows > 0) == np.array(bits, dtype=np.bool_)[np.abs(rows) - 1]
+        true = literal_truth(rows, np.array(bits, dtype=np.bool_))
         true[:, 1] &= a != b
         true[:, 2] &= (a != c) & (b != c)
         self.true_literals: list[int] = true.sum(axis=1).tolist()
