@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from olivine.solvers.temporary import (
+    make_root,
     remove,
     scratch_name,
     signals_held,
@@ -97,6 +98,8 @@ class Forked:
         # Until `_pid` is set an interrupt would leave a child without an
         # owner, and in the child it would run the caller's handlers.
         parent = os.getpid()
+        with contextlib.suppress(OSError):  # the child may need none
+            make_root()
         with signals_held():
             with _fork_lock:
                 self._reader, writer = os.pipe()
@@ -278,6 +281,8 @@ class Spawned:
 
     def start(self) -> None:
         """Start a fresh interpreter."""
+        with contextlib.suppress(OSError):  # the child may need none
+            make_root()
         self._process.start()
         self._writer.close()
 

@@ -3,7 +3,9 @@
 A handler of SIGINT or SIGTERM that raises can do so between any two steps. So a
 name is noted before the thing is made, removal puts signals off, and what an
 exception in the wrong place left is removed when Python ends. A child that is
-killed removes nothing: it works below a folder that its parent removes.
+killed removes nothing: it works below a folder, its root, that its parent removes.
+A child's children die after it, and maybe after that removal, so a process makes
+its own root and never what the root is in.
 """
 
 from __future__ import annotations
@@ -77,8 +79,9 @@ def scratch_folder() -> Iterator[Path]:
     OSError
         If it cannot be made.
     """
+    make_root()
     with owned(scratch_name()) as folder:
-        folder.mkdir(mode=0o700, parents=True)
+        folder.mkdir(mode=0o700)
         yield folder
 
 
@@ -92,6 +95,18 @@ def work_below(folder: Path) -> None:
     global _root
     _root = folder
     _owned.clear()
+
+
+def make_root() -> None:
+    """Make the folder of a child's scratch folders, before it has any or children.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made: its own parent was removed, or there is no space.
+    """
+    if _root is not None:
+        _root.mkdir(mode=0o700, exist_ok=True)
 
 
 def remove(path: Path) -> None:

@@ -55,7 +55,7 @@ def leave_a_folder(place: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_child_that_is_killed_leaves_no_folder(folder, depth, tmp_path_factory):
     place = tmp_path_factory.mktemp("notes")
     call = (leave_a_folder, place)
@@ -63,6 +63,14 @@ def test_a_child_that_is_killed_leaves_no_folder(folder, depth, tmp_path_factory
         call = (run_in_child, *call)
     run_in_child(*call)
     assert (place / "ready").exists()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_child_whose_place_was_removed_makes_none(folder, monkeypatch) -> None:
+    # Its parent was killed and tidied after; it is about to be killed itself.
+    monkeypatch.setattr(temporary, "_root", folder / "removed" / "its own")
+    with pytest.raises(FileNotFoundError), temporary.scratch_folder():
+        pass
     assert list(folder.iterdir()) == []
 
 
