@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import os
 import stat
 import sys
@@ -396,6 +397,11 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
             status = _status_of(error, limit)
         raise typer.Exit(int(status))
 
+    # Typer asks for both four times, and would evaluate the text of each type anew.
+    signature = inspect.signature(function, eval_str=True)
+    types = {name: each.annotation for name, each in signature.parameters.items()}
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = types
     return run
 
 
