@@ -151,9 +151,10 @@ def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
     if not isinstance(value, dict) or all(map(_is_plain, value.values())):
         separator, items = f",\n{indent}  ", iter(value.items())
         between = f"{{\n{indent}  "
-        while part := dict(islice(items, _PART)):
-            text = json.dumps(part, allow_nan=False, separators=(separator, ": "))
-            yield between + text[1:-1]
+        while part := list(islice(items, _PART)):
+            keys, entries = map(_texts, zip(*part, strict=True))
+            pairs = zip(keys, entries, strict=True)
+            yield between + separator.join(map(": ".join, pairs))
             between = separator
         yield f"\n{indent}}}"
         return
@@ -163,6 +164,12 @@ def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
         yield from pretty_json(entry, indent + "  ")
         separator = ",\n"
     yield f"\n{indent}}}"
+
+
+def _texts(entries: tuple[object, ...]) -> list[str]:
+    """Text of each of some plain values; JSON has no line feed within."""
+    text = json.dumps(entries, allow_nan=False, separators=("\n", ":"))
+    return text[1:-1].split("\n")
 
 
 def _is_plain(entry: object) -> bool:

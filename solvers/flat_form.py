@@ -25,7 +25,14 @@ from olivine.solvers.flat_model import (
     given,
     row_kind,
 )
-from olivine.solvers.model import LinearModel, Number, Row, Sense, integer_row
+from olivine.solvers.model import (
+    LinearModel,
+    Number,
+    Row,
+    Sense,
+    by_identity,
+    integer_row,
+)
 
 LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a
@@ -114,6 +121,11 @@ class FlatForm:
         """Short name of a variable."""
         own = self.own_variables
         return f"x{index}" if index < own else self.added[index - own]
+
+    def variable_names(self, indices: Iterable[int]) -> Iterator[str]:
+        """Short names of variables."""
+        own, added = self.own_variables, self.added
+        return (f"x{j}" if j < own else added[j - own] for j in indices)
 
     def row_names(self) -> Iterator[Iterable[tuple[str, str]]]:
         """Yield short names and meanings of the rows, those of a block at a time."""
@@ -248,10 +260,10 @@ class FlatForm:
             if low < -LARGEST or high > LARGEST:
                 _refuse(max(-low, high), "range of the objective")
             z = self._add("z", low, high, "objective of the model")
-            # Few numbers, each many times over: of one object there comes one object.
-            distinct = {id(c): c for c in numbers}
-            minus = {name: -c for name, c in distinct.items()}
-            coefficients = (Fraction(1), *[minus[id(c)] for c in numbers])
+            # Of one object there comes one object.
+            minus = {name: -c for name, c in by_identity(numbers).items()}
+            negated = map(minus.__getitem__, map(id, numbers))
+            coefficients = (Fraction(1), *negated)
             constant = model.objective_constant
             kind = row_kind(coefficients, "==", constant, label="cz")
             meaning = "definition of the objective"
@@ -306,15 +318,14 @@ def _scaled(kind: Kind) -> Kind:
     """Scale rows to coprime integers; one without variables gets one."""
     shapes = []
     for s in kind.shapes:
-        # A long row has few numbers, each many times over.
-        numbers = {id(c): c for c in s.coefficients}
+        numbers = by_identity(s.coefficients)
         row = Row("", (), tuple(numbers.values()), s.sense, s.rhs)
         integers, rhs = integer_row(row)
         largest = max(abs(rhs), *map(abs, integers), 0)
         if largest > LARGEST:
             raise _TooLarge(largest)
         scaled = dict(zip(numbers, integers, strict=True))
-        whole = tuple([scaled[id(c)] for c in s.coefficients])
+        whole = tuple(map(scaled.__getitem__, map(id, s.coefficients)))
         shapes.append(replace(s, coefficients=whole, rhs=rhs))
     if kind.width or not shapes:
         return Kind(kind.width, tuple(shapes))
@@ -359,7 +370,7 @@ def _range_of_objective(model: LinearModel) -> tuple[int, int]:
     """Whole numbers below and above all values of the objective."""
     bounds = FlatVariables.of(model.variables)
     codes = bounds.codes()[list(model.objective)].tolist()
-    costs = {id(cost): cost for cost in model.objective.values()}
+    costs = by_identity(model.objective.values())
     counts = Counter(zip(codes, map(id, model.objective.values()), strict=True))
     least = greatest = model.objective_constant
     for (code, name), count in counts.items():

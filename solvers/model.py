@@ -8,7 +8,7 @@ row to coprime integers, which is how every engine and every file sees it: a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -26,6 +26,11 @@ def _fraction(number: Number) -> Fraction:
         return number
     found = _SMALL.get(number) if type(number) is int else None
     return Fraction(number) if found is None else found
+
+
+def by_identity(numbers: Collection[Fraction]) -> dict[int, Fraction]:
+    """Return the numbers by `id`: a long row has few, each many times over."""
+    return dict(zip(map(id, numbers), numbers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +188,6 @@ class LinearModel:
             merged = dict.fromkeys(merged, Fraction(0))
             for i, c in zip(indices, coefficients, strict=True):
                 merged[int(i)] += c
-        # Long rows have few numbers, each many times over.
-        if all({id(c): c for c in merged.values()}.values()):
+        if all(by_identity(merged.values()).values()):
             return merged
         return {i: c for i, c in merged.items() if c}

@@ -38,7 +38,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,7 +95,9 @@ def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
     """Yield the text of an LP file in parts; `title` goes into a comment."""
     yield f"\\ {_title(form, title)}\n"
     yield "Minimize\n"
-    yield from _wrapped(" obj:", _terms(form, form.objective.items()))
+    yield from _wrapped(
+        " obj:", _terms(form, [*form.objective], form.objective.values())
+    )
     yield "Subject To\n"
     yield from _LpRows(form).parts()
     yield "Bounds\n"
@@ -107,7 +110,7 @@ def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
         members = np.flatnonzero(chosen[codes])
         if len(members):
             yield f"{section}\n"
-            yield from _wrapped("", map(form.variable_name, members.tolist()))
+            yield from _wrapped("", form.variable_names(members.tolist()))
     yield "End\n"
 
 
@@ -220,32 +223,44 @@ def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
     """Yield the text for each variable, by its kind; its name is filled in twice."""
     codes, own = form.variables.codes(), form.own_variables
     numbered = [t.replace("%s", "x%d").replace("%-8s", "x%-7d") for t in templates]
+    told = np.array([bool(t % ("", "")) for t in templates])
     for k in range(0, own, BLOCK):
-        part = codes[k : min(k + BLOCK, own)].tolist()
-        yield "".join([numbered[c] % (j, j) for j, c in enumerate(part, k)])
+        part = codes[k : min(k + BLOCK, own)]
+        chosen = np.flatnonzero(told[part])
+        numbers = (chosen + k).tolist()
+        pairs = zip(numbers, part[chosen].tolist(), strict=True)
+        yield "".join([numbered[c] % (j, j) for j, c in pairs])
     for name, code in zip(form.added, codes[own:].tolist(), strict=True):
         yield templates[code] % (name, name)
 
 
-def _terms(form: FlatForm, terms: Iterable[tuple[int, int]]) -> Iterator[str]:
-    signed: dict[int, str] = {}
-    own, added = form.own_variables, form.added
-    for j, c in terms:
-        if (lead := signed.get(c)) is None:
-            lead = signed[c] = f"{'-' if c < 0 else '+'} {abs(c)}"
-        yield f"{lead} x{j}" if j < own else f"{lead} {added[j - own]}"
+def _terms(
+    form: FlatForm, indices: list[int], coefficients: Collection[int]
+) -> Iterator[str]:
+    leads = {c: f"{'-' if c < 0 else '+'} {abs(c)} " for c in set(coefficients)}
+    names = form.variable_names(indices)
+    return map(str.__add__, map(leads.__getitem__, coefficients), names)
 
 
 def _wrapped(head: str, words: Iterable[str]) -> Iterator[str]:
-    """Join words by blanks, on lines that a blank continues."""
-    line, size = [head], len(head)
-    for word in words:
-        if size + len(word) >= _LINE:
-            yield " ".join(line) + "\n"
-            line, size = [""], 0
-        line.append(word)
-        size += len(word) + 1
-    yield " ".join(line) + "\n"
+    """Join words by blanks, on lines that a blank continues; yield some lines each."""
+    words, size = iter(words), len(head)
+    yield head
+    while part := list(itertools.islice(words, BLOCK)):
+        widths = np.fromiter(map(len, part), dtype=np.int64, count=len(part))
+        ends = [0, *np.cumsum(widths + 1).tolist()]
+        text, first = [], 0
+        while first < len(part):
+            last = bisect_right(ends, _LINE - size + ends[first], first) - 1
+            last = max(last, first + (size == 0))  # a new line has a word
+            text += [" ", " ".join(part[first:last])] if first < last else []
+            size += ends[last] - ends[first]
+            first = last
+            if first < len(part):
+                text.append("\n")
+                size = 0
+        yield "".join(text)
+    yield "\n"
 
 
 def _title(form: FlatForm, title: str) -> str:
@@ -310,7 +325,7 @@ class _LpRows:
             number = of_row if s.numbered < 0 else variables[s.numbered]
             label = s.label % int(number) if "%" in s.label else s.label
             indices = variables[np.asarray(s.places, dtype=np.int64)].tolist()
-            terms = _terms(self._form, zip(indices, s.coefficients, strict=True))
+            terms = _terms(self._form, indices, s.coefficients)
             end = f"{_LP_SENSES[s.sense]} {s.rhs}"
             yield from _wrapped(f" {label}:", itertools.chain(terms, [end]))
 

@@ -43,13 +43,13 @@ def write_dimacs(
     OSError
         If the file cannot be written.
     """
-    lines = dimacs_lines(formula, format=format, comments=comments)
+    parts = _parts(formula, format, comments)
     name = os.fspath(path)
     if name == "-":
-        sys.stdout.writelines(lines)
+        sys.stdout.writelines(parts)
         sys.stdout.flush()
     else:
-        write_text(name, lines)
+        write_text(name, parts)
 
 
 def dimacs_lines(
@@ -85,6 +85,14 @@ def dimacs_lines(
     >>> list(dimacs_lines(formula))
     ['p wcnf 2 2\n', '5 1 -2 0\n', '1 0\n']
     """
+    parts = _parts(formula, format, comments)
+    return (line for part in parts for line in part.splitlines(keepends=True))
+
+
+def _parts(
+    formula: Formula, format: OutputFormat | None, comments: Iterable[str]
+) -> Iterator[str]:
+    """Give the same as `dimacs_lines`, many lines at a time."""
     if format is None:
         format = "wcnf" if formula.is_weighted else "cnf"
     if format not in ("cnf", "wcnf", "wcnf-headerless"):
@@ -100,12 +108,10 @@ def dimacs_lines(
                 f"unused variables at the end ({formula.n_variables} variables, "
                 f"the largest used is {largest})"
             )
-    return _lines(formula, format, list(comments))
+    return _text(formula, format, list(comments))
 
 
-def _lines(
-    formula: Formula, format: OutputFormat, comments: list[str]
-) -> Iterator[str]:
+def _text(formula: Formula, format: OutputFormat, comments: list[str]) -> Iterator[str]:
     for comment in comments:
         for line in comment.splitlines() or [""]:
             yield f"c {line}".rstrip() + "\n"
@@ -126,5 +132,4 @@ def _lines(
             ):
                 # A hard clause has weight 0.
                 lines[j] = f"{weight or hard_mark} {lines[j]}"
-        text = "".join(lines) % tuple(literals)
-        yield from text.splitlines(keepends=True)
+        yield "".join(lines) % tuple(literals)
