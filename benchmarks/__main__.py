@@ -6,10 +6,11 @@
     python -m benchmarks --compare b.json   beside an earlier run
 
 Run it alone on the machine. A figure is a ratio within this run where it can be; times
-are CPU seconds, with one BLAS thread. A machine that others share changes its speed, so
-a fixed piece of work is timed before and after each module. Where its time has changed,
-a quick module is measured again; and times of two runs are compared by it. A target is
-the most that was asked for. Exit status 1: one is missed.
+are CPU seconds, with one BLAS thread. A quick module is measured three times, and each
+figure is the median of its three values. A machine that others share changes its speed,
+so a fixed piece of work is timed before and after each measurement, and times of two
+runs are compared by it. A target is the most that was asked for. Exit status 1: one is
+missed.
 """
 
 from __future__ import annotations
@@ -61,10 +62,8 @@ MODULES = (
 CHANGED = 1.2
 """Factor between two runs from which on a figure counts as changed."""
 
-STEADY = 1.1
-"""Factor between the times of the piece of work up to which a machine is steady."""
-TRIES = 4
-"""How often a quick module is measured at most."""
+TIMES_QUICK = 3
+"""How often a quick module is measured; odd, for the median."""
 TIMES = ("CPU s", "ms")
 """Units that are compared by the speed of the machine."""
 
@@ -95,20 +94,17 @@ def _work(numbers: NDArray[np.float64]) -> None:
     sum(len(text) for text in found.values())
 
 
-def measured(name: str, full: bool) -> tuple[list[Figure], float]:
-    """Measure a module, again where the machine changed; and its piece of work."""
-    best: tuple[float, list[Figure], float] | None = None
-    for _ in range(1 if full else TRIES):
-        first = piece_of_work()
-        found = list(import_module(f"benchmarks.{name}").figures(full))
-        last = piece_of_work()
-        change = _factor(first, last)
-        if best is None or change < best[0]:
-            best = change, found, (first + last) / 2
-        if change <= STEADY:
-            break
-    assert best is not None
-    return best[1], best[2]
+def measured(name: str, full: bool) -> list[tuple[Figure, float]]:
+    """Measure a module: each figure, and the piece of work about that time."""
+    module, found = import_module(f"benchmarks.{name}"), []
+    for _ in range(1 if full else TIMES_QUICK):
+        before = piece_of_work()
+        figures = list(module.figures(full))
+        work = (before + piece_of_work()) / 2
+        found.append([(figure, work) for figure in figures])
+    middle = len(found) // 2
+    rows = zip(*found, strict=True)
+    return [sorted(row, key=lambda pair: pair[0].value)[middle] for row in rows]
 
 
 def row(figure: Figure, before: float | None) -> str:
@@ -174,8 +170,7 @@ def main() -> int:
     print(", ".join(f"{k} {v}" for k, v in setting.items()), file=sys.stderr)
     found: dict[str, Figure] = {}
     for name in options.modules or MODULES:
-        figures, seconds = measured(name, options.full)
-        for figure in figures:
+        for figure, seconds in measured(name, options.full):
             if figure.name in found:
                 raise RuntimeError(f"two figures are called {figure.name!r}")
             found[figure.name], work[figure.name] = figure, seconds

@@ -24,7 +24,7 @@ from benchmarks.decide import planted
 from benchmarks.figures import Figure, cpu, exponent, process
 
 RATE = 20e6
-"""Bytes a second that are asked for."""
+"""Bytes per second that are asked for."""
 QUICK = (10_000,)
 FULL = tuple(1_000_000 >> k for k in (4, 3, 2, 1, 0))
 """Clauses."""
@@ -58,9 +58,9 @@ def figures(full: bool) -> Iterator[Figure]:
                 f"planted, m = {m}: {size / 1e6:.0f} MB ({FILES[kind]} {own / 1e6:.0f})"
                 f" in {seconds:.1f} CPU s, {size / seconds / 1e6:.1f} MB/s"
             )
-            ratio = seconds * RATE / size
+            each = seconds * RATE / size
             target = 1.0 if full else None
-            yield Figure(f"generate {what} / 20 MB/s", ratio, "ratio", target, note)
+            yield Figure(f"generate {what}, per 20 MB", each, "CPU s", target, note)
             yield Figure(f"generate {what}, peak memory", peak, "MiB", 953.7, "1 GB")
             if full:
                 growth = exponent(sizes, times)
