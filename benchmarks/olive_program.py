@@ -79,7 +79,7 @@ def figures(full: bool) -> Iterator[Figure]:
     """Measure: a hundred thousand clauses when full, else ten thousand."""
     yield checks(100_000 if full else 10_000)
     yield policies(4 if full else 3)
-    # Small models are made with tighter bounds, which take longer.
+    # Below these a model is made row by row, not in bulk: another growth.
     sizes = [(8000 if full else 4000) >> k for k in range(4, -1, -1)]
     for form in ("value-policy", "q-function"):
         seconds = [
