@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import common_denominator
+from olivine.algorithms.mdp.bellman import denominators
 
 if TYPE_CHECKING:
     from olivine.algorithms.mdp.distributions import Distribution
@@ -73,7 +73,7 @@ def average_constraint(
     """
     support = [int(state) for state in distribution.states]
     actions = [action for state in support for action in mdp.actions(state)]
-    scale = common_denominator(mdp, np.array(actions, dtype=np.int64))
+    scale = math.lcm(*denominators(mdp, np.array(actions, dtype=np.int64)))
     base = _Sum()
     changes: list[tuple[int, int, _Sum]] = []
     for state, share in zip(support, distribution.numerators.tolist(), strict=True):

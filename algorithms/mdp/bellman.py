@@ -113,17 +113,20 @@ _BLOCK = 1 << 17
 """Distributions at a time: temporaries take several times what these do."""
 
 
-def common_denominator(mdp: TabularMDP, actions: NDArray[np.int64]) -> int:
-    """Least common denominator of the probabilities and rewards of actions."""
+def denominators(mdp: TabularMDP, actions: NDArray[np.int64]) -> tuple[int, int]:
+    """Least common denominators of the probabilities and of the rewards of actions."""
     rewards = distinct(mdp.reward_index[actions])
-    return math.lcm(
+    return (
         lcm_of(mdp.transition_denominator[actions]),
-        *(mdp.reward_table[int(i)].denominator for i in rewards),
+        math.lcm(1, *(mdp.reward_table[int(i)].denominator for i in rewards)),
     )
 
 
 def average_errors(
-    mdp: TabularMDP, distributions: Distributions, pair: Pair, scale: int | None = None
+    mdp: TabularMDP,
+    distributions: Distributions,
+    pair: Pair,
+    known: tuple[int, int] | None = None,
 ) -> tuple[IntArray, int]:
     """Average Bellman error of a pair under each distribution.
 
@@ -131,9 +134,9 @@ def average_errors(
     ----------
     mdp, distributions, pair
         The policy must be valid in the states of the distributions.
-    scale
-        A common denominator of the probabilities and rewards of the actions
-        taken there (or a multiple), if known; else it is computed.
+    known
+        The `denominators` of the actions taken there (or multiples), if known; else
+        they are computed.
 
     Returns
     -------
@@ -143,53 +146,60 @@ def average_errors(
     """
     states = distributions.states
     actions = mdp.action_offset[states] + pair.policy[states]
-    if scale is None:
-        scale = common_denominator(mdp, actions)
+    chances, rewards = known or denominators(mdp, actions)
+    # Values are mostly sums of rewards: their denominator is good for these too.
+    scale = math.lcm(chances, rewards // math.gcd(rewards, pair.denominator))
     # with a common denominator c every intermediate result is at most c * unit
     reward = math.ceil(max(map(abs, mdp.reward_table)) * pair.denominator)
     unit = 2 * magnitude(pair.numerators) + reward
-    unit *= max(1, magnitude(distributions.denominators))  # there may be none
     whole = scale * pair.denominator
-    if fits_int64(scale * unit):
+    if fits_int64(scale * unit * _largest(distributions)):
         return _errors(mdp, distributions, pair, scale, exact=False), whole
-    # one action with many successors must not make all constraints slow
-    easy, shared = _easy(mdp, distributions, actions, scale, unit)
     numerators = np.zeros(len(distributions), dtype=object)
-    if easy.any():
-        few = distributions.select(np.flatnonzero(easy))
-        small = _errors(mdp, few, pair, shared, exact=False)
-        numerators[easy] = small.astype(object) * (scale // shared)
-    rest = distributions.select(np.flatnonzero(~easy))
-    numerators[~easy] = _errors(mdp, rest, pair, scale, exact=True)
+    limit = unit * _largest(distributions)
+    for chosen, own in _parts(mdp, distributions, pair, scale, limit):
+        part = distributions.select(chosen)
+        exact = not fits_int64(own * unit * _largest(part))
+        errors = _errors(mdp, part, pair, own, exact=exact)
+        (broken,) = errors.nonzero()  # few, or none: Python's integers are slow
+        wide = errors[broken].astype(object)
+        numerators[chosen[broken]] = wide * (scale // own)
     return numerators, whole
 
 
-def _easy(
-    mdp: TabularMDP,
-    distributions: Distributions,
-    actions: NDArray[np.int64],
-    scale: int,
-    unit: int,
-) -> tuple[NDArray[np.bool_], int]:
-    """Distributions that int64 is enough for, and their common denominator."""
-    easy = np.zeros(len(distributions), dtype=bool)
-    if not fits_int64(scale):  # then neither is sure of what follows
-        return easy, 1
-    rewards = np.array([r.denominator for r in mdp.reward_table], dtype=object)
+def _largest(distributions: Distributions) -> int:
+    """Return the largest denominator; there may be none."""
+    return max(1, magnitude(distributions.denominators))
+
+
+def _parts(
+    mdp: TabularMDP, distributions: Distributions, pair: Pair, scale: int, unit: int
+) -> list[tuple[NDArray[np.int64], int]]:
+    """Distributions that int64 is enough for, and the others; with denominators.
+
+    One action with many successors must not make all constraints slow.
+    """
+    every = np.arange(len(distributions))
+    if not fits_int64(scale):  # then int64 is not sure of what follows
+        return [(every, scale)]
+    actions = mdp.action_offset[distributions.states]
+    actions = actions + pair.policy[distributions.states]
+    left = [r.denominator for r in mdp.reward_table]
+    left = [d // math.gcd(d, pair.denominator) for d in left]
     own = np.lcm(
         mdp.transition_denominator[actions],
-        rewards[mdp.reward_index[actions]].astype(np.int64),
+        np.array(left, dtype=object)[mdp.reward_index[actions]].astype(np.int64),
     )
     filled = np.diff(distributions.offsets) > 0
     scales = np.ones(len(distributions), dtype=np.int64)
     scales[filled] = np.lcm.reduceat(own, distributions.offsets[:-1][filled])
-    shared = 1
-    for candidate in distinct(scales):
-        common = math.lcm(shared, int(candidate))
-        if fits_int64(common * unit):
-            shared = common
+    easy, common = np.zeros(len(distributions), dtype=bool), [1, 1]
+    for candidate in map(int, distinct(scales)):
+        shared = math.lcm(common[0], candidate)
+        if fits := fits_int64(shared * unit):
             easy |= scales == candidate
-    return easy, shared
+        common[not fits] = math.lcm(common[not fits], candidate)
+    return [(every[easy], common[0]), (every[~easy], common[1])]
 
 
 def _errors(
@@ -211,14 +221,15 @@ def _errors(
     states = distributions.states
     actions = mdp.action_offset[states] + pair.policy[states]
     # unused rewards may leave a fraction; truncating those harms nothing
-    rewards = np.array([int(r * scale) for r in mdp.reward_table], dtype=object)
+    whole = scale * pair.denominator
+    rewards = np.array([int(r * whole) for r in mdp.reward_table], dtype=object)
     table = integers(rewards, exact=exact)
     g = integers(pair.numerators, exact=exact)
     index, bounds = gather(mdp.transition_offset, actions)
     terms = g[mdp.transition_target[index]] * mdp.transition_numerator[index]
     own = integers(mdp.transition_denominator[actions], exact=exact)
     backups = segment_sums(terms, bounds) * (scale // own)
-    backups += table[mdp.reward_index[actions]] * pair.denominator
+    backups += table[mdp.reward_index[actions]]
     errors = g[states] * scale - backups
     return segment_sums(errors * distributions.numerators, distributions.offsets)
 

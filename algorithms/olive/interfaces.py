@@ -47,12 +47,13 @@ class Ranged:
                 raise ValueError(f"{len(upper)} upper ends for {size} observations")
             # There are few ends, each given many times over, and Fractions are slow.
             given = list(upper)
-            objects = {id(end): end for end in given}
+            names = list(map(id, given))
+            objects = dict(zip(names, given, strict=True))
             ends = {name: as_rational("upper", end) for name, end in objects.items()}
-            self.upper_ends = tuple(ends[id(end)] for end in given)
+            self.upper_ends = tuple(map(ends.__getitem__, names))
             self._kinds = list(ends.values())
             place = {name: k for k, name in enumerate(ends)}
-            self._kind = np.array([place[id(end)] for end in given], dtype=np.int64)
+            self._kind = np.fromiter(map(place.__getitem__, names), dtype=np.int64)
             self.upper, least = max(self._kinds), min(self._kinds)
         else:
             self.upper = least = as_rational("upper", upper)

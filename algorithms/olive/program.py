@@ -37,7 +37,7 @@ from olivine.algorithms.mdp.bellman import (
     Pair,
     as_fractions,
     average_errors,
-    common_denominator,
+    denominators,
 )
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.planning import state_distributions
@@ -119,10 +119,10 @@ class OliveProgram(Ranged):
         return self.mdp.action_counts
 
     @cached_property
-    def _scale(self) -> int:
-        """Common denominator of all actions in the distributions' states."""
+    def _denominators(self) -> tuple[int, int]:
+        """Common denominators of all actions in the distributions' states."""
         states = distinct(self.distributions.states)
-        return common_denominator(self.mdp, gather(self.mdp.action_offset, states)[0])
+        return denominators(self.mdp, gather(self.mdp.action_offset, states)[0])
 
     def extended(self, distributions: Iterable[Distribution]) -> OliveProgram:
         """Give the program more constraints, as a round of OLIVE does."""
@@ -165,7 +165,7 @@ class OliveProgram(Ranged):
 
     def _errors(self, pair: Pair) -> tuple[IntArray, int]:
         self.mdp.global_actions(pair.policy)  # the policy is one of the MDP
-        return average_errors(self.mdp, self.distributions, pair, self._scale)
+        return average_errors(self.mdp, self.distributions, pair, self._denominators)
 
     def _outside(self, pair: Pair) -> NDArray[np.bool_]:
         """Which states have values outside the range."""
