@@ -152,24 +152,28 @@ def average_errors(
     # with a common denominator c every intermediate result is at most c * unit
     reward = math.ceil(max(map(abs, mdp.reward_table)) * pair.denominator)
     unit = 2 * magnitude(pair.numerators) + reward
-    whole = scale * pair.denominator
-    if fits_int64(scale * unit * _largest(distributions)):
-        return _errors(mdp, distributions, pair, scale, exact=False), whole
+    whole, limit = scale * pair.denominator, unit * _largest(distributions.denominators)
+    entries = states, distributions.numerators
+    if fits_int64(scale * limit):
+        errors = _errors(mdp, entries, distributions.offsets, pair, scale, exact=False)
+        return errors, whole
     numerators = np.zeros(len(distributions), dtype=object)
-    limit = unit * _largest(distributions)
     for chosen, own in _parts(mdp, distributions, pair, scale, limit):
-        part = distributions.select(chosen)
-        exact = not fits_int64(own * unit * _largest(part))
-        errors = _errors(mdp, part, pair, own, exact=exact)
+        exact = not fits_int64(
+            own * unit * _largest(distributions.denominators[chosen])
+        )
+        index, offsets = gather(distributions.offsets, chosen)
+        part = states[index], distributions.numerators[index]
+        errors = _errors(mdp, part, offsets, pair, own, exact=exact)
         (broken,) = errors.nonzero()  # few, or none: Python's integers are slow
         wide = errors[broken].astype(object)
         numerators[chosen[broken]] = wide * (scale // own)
     return numerators, whole
 
 
-def _largest(distributions: Distributions) -> int:
+def _largest(denominators: IntArray) -> int:
     """Return the largest denominator; there may be none."""
-    return max(1, magnitude(distributions.denominators))
+    return max(1, magnitude(denominators))
 
 
 def _parts(
@@ -204,21 +208,27 @@ def _parts(
 
 def _errors(
     mdp: TabularMDP,
-    distributions: Distributions,
+    entries: tuple[NDArray[np.int64], IntArray],
+    offsets: NDArray[np.int64],
     pair: Pair,
     scale: int,
     *,
     exact: bool,
 ) -> IntArray:
-    """Average errors times scale, pair's and distribution's denominator."""
-    if len(distributions) > _BLOCK:
-        order = np.arange(len(distributions))
-        blocks = (order[i : i + _BLOCK] for i in range(0, len(order), _BLOCK))
-        parts = map(distributions.select, blocks)
-        return np.concatenate(
-            [_errors(mdp, part, pair, scale, exact=exact) for part in parts]
-        )
-    states = distributions.states
+    """Average errors times scale, pair's and distribution's denominator.
+
+    The distributions are given by their states and numerators, and by where each
+    begins there.
+    """
+    if len(offsets) > _BLOCK + 1:
+        found = []
+        for first in range(0, len(offsets) - 1, _BLOCK):
+            ends = offsets[first : first + _BLOCK + 1]
+            states, shares = (array[ends[0] : ends[-1]] for array in entries)
+            block = states, shares
+            found.append(_errors(mdp, block, ends - ends[0], pair, scale, exact=exact))
+        return np.concatenate(found)
+    states, shares = entries
     actions = mdp.action_offset[states] + pair.policy[states]
     # unused rewards may leave a fraction; truncating those harms nothing
     whole = scale * pair.denominator
@@ -231,7 +241,7 @@ def _errors(
     backups = segment_sums(terms, bounds) * (scale // own)
     backups += table[mdp.reward_index[actions]]
     errors = g[states] * scale - backups
-    return segment_sums(errors * distributions.numerators, distributions.offsets)
+    return segment_sums(errors * shares, offsets)
 
 
 def as_fractions(

@@ -18,7 +18,6 @@ from olivine.algorithms.exact.arrays import (
     IntArray,
     as_integers,
     fits_int64,
-    gather,
     integer_array,
     magnitude,
     segment_sums,
@@ -194,17 +193,6 @@ class Distributions(Sequence[Distribution]):
             np.concatenate([empty, *(d.numerators for d in listed)]),
             integer_array(d.denominator for d in listed),
             np.array([d.level for d in listed], dtype=np.int32),
-        )
-
-    def select(self, indices: NDArray[np.int64]) -> Distributions:
-        """Take some of the distributions, in flat arrays."""
-        entries, offsets = gather(self.offsets, indices)
-        return Distributions(
-            offsets,
-            self.states[entries],
-            self.numerators[entries],
-            self.denominators[indices],
-            self.levels[indices],
         )
 
     def __len__(self) -> int:
