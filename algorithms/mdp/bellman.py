@@ -197,13 +197,15 @@ def _parts(
     filled = np.diff(distributions.offsets) > 0
     scales = np.ones(len(distributions), dtype=np.int64)
     scales[filled] = np.lcm.reduceat(own, distributions.offsets[:-1][filled])
-    easy, common = np.zeros(len(distributions), dtype=bool), [1, 1]
+    easy, shared, rest = np.zeros(len(distributions), dtype=bool), 1, 1
     for candidate in map(int, distinct(scales)):
-        shared = math.lcm(common[0], candidate)
-        if fits := fits_int64(shared * unit):
+        common = math.lcm(shared, candidate)
+        if fits_int64(common * unit):
             easy |= scales == candidate
-        common[not fits] = math.lcm(common[not fits], candidate)
-    return [(every[easy], common[0]), (every[~easy], common[1])]
+            shared = common
+        else:
+            rest = math.lcm(rest, candidate)
+    return [(every[easy], shared), (every[~easy], rest)]
 
 
 def _errors(
