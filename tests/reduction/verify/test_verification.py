@@ -304,6 +304,7 @@ def test_bad_options_are_refused(options) -> None:
         verify(SATISFIABLE, **options)
 
 
+@pytest.mark.children
 def test_a_limit_reached_is_unknown_and_no_fault() -> None:
     routes = ["sat", "maxsat", "brute", "treewidth"]
     answer = verify(FULL3, routes=routes, time_limit=1e-9)
@@ -475,6 +476,7 @@ def test_one_route_by_its_name() -> None:
         verify(Formula.from_clauses([[1]]), routes="oracle")
 
 
+@pytest.mark.children
 def test_maxsat_tells_bounds_when_time_runs_out() -> None:
     rng = np.random.default_rng(0)
     signs = rng.choice([-1, 1], (1500, 3))
@@ -492,6 +494,7 @@ def test_maxsat_tells_bounds_when_time_runs_out() -> None:
     assert answer.optimum == found.lower == found.upper == Fraction(1499, 1500)
 
 
+@pytest.mark.children
 def test_maxsat_refutes_where_rc2_is_kept_out(monkeypatch) -> None:
     """The refutation alone finds the optimum of each dense case."""
     monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
