@@ -52,7 +52,10 @@ def pytest_runtest_protocol(item):
         child.Running = FORKED
 
 
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Spare the collector of garbage, and forked children, what the collection made."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
