@@ -18,6 +18,7 @@ outcome is believed because these say so, not because of how it was found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -79,8 +80,7 @@ def _bound(
         raise ValueError(
             f"{len(multipliers)} multipliers for {len(model.rows)} rows of {model.name}"
         )
-    reduced = dict(objective)
-    bound = constant
+    priced = []
     for row, given in zip(model.rows, multipliers, strict=True):
         if not given:
             continue
@@ -89,15 +89,26 @@ def _bound(
         except (ValueError, OverflowError) as exc:
             problem = f"row {row.name!r}: multiplier {given} is not finite"
             raise ValueError(problem) from exc
-        if not _has_right_sign(row, multiplier, maximise):
-            continue
-        bound += multiplier * row.rhs
+        if _has_right_sign(row, multiplier, maximise):
+            priced.append((row, multiplier.as_integer_ratio()))
+    # In units of 1/unit most numbers are whole, and integers are much faster.
+    unit = math.lcm(*{denominator for _, (_, denominator) in priced})
+    reduced = {i: unit * _plain(cost) for i, cost in objective.items()}
+    bound = unit * _plain(constant)
+    for row, (numerator, denominator) in priced:
+        price = numerator * (unit // denominator)
+        bound += price * _plain(row.rhs)
         for i, coefficient in zip(row.indices, row.coefficients, strict=True):
-            reduced[i] = reduced.get(i, 0) - multiplier * coefficient
+            reduced[i] = reduced.get(i, 0) - price * _plain(coefficient)
     for i, cost in reduced.items():
         variable = model.variables[i]
-        bound += cost * (variable.upper if (cost > 0) == maximise else variable.lower)
-    return bound
+        best = variable.upper if (cost > 0) == maximise else variable.lower
+        bound += cost * _plain(best)
+    return Fraction(bound) / unit
+
+
+def _plain(number: Fraction) -> Fraction | int:
+    return number.numerator if number.denominator == 1 else number
 
 
 def _has_right_sign(row: Row, multiplier: Fraction, maximise: bool) -> bool:

@@ -8,8 +8,12 @@ import gc
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 from olivine.cli import common, read_back
+from olivine.solvers import child
+
+from tests.support.in_process import FORKED, CallHere
 
 QUICK = 10
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
@@ -37,7 +41,21 @@ def pytest_collection_modifyitems(items) -> None:
             test._hypothesis_internal_use_settings = settings(asked, max_examples=QUICK)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Fork for tests with the marker `children` only; for all in the long profile."""
+    forks = PROFILE != "quick" or item.get_closest_marker("children")
+    child.Running = FORKED if forks else CallHere
+    try:
+        return (yield)
+    finally:
+        child.Running = FORKED
+
+
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Spare the collector of garbage, and forked children, what the collection made."""
-    gc.collect()
     gc.freeze()
+    gc.enable()

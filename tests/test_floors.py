@@ -64,7 +64,7 @@ def imports(tree: ast.AST, *, typing: bool = False):
                 yield alias.name, node.lineno, typing
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             yield from imports(node, typing=True)
-        else:
+        elif not isinstance(node, ast.expr):
             yield from imports(node, typing=typing)
 
 

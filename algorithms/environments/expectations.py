@@ -13,6 +13,7 @@ from olivine.algorithms.classes.policies import action_weights
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import Environment
 from olivine.algorithms.exact.arrays import object_array
+from olivine.algorithms.exact.numbers import weighted_sum
 
 ZERO = Fraction(0)
 _ROOT_BITS = 64
@@ -45,12 +46,7 @@ def followed(rule: Any, level: FiniteLevel, q: NDArray[Any]) -> NDArray[Any]:
     """E[q(x, a)], a by a rule, at every code: Fractions, shape (X,)."""
     weights = action_weights(rule, np.arange(level.n_codes), q.shape[1]).tolist()
     rows = zip(weights, q.tolist(), strict=True)
-    return object_array(
-        [
-            sum((w * v for w, v in zip(ws, vs, strict=True) if w), ZERO) / sum(ws)
-            for ws, vs in rows
-        ]
-    )
+    return object_array([weighted_sum(ws, vs) / sum(ws) for ws, vs in rows])
 
 
 def means(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
@@ -58,7 +54,7 @@ def means(level: FiniteLevel, values: Sequence[Fraction]) -> list[Fraction]:
     found = []
     for row, total in zip(level.emissions, level.emission_totals, strict=True):
         codes = np.flatnonzero(row).tolist()
-        whole = sum((int(row[x]) * values[x] for x in codes), ZERO)
+        whole = weighted_sum(row[codes].tolist(), [values[x] for x in codes])
         found.append(whole / int(total))
     return found
 
@@ -99,8 +95,7 @@ def q_values(
     after = np.empty(current.transitions.shape[:2], dtype=object)
     for s, a in np.ndindex(after.shape):
         row = current.transitions[s, a].tolist()
-        whole = sum((w * v for w, v in zip(row, states, strict=True) if w), ZERO)
-        after[s, a] = whole / sum(row)
+        after[s, a] = weighted_sum(row, states) / sum(row)
     return np.asarray(q + after[current.state_of_code], dtype=object)
 
 

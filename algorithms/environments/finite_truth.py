@@ -24,6 +24,7 @@ from olivine.algorithms.environments.finite_model import (
 )
 from olivine.algorithms.environments.protocol import AnyPolicy, Path
 from olivine.algorithms.exact.arrays import frozen
+from olivine.algorithms.exact.numbers import weighted_sum
 
 
 class FiniteTruth:
@@ -194,9 +195,7 @@ class FiniteTruth:
             return _ZERO
         weights, total = path_weights(self.model, path)
         values = states[len(path)]
-        return sum(
-            (int(w) * v for w, v in zip(weights, values, strict=True)), _ZERO
-        ) / (total)
+        return weighted_sum(map(int, weights), values) / total
 
     def _require_deterministic(self, what: str) -> None:
         if not self.model.deterministic:

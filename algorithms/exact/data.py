@@ -46,6 +46,7 @@ from olivine.algorithms.exact.arrays import (
     object_array,
     reject,
 )
+from olivine.algorithms.exact.numbers import weighted_sum
 
 Field = Literal["observations", "next_observations"]
 
@@ -230,14 +231,14 @@ class EmpiricalMeasure:
         """
         if len(values) != len(self):
             raise ValueError(f"values: expected {len(self)} rows, got {len(values)}")
-        total = Fraction(0)
+        exact = []
         numbers = values.tolist() if isinstance(values, np.ndarray) else values
-        for row, (w, v) in enumerate(zip(self.weights.tolist(), numbers, strict=True)):
+        for row, v in enumerate(numbers):
             try:
-                total += w * Fraction(v)
+                exact.append(Fraction(v))
             except (ValueError, OverflowError):
                 raise ValueError(f"values, row {row}: NaN or infinite") from None
-        return total / self.total_weight
+        return weighted_sum(self.weights.tolist(), exact) / self.total_weight
 
     def weights_by_code(
         self, n_codes: int, *, field: Field = "observations"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +31,18 @@ def rational(value: Number, name: str | None = None) -> Fraction:
     except ValueError:
         place = "" if name is None else f"{name}: "
         raise ValueError(f"{place}{value!r} is no finite number") from None
+
+
+def weighted_sum(weights: Iterable[int], values: Iterable[Fraction]) -> Fraction:
+    """Sum of integer multiples of rationals, one weight a value.
+
+    Added up over their common denominator: a fraction's own sum would reduce each
+    partial sum to lowest terms.
+    """
+    pairs = zip(weights, values, strict=True)
+    terms = [(w, *v.as_integer_ratio()) for w, v in pairs if w]
+    unit = math.lcm(*{d for _, _, d in terms})
+    return Fraction(sum([w * n * (unit // d) for w, n, d in terms]), unit)
 
 
 def ratio_up(numerator: float, denominator: Fraction) -> int:

@@ -49,7 +49,10 @@ class Tally:
     ) -> None:
         """Check value ≤ bound; ``place`` says where, if that is the first failure."""
         self.checks += 1
-        margin = Fraction(bound) - Fraction(value)
+        if isinstance(value, int) and isinstance(bound, int):
+            margin = Fraction(bound - value)
+        else:
+            margin = Fraction(bound) - Fraction(value)
         if margin < 0 and not self.first:
             where = place if isinstance(place, str) else place()
             self.first = f"{where}: {float(value):.6g} > {float(bound):.6g}"

@@ -282,6 +282,7 @@ def test_a_route_without_memory_costs_the_others_nothing(
     assert [name for name in routes if routes[name]["status"] == "unknown"] == [route]
 
 
+@pytest.mark.children
 @pytest.mark.parametrize("route", ["sat", "maxsat", "milp", "brute", "witness"])
 def test_the_time_limit_at_each_route_of_verify(route: str) -> None:
     file = CASES / "satlib" / "uf50-01.cnf"

@@ -219,6 +219,7 @@ def test_weighted_and_headerless(tmp_path) -> None:
         assert olivine("check", path, plain, "--input-format", "wcnf").status == 0
 
 
+@pytest.mark.children
 def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
     """The routes have all the time they need, the proof has none."""
     monkeypatch.setattr("olivine.reduction.certificate.certificate.SECONDS", 0.0005)

@@ -14,6 +14,8 @@ from olivine.reduction.contrast.fit import Fit
 
 from tests.support.commands import CASES, olivine, small_files
 
+pytestmark = pytest.mark.children
+
 QUICK = ["--instances", 1, "--time-limit", 0.2]
 HASTY = ["--instances", 1, "--time-limit", 0.1]
 

@@ -134,6 +134,7 @@ def test_when_a_witness_is_shown(tmp_path) -> None:
     assert "No witness is shown: switched off, " in out.read_text()
 
 
+@pytest.mark.children
 def test_an_undecided_formula_is_drawn_all_the_same(tmp_path) -> None:
     out = tmp_path / "x.svg"
     hard = CASES / "satlib" / "uuf100-01.cnf"

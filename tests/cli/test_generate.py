@@ -370,6 +370,7 @@ def _planted(path: Path, m: int) -> Path:
     return path
 
 
+@pytest.mark.children
 def test_at_the_time_limit_nothing_is_written(tmp_path) -> None:
     file, out = _planted(tmp_path / "f.cnf", 4000), tmp_path / "out"
     out.mkdir()

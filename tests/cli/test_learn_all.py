@@ -55,6 +55,7 @@ def made(monkeypatch):
     monkeypatch.setattr(registry, "MODULES", [])
 
 
+@pytest.mark.children
 def test_a_record_for_each_algorithm(made):
     done = olivine(
         "learn", "all", "--env", "tabular", "--seeds", "4", "--epsilon", "0.9",
@@ -88,6 +89,7 @@ def test_success_asks_for_epsilon(made):
     assert first["worst"] == again["worst"] > 1e-9
 
 
+@pytest.mark.children
 def test_table_and_figure(made, tmp_path):
     figure = tmp_path / "all.svg"
     done = olivine(
@@ -144,6 +146,7 @@ def test_the_title_of_a_figure_is_not_cut(made, monkeypatch, tmp_path, environme
         assert drawn.bbox.y0 <= box.y0 < box.y1 <= drawn.bbox.y1
 
 
+@pytest.mark.children
 def test_limits_count_cpu_time(made, monkeypatch):
     """A run that waits is not stopped by a limit below its wall time."""
 
@@ -214,6 +217,7 @@ def test_every_algorithm_takes_feature_observations(name, env):
     assert Fraction(record["suboptimality"]) < Fraction(3, 10)
 
 
+@pytest.mark.children
 def test_no_run_begins_when_a_pair_has_had_its_time(made):
     plan = Plan(("tabular",), None, 0.9, seeds=50, cell_limit=1e-9)
     (cell,) = [c for c in plan.cells() if c.algorithm == "wins"]

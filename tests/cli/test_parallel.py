@@ -2,8 +2,11 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from olivine.cli.common import ExitStatus
 from olivine.cli.parallel import in_parallel
+
+pytestmark = pytest.mark.children
 
 
 def job(file: str):

@@ -190,6 +190,7 @@ def test_escaping() -> None:
     assert "<td>&lt;b&gt;</td>" in table([["<b>"]])
 
 
+@pytest.mark.children
 def test_undecided_pages_say_so(tmp_path) -> None:
     out = tmp_path / "page.html"
     file = CASES / "satlib" / "uuf100-01.cnf"

@@ -137,6 +137,7 @@ def test_an_unconfirmed_no_of_the_milp_is_no_answer(monkeypatch) -> None:
     assert "internal error" in done.err
 
 
+@pytest.mark.children
 @pytest.mark.parametrize("engine", ["sat", "milp"])
 def test_a_limit_makes_it_unknown(engine: str) -> None:
     file = CASES / "satlib" / "uuf100-01.cnf"

@@ -107,6 +107,7 @@ def test_hard_clauses_that_conflict(tmp_path) -> None:
     assert done.record["hard"] == {"clauses": 2, "weight": 4, "satisfiable": False}
 
 
+@pytest.mark.children
 def test_a_limit_leaves_it_unknown(tmp_path) -> None:
     file = tmp_path / "x.wcnf"
     file.write_text(FORMATS["2022"])
@@ -134,6 +135,7 @@ def test_weights_that_would_not_fit(tmp_path) -> None:
     )
 
 
+@pytest.mark.children
 def test_a_limit_leaves_the_best_that_is_known(tmp_path) -> None:
     drawn = random.Random(1)
     lines = ["h 1 2 0"]

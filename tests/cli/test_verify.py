@@ -173,6 +173,7 @@ def test_compressed_files_in_folders(tmp_path, suffix, compress) -> None:
     assert done.record["optimum"] == "11/12"
 
 
+@pytest.mark.children
 def test_jobs_give_the_same_in_the_same_order() -> None:
     arguments = ["--route", "sat", "--route", "maxsat", "--json"]
     names = ("cadical/prime4.cnf", "cadical/full1.cnf", "odd/garbage.cnf")
@@ -206,6 +207,7 @@ def test_hard_clauses_become_heavy_ones(tmp_path) -> None:
     assert olivine("generate", file, "-o", tmp_path / "out").status == 0
 
 
+@pytest.mark.children
 @pytest.mark.parametrize("engine", available_engines())
 def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
     file = tmp_path / "small.cnf"
@@ -259,6 +261,7 @@ def test_max_variables() -> None:
     assert f"{file}:" in done.record["error"]
 
 
+@pytest.mark.children
 def test_limits_too_short_leave_it_undecided() -> None:
     done = olivine("verify", FULL2, "--time-limit", "1e-9", "--route", "sat", "--json")
     assert done.status == 3

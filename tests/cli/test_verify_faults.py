@@ -10,6 +10,8 @@ import pytest
 from tests.support.commands import CASES, olivine
 from tests.support.depth import spread
 
+pytestmark = pytest.mark.children
+
 FULL2 = CASES / "cadical" / "full2.cnf"
 
 

@@ -15,6 +15,8 @@ import pytest
 from olivine.solvers import child
 from olivine.solvers.child import run_each, run_in_child
 
+pytestmark = pytest.mark.children
+
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
 MIB = 2**20
 

@@ -209,6 +209,7 @@ def test_what_cannot_be_read_is_told(engine, tmp_path):
         read_optimum(path, "no engine")
 
 
+@pytest.mark.children
 @every_reader
 def test_reading_within_limits(engine, tmp_path):
     path = tmp_path / "hard.mps"
@@ -218,6 +219,7 @@ def test_reading_within_limits(engine, tmp_path):
     assert read.reason
 
 
+@pytest.mark.children
 @every_reader
 def test_reading_within_memory(engine, tmp_path):
     path = tmp_path / "hard.mps"

@@ -283,6 +283,7 @@ def _optimum(model: LinearModel) -> float | Fraction | None:
     return solve_lp(model).objective
 
 
+@pytest.mark.children
 def test_a_child_is_not_hung_by_its_parents_threads():
     model = random_program(np.random.default_rng(2), 10, 5)
     try:

@@ -185,6 +185,7 @@ def hard_problem():
     return Clauses(literals.astype(np.int32), np.arange(0, 6001, 3)), 200
 
 
+@pytest.mark.children
 def test_time_limit_is_unknown():
     outcome = solve_maxsat(*hard_problem(), time_limit=0.3)
     assert (outcome.status, outcome.cost, outcome.model) == (UNKNOWN, None, None)
@@ -209,6 +210,7 @@ def test_memory_limit_is_unknown():
     assert done.stdout == "memory limit of 1 MiB reached\n"
 
 
+@pytest.mark.children
 def test_a_killed_engine_is_unknown(monkeypatch):
     monkeypatch.setattr(
         rc2, "_run_rc2", lambda *_: os.kill(os.getpid(), signal.SIGKILL)

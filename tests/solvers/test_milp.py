@@ -100,6 +100,7 @@ def test_default_gaps_would_be_wrong():
     assert run_in_child(answer).value > 10**6 + least_miss(2, 14, 1) + 0.5
 
 
+@pytest.mark.children
 @every_engine
 def test_time_limit_is_never_optimal(engine):
     model = market_split(4, 32, 0)
@@ -114,6 +115,7 @@ def test_time_limit_is_never_optimal(engine):
         assert model.is_feasible(point.values)
 
 
+@pytest.mark.children
 @every_engine
 def test_no_time_and_no_memory_are_unknown(engine):
     model = market_split(4, 32, 0)
@@ -126,6 +128,7 @@ def test_no_time_and_no_memory_are_unknown(engine):
     assert "memory" in outcome.reason
 
 
+@pytest.mark.children
 def test_threads_are_the_childs_own():
     """Neither the pool of this process nor its size matters."""
     try:

@@ -21,6 +21,8 @@ from olivine.solvers.outcome import Status
 
 from tests.support.integer_programs import small_knapsack
 
+pytestmark = pytest.mark.children
+
 needs_cbc = pytest.mark.skipif(
     "cbc" not in available_engines(), reason="CBC is not installed"
 )

@@ -206,6 +206,7 @@ def test_large_formula_with_mixed_widths():
     assert satisfied(Clauses(literals, offsets), outcome.model).all()
 
 
+@pytest.mark.children
 def test_time_limit_is_unknown():
     clauses, n = pigeonhole(12)
     outcome = solve_sat(clauses, n, time_limit=0.2)
@@ -213,6 +214,7 @@ def test_time_limit_is_unknown():
     assert outcome.reason == "time limit of 0.2 s reached"
 
 
+@pytest.mark.children
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_memory_limit_is_unknown():
     clauses, n = pigeonhole(60)
@@ -223,6 +225,7 @@ def test_memory_limit_is_unknown():
     )
 
 
+@pytest.mark.children
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_engine_killed_from_outside_is_unknown(number, monkeypatch):
     clauses, n = pigeonhole(12)

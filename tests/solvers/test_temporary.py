@@ -9,6 +9,8 @@ from olivine.solvers import temporary
 from olivine.solvers.child import run_in_child
 from olivine.solvers.files import check_writable, write_texts
 
+pytestmark = pytest.mark.children
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:

@@ -2,7 +2,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.exact.numbers import as_rational
+from hypothesis import given
+from hypothesis import strategies as st
+from olivine.algorithms.exact.numbers import as_rational, weighted_sum
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 
@@ -27,3 +29,11 @@ def test_rewards_of_numpy_are_those_of_python() -> None:
 
     best = mdp(np.int64(1)).optimal_values()
     assert best.value(0) == mdp(1).optimal_values().value(0) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**20), st.fractions() | st.integers())))
+def test_a_weighted_sum_is_that_of_the_products(terms) -> None:
+    weights, values = [w for w, _ in terms], [v for _, v in terms]
+    found = weighted_sum(weights, values)
+    assert type(found) is Fraction
+    assert found == sum((w * v for w, v in terms), Fraction(0))

@@ -101,6 +101,7 @@ def test_the_text_is_json_with_a_field_a_line() -> None:
     assert made.text.isascii()
 
 
+@pytest.mark.children
 def test_a_short_time_limit_leaves_none() -> None:
     formula = random_ksat(200, 860, 3, np.random.default_rng(3))
     instance = Instance.of(formula)

@@ -348,6 +348,7 @@ def test_the_critical_tolerance_of_normalized():
 # Large formulas --------------------------------------------------------------
 
 
+@pytest.mark.children
 @pytest.mark.parametrize("limit", spread([0.5, 5, 60], 1))
 def test_a_large_satisfiable_formula_is_not_called_unsatisfiable(limit):
     """At m = 5,000 one clause is 6.7e-5 of the optimum: gaps must be 0."""

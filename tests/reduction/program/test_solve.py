@@ -186,6 +186,7 @@ def test_without_a_word_of_the_engine_the_start_is_feasible(
     assert check(TWO_LEFT, built.pair(outcome.values)) == 1 - Fraction(2, 27)
 
 
+@pytest.mark.children
 def test_no_time_leaves_the_start() -> None:
     outcome = solve_program(build(EIGHT, "strengthened"), time_limit=0)
     assert outcome.status is Status.FEASIBLE

@@ -47,6 +47,7 @@ def test_decisions_are_right_and_certified(engine, formula, variant) -> None:
     assert formula.satisfied(decision.assignment).all()
 
 
+@pytest.mark.children
 def test_a_limit_leaves_it_open() -> None:
     instance = Instance.of(Formula.from_clauses([[1], [-1]]))
     decision = decide(instance, time_limit=0.0)

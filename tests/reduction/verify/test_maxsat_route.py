@@ -1,0 +1,44 @@
+"""The MaxSAT route when its time is short, or RC2 never ends."""
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.verify.verification import verify
+from olivine.solvers import maxsat
+
+pytestmark = pytest.mark.children
+
+
+def test_maxsat_tells_bounds_when_time_runs_out() -> None:
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1, 1], (1500, 3))
+    rows = (1 + rng.permuted(np.tile(np.arange(60), (1500, 1)), axis=1)[:, :3]) * signs
+    answer = verify(
+        Formula.from_clauses(rows.tolist()), routes=["maxsat"], time_limit=1
+    )
+    found = answer.routes["maxsat"]
+    bounds = found.details["at_least"], found.details["at_most"]
+    assert found.status == "feasible"
+    assert found.reason == "time limit of 1 s reached"
+    assert 3 < bounds[0] < bounds[1] == found.attained
+    assert answer.unsatisfied is None
+    # The penalty caps the optimum from 3 on, so the bounds prove it.
+    assert answer.optimum == found.lower == found.upper == Fraction(1499, 1500)
+
+
+def test_maxsat_refutes_where_rc2_is_kept_out(monkeypatch) -> None:
+    """The refutation alone finds the optimum of each dense case."""
+    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
+    monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
+    for rows, weights, u in (
+        ([[1, 2], [1, -2], [-1, 2], [-1, -2]] * 3, None, 3),
+        ([[1], [-1], [2], [-2]], [5, 3, 2, 2], 5),
+        ([[1], [], [-1], [1, -1]], None, 2),
+        ([[1, 2, 3]], None, 0),
+    ):
+        formula = Formula.from_clauses(rows, weights=weights)
+        found = verify(formula, routes=["maxsat"]).routes["maxsat"]
+        assert (found.status, found.unsatisfied) == ("optimal", u)
