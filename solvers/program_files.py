@@ -44,15 +44,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.solvers.bulk_text import NumberedText, text_of
 from olivine.solvers.files import write_text
 from olivine.solvers.flat_form import FlatForm, NameMap
-from olivine.solvers.flat_model import BLOCK, Block, FlatRows, Group, Shape
-from olivine.solvers.integer_form import IntegerRow
+from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
 from olivine.solvers.model import LinearModel
 from olivine.solvers.mps_columns import Columns, padded
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
+
+_BYTES = 1 << 21
+"""Bytes of text that are put together at a time."""
 
 _LP_SENSES = {"<=": "<=", ">=": ">=", "==": "="}
 _MPS_SENSES = {"<=": "L", ">=": "G", "==": "E"}
@@ -159,7 +162,7 @@ class _Template:
 
 
 def _filled(
-    rows: FlatRows[IntegerRow],
+    form: FlatForm,
     block: Block,
     templates: Sequence[_Template],
     slow: NDArray[np.bool_] | None = None,
@@ -169,31 +172,35 @@ def _filled(
 
     Each is made by the template of its kind, but for `slow` ones by `words`.
     """
-    n = len(block.kinds)
+    n, rows = len(block.kinds), form.rows
     slow = np.zeros(n, dtype=np.bool_) if slow is None else slow
-    counts = np.array([len(t.places) for t in templates])[block.kinds]
-    counts[slow] = 0
-    ends = np.cumsum(counts)
-    numbers = np.empty(int(counts.sum()), dtype=np.int32)
+    digits = len(str(max(len(form.variables), len(rows))))
     apart: dict[int, tuple[Group, int]] = {}
+    bulk: list[tuple[NDArray[np.int64], NDArray[np.int64], NumberedText]] = []
     for group in rows.groups(block):
         chosen = slow[group.items]
         apart |= {
             int(group.items[k]): (group, k) for k in np.flatnonzero(chosen).tolist()
         }
         if not chosen.all():
-            own = templates[group.kind].numbers(group)[~chosen]
-            first = (ends - counts)[group.items[~chosen], None]
-            numbers[first + np.arange(own.shape[1])] = own
+            template = templates[group.kind]
+            numbers = template.numbers(group)[~chosen]
+            text = NumberedText(template.text, digits)
+            bulk.append((group.items[~chosen], numbers, text))
+    width = max((text.width for _, _, text in bulk), default=1)
     places = np.flatnonzero(slow)
-    cuts = np.unique([*range(0, n, BLOCK), *places, *(places + 1), n]).tolist()
+    most = max(1, min(BLOCK, _BYTES // max(1, width)))
+    cuts = np.unique([*range(0, n, most), *places, *(places + 1), n]).tolist()
     for low, high in itertools.pairwise(cuts):
         if words and low in apart:
             yield from words(*apart[low])
             continue
-        text = "".join([templates[k].text for k in block.kinds[low:high].tolist()])
-        start = int(ends[low] - counts[low])
-        yield text % tuple(numbers[start : int(ends[high - 1])].tolist())
+        lines = np.zeros((high - low, width), dtype=np.uint8)
+        for items, numbers, text in bulk:
+            first, last = np.searchsorted(items, (low, high))
+            part = text.lines(numbers[first:last])
+            lines[items[first:last] - low, : text.width] = part
+        yield text_of(lines)
 
 
 def _number_of(shape: Shape, row: int, width: int) -> list[int]:
@@ -216,7 +223,7 @@ def _by_row(form: FlatForm, line: Callable[[Shape], str]) -> Iterator[str]:
         ]
         templates.append(_Template("".join(lines), places))
     for block in form.rows.blocks:
-        yield from _filled(form.rows, block, templates)
+        yield from _filled(form, block, templates)
 
 
 def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
@@ -315,7 +322,7 @@ class _LpRows:
             slow = long[block.kinds]
             if (block.variables >= own).any():  # these have names of their own
                 slow[:] = True
-            yield from _filled(rows, block, templates, slow, self._words)
+            yield from _filled(self._form, block, templates, slow, self._words)
 
     def _words(self, group: Group, item: int) -> Iterator[str]:
         """Yield the lines of an item."""

@@ -1,0 +1,75 @@
+r"""Text of many numbered lines at a time, put together in arrays of bytes.
+
+>>> lines = NumberedText("c%d: + 3 x%d\n", 2).lines(np.array([[0, 7], [10, 42]]))
+>>> print(text_of(lines), end="")
+c0: + 3 x7
+c10: + 3 x42
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBER = re.compile(rb"%-?([0-9]*)d")
+
+
+class NumberedText:
+    """Text with places for numbers.
+
+    Parameters
+    ----------
+    template
+        ASCII; ``%d`` stands for a number, as does ``%-7d``, which blanks fill up to 7
+        characters. There is no other ``%``.
+    digits
+        Most digits of a number.
+    """
+
+    def __init__(self, template: str, digits: int) -> None:
+        first, *others = _NUMBER.split(template.encode("ascii"))
+        blank = first
+        starts: list[int] = []
+        self._filled: list[tuple[int, int, int]] = []
+        for width, piece in zip(others[::2], others[1::2], strict=True):
+            fill = int(width or 0)
+            if fill:
+                self._filled.append((len(starts), len(blank) + digits, fill))
+            starts.append(len(blank))
+            blank += b"\0" * (digits + fill) + piece
+        self._blank = np.frombuffer(blank, dtype=np.uint8)
+        places = np.array(starts, dtype=np.int64)[:, None] + np.arange(digits)
+        self._columns, self._digits = places.ravel(), digits
+        self.width = len(blank)
+
+    def lines(self, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
+        """Fill in numbers from 0 to 2^32 - 1, shape (n, places).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n, width); a byte 0 stands for nothing, see `text_of`.
+        """
+        text = np.empty((len(numbers), self.width), dtype=np.uint8)
+        text[:] = self._blank
+        found = np.empty((*numbers.shape, self._digits), dtype=np.uint8)
+        left = numbers.astype(np.uint32)
+        for place in reversed(range(self._digits)):
+            rest = left // 10
+            found[..., place] = left - 10 * rest + ord("0")
+            if place < self._digits - 1:
+                found[..., place][left == 0] = 0
+            left = rest
+        text[:, self._columns] = found.reshape(len(numbers), len(self._columns))
+        for number, start, width in self._filled:
+            free = width - (found[:, number] != 0).sum(axis=1)
+            blanks = np.arange(width) < free[:, None]
+            text[:, start : start + width] = np.where(blanks, ord(" "), 0)
+        return text
+
+
+def text_of(lines: NDArray[np.uint8]) -> str:
+    """Join lines, leaving out each byte 0."""
+    return lines.tobytes().translate(None, b"\0").decode("ascii")
