@@ -22,6 +22,7 @@ from olivine.cli.units import FormulaUnit, RandomJob, Unit, learning_units
 from olivine.cli.verify import Job, RouteName
 
 MOST_UNITS = 10_000_000
+MOST_CLAUSES = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,8 @@ def _random(name: str, value: Any) -> list[dict[str, Any]]:
         if not values["ratios"] and not values["clauses"]:
             raise ValueError(f"{name}.ratios: missing (clauses per variable)")
         sizes = [*values["clauses"], *(round(r * n) for r in values.pop("ratios"))]
+        if max(sizes) > MOST_CLAUSES:
+            raise ValueError(f"{name}: more than {MOST_CLAUSES} clauses in a formula")
         values["clauses"] = list(dict.fromkeys(max(1, m) for m in sizes))
         entries.append(values)
     return entries

@@ -172,9 +172,10 @@ def verify(
     the formula's treewidth) must agree. A route may take 60
     seconds (the MILP 5) unless --time-limit says otherwise.
 
-    Exit status: 0 all agree, 1 a contradiction, 2 bad input (or a certificate
-    that cannot be written), 3 undecided (a route, or the proof for the certificate,
-    not done within the limits of time and memory; what the others found is told).
+    Exit status: 0 verdict and optimum proved, and no route contradicts (one that met a
+    limit says so), 1 a contradiction, 2 bad input (or a certificate that cannot be
+    written), 3 undecided (one of the two, or the proof for the certificate, is open
+    within the limits of time and memory; what was found is told).
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """

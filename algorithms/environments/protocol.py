@@ -276,11 +276,25 @@ def knows_truth(environment: Environment) -> bool:
 
 
 def missing_members(environment: Any) -> list[str]:
-    """Give the members of the protocol that an object lacks; none is called."""
+    """Give the members of the protocol that an object lacks.
+
+    None is called, but where the object gives members by ``__getattr__``.
+    """
     absent = object()
     members = [name for name in vars(Environment) if not name.startswith("_")]
     found = (getattr_static(environment, name, absent) for name in members)
-    return [n for n, member in zip(members, found, strict=True) if member is absent]
+    missing = [n for n, member in zip(members, found, strict=True) if member is absent]
+    if not hasattr(type(environment), "__getattr__"):
+        return missing
+    return [name for name in missing if not _gives(environment, name)]
+
+
+def _gives(environment: Any, name: str) -> bool:
+    """Whether an object has a member; a truth that is not known is one."""
+    try:
+        return hasattr(environment, name)
+    except UnknownTruthError:
+        return True
 
 
 def require_deterministic(environment: Environment, algorithm: str) -> None:

@@ -189,6 +189,10 @@ def test_rows_become_parquet(plan, tmp_path):
         ('kind = "formulas"\nrandom = {ratios = 3}', "random.variables: None"),
         ('kind = "formulas"\nrandom = {variables = 2}', "random.variables: 2"),
         ('kind = "formulas"\nrandom = {variables = 3}', "random.ratios: missing"),
+        (
+            'kind = "formulas"\nrandom = {variables = 3, ratios = [1e300]}',
+            "random: more than 100000000 clauses in a formula",
+        ),
         (SMALL + SMALL[SMALL.index("[[") :], "would be done twice"),
         ('kind = "learning"\nalgorithms = ["valr"]', "did you mean 'valor'"),
         ('kind = "learning"\nenvironments = ["gird"]', "did you mean 'grid'"),

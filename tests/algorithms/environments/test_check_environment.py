@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import olivine
 import pytest
-from olivine.algorithms.environments.protocol import ObservationSpace
+from olivine.algorithms.environments.protocol import ObservationSpace, UnknownTruthError
 from olivine.algorithms.exact.data import EmpiricalMeasure
 
 from tests.support.recording import MEMBERS, recording
@@ -70,6 +70,8 @@ def measure(observation=0, **more):
         ("features", [np.eye(2)], "features gave list; expected None, or a tuple"),
         ("features", (np.eye(7),) * 3, r"features\[0\] gave shape \(7, 7\)"),
         ("sample", lambda *a, **k: 3, "sample.* expected an EmpiricalMeasure"),
+        ("sample", lambda *a, **k: None, r"sample\(\[\], 20, rng\) gave NoneType"),
+        ("roll_in", lambda *a: None, "roll_in.* NoneType; expected an Empirical"),
         (
             "sample",
             lambda *a, **k: measure(99),
@@ -82,6 +84,7 @@ def measure(observation=0, **more):
         ("roll_in", lambda *a: measure(), "0 trajectories more"),
         ("rollouts", lambda *a: measure(), "next observations; expected none"),
         ("run", lambda *a, **k: None, r"run\(\[\], 1, rng\) gave None"),
+        ("run", lambda *a, **k: None, r"NoneType; expected Trajectories \(n, mean"),
         ("roll_through", None, "roll_through.* gave TypeError"),
     ],
 )
@@ -98,6 +101,26 @@ def test_a_mean_that_is_no_fraction_is_named():
     with pytest.raises(ValueError, match=r"mean_return 0.5; expected a Fraction") as e:
         olivine.check_environment(env)
     assert "0 transitions; expected 3" in str(e.value)  # all failures, not the first
+
+
+class Wrapped:
+    """Gives what another has, its own truth not known."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def __getattr__(self, name):
+        if name == "truth":
+            raise UnknownTruthError("not told")
+        return getattr(self._inner, name)
+
+
+def test_members_may_come_from_another_object():
+    env = Wrapped(olivine.make("tabular", 0))
+    assert "not told" in olivine.check_environment(env)[0]
+    assert olivine.learn("psdp", env, parameters="practical").status == "success"
+    with pytest.raises(ValueError, match="roll_in gave nothing"):
+        olivine.check_environment(Wrapped(Fraction(1)))
 
 
 def test_members_that_are_missing_are_listed():
