@@ -16,13 +16,20 @@ def test_each_module_yields_figures(name) -> None:
     assert callable(import_module(f"benchmarks.{name}").figures)
 
 
-def run(monkeypatch, figures: list[Figure], *arguments) -> int:
-    toy = ModuleType("benchmarks.toy")
-    toy.figures = lambda full: iter(figures)
+def measure(monkeypatch, found: list[list[Figure]], *arguments) -> int:
+    """Run with one module, which yields these figures time after time."""
+    toy, times = ModuleType("benchmarks.toy"), iter(found)
+    toy.figures = lambda full: iter(next(times))
     monkeypatch.setitem(sys.modules, "benchmarks.toy", toy)
     monkeypatch.setattr(benchmarks, "MODULES", ("toy",))
     monkeypatch.setattr(sys, "argv", ["benchmarks", *map(str, arguments)])
     return benchmarks.main()
+
+
+def run(monkeypatch, figures: list[Figure], *arguments) -> int:
+    """Do so where each time is the same, on a steady machine."""
+    monkeypatch.setattr(benchmarks, "piece_of_work", lambda: 1.0)
+    return measure(monkeypatch, [figures] * benchmarks.TIMES_QUICK, *arguments)
 
 
 def test_a_run_beside_an_earlier_one(monkeypatch, capsys, tmp_path) -> None:
@@ -43,20 +50,30 @@ def test_a_run_beside_an_earlier_one(monkeypatch, capsys, tmp_path) -> None:
     assert "others: c" in capsys.readouterr().out
 
 
-def test_a_machine_that_changes_its_speed(monkeypatch, capsys, tmp_path) -> None:
-    def run_at(seconds: list[float], value: float, *arguments) -> int:
+def test_a_piece_of_work_takes_time() -> None:
+    assert benchmarks.piece_of_work() > 0
+
+
+def test_the_median_of_three_beside_the_work_of_its_time(
+    monkeypatch, capsys, tmp_path
+) -> None:
+    def run_at(seconds: list[float], values: list[float], *arguments) -> int:
         times = iter(seconds)
         monkeypatch.setattr(benchmarks, "piece_of_work", lambda: next(times))
-        done = run(monkeypatch, [Figure("a", value, "ms")], *arguments)
+        found = [[Figure("a", value, "ms")] for value in values]
+        done = measure(monkeypatch, found, *arguments)
         assert next(times, None) is None, "not measured as often as expected"
         return done
 
     file = tmp_path / "b.json"
-    assert run_at([1.0, 2.0, 2.0, 2.0], 3.0, "--json", file) == 0
-    assert json.loads(file.read_text())["figures"][0]["work"] == 2.0
-    assert run_at([1.0, 1.0], 1.5, "--compare", file) == 0
+    work = [1.0, 1.0, 2.0, 2.0, 4.0, 4.0]
+    assert run_at(work, [1.0, 3.0, 5.0], "--json", file) == 0
+    (figure,) = json.loads(file.read_text())["figures"]
+    assert (figure["value"], figure["work"]) == (3.0, 2.0)
+    # Half the time on a machine that is twice as fast.
+    assert run_at([1.0] * 6, [1.5, 9.0, 1.0], "--compare", file) == 0
     assert "1.00 of before" in capsys.readouterr().out
-    assert run_at([1.0, 2.0] * benchmarks.TRIES, 1.5) == 0
+    assert run_at([1.0, 1.0], [1.5], "--full") == 0
 
 
 @pytest.mark.parametrize(
