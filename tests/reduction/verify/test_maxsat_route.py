@@ -16,14 +16,17 @@ def test_maxsat_tells_bounds_when_time_runs_out() -> None:
     rng = np.random.default_rng(0)
     signs = rng.choice([-1, 1], (1500, 3))
     rows = (1 + rng.permuted(np.tile(np.arange(60), (1500, 1)), axis=1)[:, :3]) * signs
-    answer = verify(
-        Formula.from_clauses(rows.tolist()), routes=["maxsat"], time_limit=1
-    )
-    found = answer.routes["maxsat"]
-    bounds = found.details["at_least"], found.details["at_most"]
-    assert found.status == "feasible"
-    assert found.reason == "time limit of 1 s reached"
-    assert 3 < bounds[0] < bounds[1] == found.attained
+    formula = Formula.from_clauses(rows.tolist())
+    for limit in (1, 4, 16):  # a busy machine needs longer for a bound
+        answer = verify(formula, routes=["maxsat"], time_limit=limit)
+        found = answer.routes["maxsat"]
+        bounds = found.details["at_least"], found.details["at_most"]
+        assert found.status == "feasible"
+        assert found.reason == f"time limit of {limit} s reached"
+        assert bounds[0] < bounds[1] == found.attained
+        if bounds[0] > 3:
+            break
+    assert bounds[0] > 3
     assert answer.unsatisfied is None
     # The penalty caps the optimum from 3 on, so the bounds prove it.
     assert answer.optimum == found.lower == found.upper == Fraction(1499, 1500)
