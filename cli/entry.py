@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
+import os
 import sys
+from typing import NoReturn
 
 from olivine.cli import signals
 from olivine.cli.memory import is_exhausted
@@ -27,3 +31,18 @@ def main() -> None:
         run()
     finally:
         gc.freeze()  # the end need not search what the system takes back
+        if (number := signals.received()) is not None:
+            _leave(128 + number)
+
+
+def _leave(status: int) -> NoReturn:
+    """End without taking Python down, which can abort it.
+
+    A signal may have broken off the import of a C++ library, and what that left half
+    made calls into an interpreter that is gone.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)

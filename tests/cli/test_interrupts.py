@@ -218,6 +218,26 @@ def test_a_lost_exception_is_raised_again() -> None:
     assert done.stderr == b""
 
 
+ABORTS = """
+import atexit, os, signal
+from olivine.cli import entry, main
+class Aborts:
+    def __del__(self, abort=os.abort):
+        abort()  # as what a broken import of a C++ library left can do
+main.kept = Aborts()
+main._run = lambda: signal.raise_signal(signal.SIGTERM)
+atexit.register(print, "tidied")
+entry.main()
+"""
+
+
+def test_an_interrupted_run_does_not_take_python_down() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ABORTS], capture_output=True, timeout=50, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (143, b"tidied\n", b"")
+
+
 def test_an_error_after_a_signal_is_the_signals() -> None:
     code = (
         "import signal, sys\n"
