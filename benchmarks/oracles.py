@@ -117,6 +117,6 @@ def programs(size: int, rows: int, repeats: int) -> Iterator[Figure]:
 
 
 def figures(full: bool) -> Iterator[Figure]:
-    """Measure: a million rows and a thousand observations; fewer runs when quick."""
+    """Measure: a million rows and a thousand observations; fewer rows when quick."""
     yield from sums(1_000_000 if full else 250_000, 10_000, 8, 15)
     yield from programs(1000, 100, 15)

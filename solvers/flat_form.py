@@ -122,6 +122,11 @@ class FlatForm:
         own = self.own_variables
         return f"x{index}" if index < own else self.added[index - own]
 
+    @cached_property
+    def digits(self) -> int:
+        """Most digits of the number of a variable or a row."""
+        return len(str(max(len(self.variables), len(self.rows))))
+
     def variable_names(self, indices: Iterable[int]) -> Iterator[str]:
         """Short names of variables."""
         own, added = self.own_variables, self.added

@@ -174,7 +174,6 @@ def _filled(
     """
     n, rows = len(block.kinds), form.rows
     slow = np.zeros(n, dtype=np.bool_) if slow is None else slow
-    digits = len(str(max(len(form.variables), len(rows))))
     apart: dict[int, tuple[Group, int]] = {}
     bulk: list[tuple[NDArray[np.int64], NDArray[np.int64], NumberedText]] = []
     for group in rows.groups(block):
@@ -185,7 +184,7 @@ def _filled(
         if not chosen.all():
             template = templates[group.kind]
             numbers = template.numbers(group)[~chosen]
-            text = NumberedText(template.text, digits)
+            text = NumberedText(template.text, form.digits)
             bulk.append((group.items[~chosen], numbers, text))
     width = max((text.width for _, _, text in bulk), default=1)
     places = np.flatnonzero(slow)
@@ -291,9 +290,9 @@ class _LpRows:
 
     def __init__(self, form: FlatForm) -> None:
         self._form = form
-        digits = len(str(max(len(form.variables), len(form.rows))))
         self._templates = [
-            self._template(kind.shapes, kind.width, digits) for kind in form.rows.kinds
+            self._template(kind.shapes, kind.width, form.digits)
+            for kind in form.rows.kinds
         ]
 
     def _template(

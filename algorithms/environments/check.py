@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -258,10 +257,10 @@ class _Check:
                 self.policies(), n, self.rng, first=first, transitions=True
             ),
         )
-        fields = [each.name for each in dataclasses.fields(Trajectories)]
-        given, whole = type(found).__name__, all(hasattr(found, n) for n in fields)
+        names = [each.name for each in fields(Trajectories)]
+        given, whole = type(found).__name__, all(hasattr(found, n) for n in names)
         if found is _RAISED or not self.expect(
-            whole, call, given, f"Trajectories ({', '.join(fields)})"
+            whole, call, given, f"Trajectories ({', '.join(names)})"
         ):
             return
         mean, paths = found.mean_return, found.paths
