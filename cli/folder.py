@@ -8,10 +8,11 @@ import stat
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from olivine.solvers.bulk_text import json_pairs
+from olivine.solvers.name_map import NameMap
 from olivine.solvers.temporary import owned, signals_held
 
 
@@ -148,14 +149,14 @@ def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
     if not value:
         yield "{}"
         return
-    if not isinstance(value, dict) or all(map(_is_plain, value.values())):
-        separator, items = f",\n{indent}  ", iter(value.items())
-        between = f"{{\n{indent}  "
-        while part := list(islice(items, _PART)):
-            keys, entries = map(_texts, zip(*part, strict=True))
-            pairs = zip(keys, entries, strict=True)
-            yield between + separator.join(map(": ".join, pairs))
-            between = separator
+    before, pairs = f",\n{indent}  ", None
+    if isinstance(value, NameMap):
+        pairs = value.json(before)
+    elif all(map(_is_plain, value.values())):
+        pairs = json_pairs(value.items(), before)
+    if pairs is not None:
+        yield f"{{{next(pairs)[1:]}"  # no comma before the first
+        yield from pairs
         yield f"\n{indent}}}"
         return
     separator = "{\n"
@@ -164,12 +165,6 @@ def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
         yield from pretty_json(entry, indent + "  ")
         separator = ",\n"
     yield f"\n{indent}}}"
-
-
-def _texts(entries: tuple[object, ...]) -> list[str]:
-    """Text of each of some plain values; JSON has no line feed within."""
-    text = json.dumps(entries, allow_nan=False, separators=("\n", ":"))
-    return text[1:-1].split("\n")
 
 
 def _is_plain(entry: object) -> bool:

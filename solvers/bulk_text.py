@@ -8,7 +8,10 @@ c10: + 3 x42
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +71,28 @@ class NumberedText:
             blanks = np.arange(width) < free[:, None]
             text[:, start : start + width] = np.where(blanks, ord(" "), 0)
         return text
+
+
+_PAIRS = 1 << 14
+"""Pairs that are written at a time."""
+
+
+def json_pairs(pairs: Iterable[tuple[str, object]], before: str) -> Iterator[str]:
+    """Yield the text of pairs as in a JSON object, each after `before`; many at a time.
+
+    The second of each is a string, a number, a truth value or None.
+
+    Raises
+    ------
+    ValueError
+        If one is infinite or NaN.
+    """
+    rest = iter(pairs)
+    while part := [*chain.from_iterable(islice(rest, _PAIRS))]:
+        text = json.dumps(part, allow_nan=False, separators=("\n", ":"))
+        entries = text[1:-1].split("\n")  # JSON has no line feed within a string
+        both = map(": ".join, zip(entries[::2], entries[1::2], strict=True))
+        yield "".join([before + pair for pair in both])
 
 
 def text_of(lines: NDArray[np.uint8]) -> str:

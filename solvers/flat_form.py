@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import NoReturn
 
 import numpy as np
@@ -33,6 +33,7 @@ from olivine.solvers.model import (
     by_identity,
     integer_row,
 )
+from olivine.solvers.name_map import Called, NameMap, Pairs
 
 LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a
@@ -48,39 +49,6 @@ class IntegerRow:
     coefficients: tuple[int, ...]
     sense: Sense
     rhs: int
-
-
-class NameMap(Mapping[str, str]):
-    """What short names mean, made when it is read: there may be many millions."""
-
-    def __init__(self, form: FlatForm) -> None:
-        self._form = form
-
-    @cached_property
-    def _known(self) -> dict[str, str]:
-        return dict(self._form.meanings())
-
-    def __getitem__(self, name: str) -> str:
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self._form.meanings())
-
-    def __len__(self) -> int:
-        return len(self._form.variables) + len(self._form.rows)
-
-    def items(self) -> ItemsView[str, str]:
-        """Names with their meanings, read without making a dictionary."""
-        return _Items(self)
-
-
-class _Items(ItemsView[str, str]):
-    """The pairs of a `NameMap`."""
-
-    _mapping: NameMap
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return self._mapping._form.meanings()
 
 
 class FlatForm:
@@ -132,15 +100,15 @@ class FlatForm:
         own, added = self.own_variables, self.added
         return (f"x{j}" if j < own else added[j - own] for j in indices)
 
-    def row_names(self) -> Iterator[Iterable[tuple[str, str]]]:
+    def row_names(self) -> Iterator[Pairs]:
         """Yield short names and meanings of the rows, those of a block at a time."""
         for block in self.rows.blocks:
-            row = block.first_row
-            short = self._added_rows(block.kinds, block.variables)
-            if row < self.own_rows:
-                own = range(row, row + int(self.rows.sizes[block.kinds].sum()))
-                short = (f"c{i}" for i in own)
-            yield zip(short, block.names(), strict=True)
+            if block.first_row < self.own_rows:
+                count = int(self.rows.sizes[block.kinds].sum())
+                yield Called("c", block.first_row, count, block.names)
+            else:
+                short = self._added_rows(block.kinds, block.variables)
+                yield zip(short, block.names(), strict=True)
 
     def _added_rows(
         self, kinds: NDArray[np.int32], variables: NDArray[np.int32]
@@ -154,19 +122,19 @@ class FlatForm:
                 yield shape.label % int(variables[place]) if named else shape.label
             start += self.rows.kinds[number].width
 
-    def meanings(self) -> Iterator[tuple[str, str]]:
+    @property
+    def names(self) -> NameMap:
         """Every short name and what it means, in the order of their making."""
-        return chain.from_iterable(self._meanings())
+        return NameMap(len(self.variables) + len(self.rows), self._meanings)
 
-    def _meanings(self) -> Iterator[Iterable[tuple[str, str]]]:
+    def _meanings(self) -> Iterator[Pairs]:
         own = self.own_variables
         meant = [v.name for v in self.variables[own:]]
         added = dict(zip(self.added, meant, strict=True))
         number = 0
         for codes, names in self.variables.blocks:
             if number < own:
-                short = (f"x{j}" for j in range(number, number + len(codes)))
-                yield zip(short, names(), strict=True)
+                yield Called("x", number, len(codes), names)
             number += len(codes)
         for block, pairs in zip(self.rows.blocks, self.row_names(), strict=True):
             before = self._first_empty - block.first_row

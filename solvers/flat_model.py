@@ -94,17 +94,24 @@ def kind_of(model: LinearModel) -> Kind:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Numbered:
-    """Names with a number: all of `texts` for each k in first..last-1."""
+    """Names with a number: all of `texts` for each of some natural numbers.
+
+    Attributes
+    ----------
+    texts
+        Each with one ``%d`` and no other ``%``.
+    numbers
+        Shape (k,), below 2^32.
+    """
 
     texts: tuple[str, ...]
-    first: int
-    last: int
+    numbers: NDArray[np.int64]
 
     def __call__(self) -> list[str]:
         """Make the names."""
-        return [text % k for k in range(self.first, self.last) for text in self.texts]
+        return [text % k for k in self.numbers.tolist() for text in self.texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +252,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         """
         for k in range(0, len(kinds), BLOCK):
             end = min(k + BLOCK, len(kinds))
-            names = Numbered(texts, k + 1, end + 1)
+            names = Numbered(texts, np.arange(k, end) + 1)
             self.add(kinds[k:end], variables[k:end].ravel(), names)
 
     def append(self, row: Row) -> None:
@@ -385,7 +392,7 @@ class FlatVariables(_Blocks[Variable]):
         for k in range(0, n, BLOCK):
             end = min(k + BLOCK, n)
             codes = np.tile(np.array(kinds, dtype=np.int32), end - k)
-            self.add(codes, Numbered(texts, k + 1, end + 1))
+            self.add(codes, Numbered(texts, np.arange(k, end) + 1))
         return first
 
     def append(self, variable: Variable) -> None:

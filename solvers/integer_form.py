@@ -88,5 +88,5 @@ def integer_form(model: LinearModel) -> IntegerForm:
             )
         ],
         flat.objective,
-        dict(flat.meanings()),
+        dict(flat.names.items()),
     )

@@ -46,10 +46,11 @@ import numpy as np
 from numpy.typing import NDArray
 from olivine.solvers.bulk_text import NumberedText, text_of
 from olivine.solvers.files import write_text
-from olivine.solvers.flat_form import FlatForm, NameMap
+from olivine.solvers.flat_form import FlatForm
 from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
 from olivine.solvers.model import LinearModel
 from olivine.solvers.mps_columns import Columns, padded
+from olivine.solvers.name_map import NameMap
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""
@@ -84,14 +85,14 @@ def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> NameMap:
     """
     form = FlatForm(model)
     write_text(path, lp_lines(form, model.name))
-    return NameMap(form)
+    return form.names
 
 
 def write_mps(model: LinearModel, path: str | os.PathLike[str]) -> NameMap:
     """Write a model as an MPS file; otherwise as `write_lp`."""
     form = FlatForm(model)
     write_text(path, mps_lines(form, model.name))
-    return NameMap(form)
+    return form.names
 
 
 def lp_lines(form: FlatForm, title: str) -> Iterator[str]:

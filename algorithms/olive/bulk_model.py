@@ -30,7 +30,6 @@ from olivine.algorithms.olive.bulk_kinds import (
 )
 from olivine.algorithms.olive.bulk_names import (
     Choices,
-    Constraints,
     Ints,
     Late,
     StateNames,
@@ -46,6 +45,7 @@ from olivine.algorithms.olive.program import Form, OliveProgram
 from olivine.solvers.flat_model import (
     FlatModel,
     Kind,
+    Numbered,
     Shape,
     kind_of,
     narrow,
@@ -416,7 +416,7 @@ class _Builder:
         odd[item[order[1:][twice]]] = True
         odd |= widths == 0
         flat, phi = self._program.distributions, self._program.tolerance
-        suffixes = tuple(sign for _, _, sign in bellman_rows(phi, _ZERO))
+        texts = tuple(f"bellman(%d){sign}" for _, _, sign in bellman_rows(phi, _ZERO))
         first, which = distinct_rows(table)
         kinds = np.empty(len(first), dtype=np.int32)
         for k, row in enumerate(first.tolist()):
@@ -444,7 +444,7 @@ class _Builder:
             self._rows.add(
                 kinds[which[start:end]],
                 variables[bounds[start] : bounds[end]].astype(np.int32),
-                Constraints(low + start, low + end, suffixes),
+                Numbered(texts, np.arange(low + start, low + end)),
             )
 
 

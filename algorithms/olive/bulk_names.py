@@ -144,20 +144,6 @@ class StateNames:
         return [f"g({name})" for name in _taken(self.names, self.states)]
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """What the rows of constraints are called."""
-
-    first: int
-    last: int
-    suffixes: tuple[str, ...]
-
-    def __call__(self) -> list[str]:
-        """Make the names."""
-        numbers = range(self.first, self.last)
-        return [f"bellman({i}){suffix}" for i in numbers for suffix in self.suffixes]
-
-
 def _taken(names: Sequence[str], indices: NDArray[Any] | range) -> list[str]:
     """Choose names; those of neighbours are asked for together."""
     if isinstance(indices, range):

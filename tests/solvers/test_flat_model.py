@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from olivine.solvers import flat_model, mps_columns, program_files
-from olivine.solvers.flat_form import FlatForm, NameMap
+from olivine.solvers.flat_form import FlatForm
 from olivine.solvers.flat_model import (
     FlatModel,
     FlatRows,
@@ -69,8 +69,8 @@ def test_streams_are_the_text_written_entry_by_entry(model, entries, block) -> N
         lp, mps = ("".join(w(flat, "t")) for w in (lp_lines, mps_lines))
         assert lp == plain_lp(form, "t")
         assert mps == plain_mps(form, "t")
-        assert list(NameMap(flat).items()) == list(form.names.items())
-        assert len(NameMap(flat)) == len(form.names)
+        assert list(flat.names.items()) == list(form.names.items())
+        assert len(flat.names) == len(form.names)
 
 
 def test_columns_of_long_blocks_are_found_in_their_parts(monkeypatch) -> None:

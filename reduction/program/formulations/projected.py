@@ -44,7 +44,7 @@ from olivine.reduction.program.formulations.reduction_model import (
     clause_weights,
 )
 from olivine.reduction.program.optimum import step
-from olivine.solvers.flat_model import BLOCK, FlatModel, row_kind
+from olivine.solvers.flat_model import BLOCK, FlatModel, Numbered, row_kind
 from olivine.solvers.model import LinearModel
 
 _FLIPS = 10_000
@@ -113,9 +113,10 @@ def _add_clauses(
     kinds = np.full(27, -1, dtype=np.int32)  # by the signs as digits of base 3
     for k in range(0, len(open_clauses), BLOCK):
         chosen = open_clauses[k : k + BLOCK]
-        names = _Names(chosen)
+        names = Numbered(("C%d",), chosen + 1)
+        missing = Numbered(("y(C%d)",), chosen + 1)
         codes = np.full(len(chosen), binary, dtype=np.int32)
-        helpers = [np.arange(len(codes)) + model.variables.add(codes, names.missing)]
+        helpers = [np.arange(len(codes)) + model.variables.add(codes, missing)]
         if trying is not None:
             helpers.append(np.full(len(codes), trying))
         kept = ~repeats[chosen]
@@ -132,19 +133,6 @@ def _add_clauses(
         variables = np.column_stack([*helpers, np.abs(literals[chosen]) + (truth - 1)])
         used = np.column_stack([np.ones((len(kept), len(helpers)), dtype=bool), kept])
         model.rows.add(kinds[patterns], variables[used].astype(np.int32), names)
-
-
-@dataclass(frozen=True)
-class _Names:
-    """Names of clauses, and of their y_j."""
-
-    clauses: NDArray[np.int64]
-
-    def __call__(self) -> list[str]:
-        return [f"C{j + 1}" for j in self.clauses.tolist()]
-
-    def missing(self) -> list[str]:
-        return [f"y(C{j + 1})" for j in self.clauses.tolist()]
 
 
 def _solve_wins(family: Family) -> bool:
