@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,13 @@ class NumberedText:
         characters. There is no other ``%``.
     digits
         Most digits of a number.
+
+    Attributes
+    ----------
+    width
+        Bytes of a line.
+    places
+        How many numbers a line has.
     """
 
     def __init__(self, template: str, digits: int) -> None:
@@ -45,7 +53,7 @@ class NumberedText:
         self._blank = np.frombuffer(blank, dtype=np.uint8)
         places = np.array(starts, dtype=np.int64)[:, None] + np.arange(digits)
         self._columns, self._digits = places.ravel(), digits
-        self.width = len(blank)
+        self.width, self.places = len(blank), len(starts)
 
     def lines(self, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
         """Fill in numbers from 0 to 2^32 - 1, shape (n, places).
@@ -93,6 +101,23 @@ def json_pairs(pairs: Iterable[tuple[str, object]], before: str) -> Iterator[str
         entries = text[1:-1].split("\n")  # JSON has no line feed within a string
         both = map(": ".join, zip(entries[::2], entries[1::2], strict=True))
         yield "".join([before + pair for pair in both])
+
+
+def words(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Lay ASCII texts out in rows, shape (number, longest); see `text_of`."""
+    found = np.array(texts, dtype=np.bytes_)
+    return found.view(np.uint8).reshape(len(texts), found.itemsize)
+
+
+def merged(
+    n: int, parts: Sequence[tuple[NDArray[Any], NDArray[np.uint8]]]
+) -> NDArray[np.uint8]:
+    """Put n lines together; of each part there are given their places and the lines."""
+    width = max((lines.shape[1] for _, lines in parts), default=0)
+    found = np.zeros((n, width), dtype=np.uint8)
+    for places, lines in parts:
+        found[places, : lines.shape[1]] = lines
+    return found
 
 
 def text_of(lines: NDArray[np.uint8]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.solvers.bulk_text import NumberedText, words
 from olivine.solvers.flat_model import (
     FlatRows,
     FlatVariables,
@@ -95,10 +96,14 @@ class FlatForm:
         """Most digits of the number of a variable or a row."""
         return len(str(max(len(self.variables), len(self.rows))))
 
-    def variable_names(self, indices: Iterable[int]) -> Iterator[str]:
-        """Short names of variables."""
-        own, added = self.own_variables, self.added
-        return (f"x{j}" if j < own else added[j - own] for j in indices)
+    def variable_names(
+        self, indices: NDArray[np.integer], width: int = 1
+    ) -> NDArray[np.uint8]:
+        """Short names of variables as `words`; blanks fill them up to a width."""
+        if (indices < self.own_variables).all():
+            text = NumberedText(f"x%-{width - 1}d", self.digits)
+            return text.lines(indices[:, None])
+        return words([f"{self.variable_name(j):<{width}}" for j in indices.tolist()])
 
     def row_names(self) -> Iterator[Pairs]:
         """Yield short names and meanings of the rows, those of a block at a time."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from olivine.solvers.bulk_text import NumberedText, merged, text_of, words
 from olivine.solvers.flat_form import FlatForm
 from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
 
@@ -32,7 +33,7 @@ class Columns:
 
     def __init__(self, form: FlatForm) -> None:
         self._form = form
-        self._labels: dict[str, int] = {"obj": 0}
+        self._labels: dict[str, int] = {padded("obj"): 0}
         self._numbers: dict[int, int] = {0: 0}
         objective = np.array(list(form.objective), dtype=np.int64)
         costs = [self._number(c) for c in form.objective.values()]
@@ -77,9 +78,8 @@ class Columns:
         kinds = np.array([kind[2] for kind in form.variables.kinds], dtype=np.bool_)
         integral = kinds[form.variables.codes()]
         flips = np.flatnonzero(np.diff(integral, prepend=False))
-        names = [text.replace("obj", "obj%.0s     ") for text in self._labels]
-        names = [n if "%" in n else f"{n}%.0s" for n in names]
-        numbers = [f"{c:>12}" for c in self._numbers]
+        labels = [NumberedText(text, form.digits) for text in self._labels]
+        numbers = words([f"  {c:>12}\n" for c in self._numbers])
         for low, high in itertools.pairwise(self._ranges()):
             entries = self._entries(low, high)
             columns = entries[0]
@@ -89,7 +89,7 @@ class Columns:
             for end in ends:
                 for k in range(start, end, BLOCK):
                     part = slice(k, min(k + BLOCK, end))
-                    yield self._text([each[part] for each in entries], names, numbers)
+                    yield self._text([each[part] for each in entries], labels, numbers)
                 if end < len(columns):
                     within = not within
                     yield _marker("INTORG" if within else "INTEND")
@@ -98,16 +98,22 @@ class Columns:
             yield _marker("INTEND")
 
     def _text(
-        self, entries: Sequence[NDArray[Any]], names: list[str], numbers: list[str]
+        self,
+        entries: Sequence[NDArray[Any]],
+        labels: Sequence[NumberedText],
+        numbers: NDArray[np.uint8],
     ) -> str:
         """Text of entries: columns, labels, numbers of rows, codes of values."""
-        rows = zip(*(each.tolist() for each in entries), strict=True)
-        if entries[0][-1] < self._form.own_variables:
-            lines = [f"    x%-7d  {name}  %s\n" for name in names]
-            return "".join([lines[b] % (j, r, numbers[c]) for j, b, r, c in rows])
-        called = self._form.variable_name
-        lines = [f"    %-8s  {name}  %s\n" for name in names]
-        return "".join([lines[b] % (called(j), r, numbers[c]) for j, b, r, c in rows])
+        columns, named, rows, codes = entries
+        called = []
+        for label in np.unique(named).tolist():
+            places, text = np.flatnonzero(named == label), labels[label]
+            called.append((places, text.lines(rows[places, None][:, : text.places])))
+        blanks = np.full((len(columns), 6), ord(" "), dtype=np.uint8)
+        names = self._form.variable_names(columns, 8)
+        of_rows = merged(len(columns), called)
+        parts = (blanks[:, :4], names, blanks[:, 4:], of_rows, numbers[codes])
+        return text_of(np.hstack(parts))
 
     @cached_property
     def _counts(self) -> NDArray[np.int32]:

@@ -39,12 +39,13 @@ from __future__ import annotations
 import itertools
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.bulk_text import NumberedText, text_of
+from olivine.solvers.bulk_text import NumberedText, merged, text_of, words
 from olivine.solvers.files import write_text
 from olivine.solvers.flat_form import FlatForm
 from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
@@ -99,9 +100,9 @@ def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
     """Yield the text of an LP file in parts; `title` goes into a comment."""
     yield f"\\ {_title(form, title)}\n"
     yield "Minimize\n"
-    yield from _wrapped(
-        " obj:", _terms(form, [*form.objective], form.objective.values())
-    )
+    places = np.array([*form.objective], dtype=np.int64)
+    costs = np.array([*form.objective.values()], dtype=np.int64)
+    yield from _wrapped(" obj:", _terms(form, places, costs))
     yield "Subject To\n"
     yield from _LpRows(form).parts()
     yield "Bounds\n"
@@ -114,7 +115,9 @@ def lp_lines(form: FlatForm, title: str) -> Iterator[str]:
         members = np.flatnonzero(chosen[codes])
         if len(members):
             yield f"{section}\n"
-            yield from _wrapped("", form.variable_names(members.tolist()))
+            parts = range(0, len(members), BLOCK)
+            names = (form.variable_names(members[k : k + BLOCK]) for k in parts)
+            yield from _wrapped("", names)
     yield "End\n"
 
 
@@ -167,11 +170,11 @@ def _filled(
     block: Block,
     templates: Sequence[_Template],
     slow: NDArray[np.bool_] | None = None,
-    words: Callable[[Group, int], Iterator[str]] | None = None,
+    spelled: Callable[[Group, int], Iterator[str]] | None = None,
 ) -> Iterator[str]:
     """Yield the text of the items of a block, in order and many at a time.
 
-    Each is made by the template of its kind, but for `slow` ones by `words`.
+    Each is made by the template of its kind, but for `slow` ones by `spelled`.
     """
     n, rows = len(block.kinds), form.rows
     slow = np.zeros(n, dtype=np.bool_) if slow is None else slow
@@ -192,15 +195,14 @@ def _filled(
     most = max(1, min(BLOCK, _BYTES // max(1, width)))
     cuts = np.unique([*range(0, n, most), *places, *(places + 1), n]).tolist()
     for low, high in itertools.pairwise(cuts):
-        if words and low in apart:
-            yield from words(*apart[low])
+        if spelled and low in apart:
+            yield from spelled(*apart[low])
             continue
-        lines = np.zeros((high - low, width), dtype=np.uint8)
+        lines = []
         for items, numbers, text in bulk:
             first, last = np.searchsorted(items, (low, high))
-            part = text.lines(numbers[first:last])
-            lines[items[first:last] - low, : text.width] = part
-        yield text_of(lines)
+            lines.append((items[first:last] - low, text.lines(numbers[first:last])))
+        yield text_of(merged(high - low, lines))
 
 
 def _number_of(shape: Shape, row: int, width: int) -> list[int]:
@@ -227,46 +229,55 @@ def _by_row(form: FlatForm, line: Callable[[Shape], str]) -> Iterator[str]:
 
 
 def _by_variable(form: FlatForm, templates: list[str]) -> Iterator[str]:
-    """Yield the text for each variable, by its kind; its name is filled in twice."""
+    """Yield the text for each variable, by its kind; its name is filled in."""
     codes, own = form.variables.codes(), form.own_variables
-    numbered = [t.replace("%s", "x%d").replace("%-8s", "x%-7d") for t in templates]
-    told = np.array([bool(t % ("", "")) for t in templates])
+    texts = [
+        NumberedText(t.replace("%s", "x%d").replace("%-8s", "x%-7d"), form.digits)
+        for t in templates
+    ]
     for k in range(0, own, BLOCK):
-        part = codes[k : min(k + BLOCK, own)]
-        chosen = np.flatnonzero(told[part])
-        numbers = (chosen + k).tolist()
-        pairs = zip(numbers, part[chosen].tolist(), strict=True)
-        yield "".join([numbered[c] % (j, j) for j, c in pairs])
+        part, lines = codes[k : min(k + BLOCK, own)], []
+        for code in np.unique(part).tolist():
+            chosen = np.flatnonzero(part == code)
+            numbers = np.tile(chosen[:, None] + k, texts[code].places)
+            lines.append((chosen, texts[code].lines(numbers)))
+        yield text_of(merged(len(part), lines))
     for name, code in zip(form.added, codes[own:].tolist(), strict=True):
-        yield templates[code] % (name, name)
+        template = templates[code]
+        yield template % ((name,) * template.count("%"))
 
 
 def _terms(
-    form: FlatForm, indices: list[int], coefficients: Collection[int]
-) -> Iterator[str]:
-    leads = {c: f"{'-' if c < 0 else '+'} {abs(c)} " for c in set(coefficients)}
-    names = form.variable_names(indices)
-    return map(str.__add__, map(leads.__getitem__, coefficients), names)
+    form: FlatForm, indices: NDArray[Any], coefficients: NDArray[np.int64]
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield coefficients with their variables as `words`, a block at a time."""
+    for k in range(0, len(indices), BLOCK):
+        different, places = np.unique(coefficients[k : k + BLOCK], return_inverse=True)
+        signed = [f"{'-' if c < 0 else '+'} {abs(c)} " for c in different.tolist()]
+        yield np.hstack(
+            [words(signed)[places], form.variable_names(indices[k : k + BLOCK])]
+        )
 
 
-def _wrapped(head: str, words: Iterable[str]) -> Iterator[str]:
-    """Join words by blanks, on lines that a blank continues; yield some lines each."""
-    words, size = iter(words), len(head)
+def _wrapped(head: str, blocks: Iterable[NDArray[np.uint8]]) -> Iterator[str]:
+    """Join `words` by blanks, on lines that a blank continues; yield a block's each."""
+    size = len(head)
     yield head
-    while part := list(itertools.islice(words, BLOCK)):
-        widths = np.fromiter(map(len, part), dtype=np.int64, count=len(part))
-        ends = [0, *np.cumsum(widths + 1).tolist()]
-        text, first = [], 0
-        while first < len(part):
+    for block in blocks:
+        ends = [0, *np.cumsum((block != 0).sum(axis=1) + 1).tolist()]
+        starts, first = [], 0
+        while first < len(block):
             last = bisect_right(ends, _LINE - size + ends[first], first) - 1
             last = max(last, first + (size == 0))  # a new line has a word
-            text += [" ", " ".join(part[first:last])] if first < last else []
             size += ends[last] - ends[first]
             first = last
-            if first < len(part):
-                text.append("\n")
+            if first < len(block):
+                starts.append(first)
                 size = 0
-        yield "".join(text)
+        lines = np.zeros((len(block), 2 + block.shape[1]), dtype=np.uint8)
+        lines[starts, 0], lines[:, 1] = ord("\n"), ord(" ")
+        lines[:, 2:] = block
+        yield text_of(lines)
     yield "\n"
 
 
@@ -280,10 +291,10 @@ def _title(form: FlatForm, title: str) -> str:
 
 def _lp_bound(low: int, high: int, integer: bool) -> str:
     if low == high:
-        return f" %s = {low}\n%.0s"
+        return f" %s = {low}\n"
     if integer and (low, high) == (0, 1):
-        return "%.0s%.0s"
-    return f" {low} <= %s <= {high}\n%.0s"
+        return ""
+    return f" {low} <= %s <= {high}\n"
 
 
 class _LpRows:
@@ -322,18 +333,19 @@ class _LpRows:
             slow = long[block.kinds]
             if (block.variables >= own).any():  # these have names of their own
                 slow[:] = True
-            yield from _filled(self._form, block, templates, slow, self._words)
+            yield from _filled(self._form, block, templates, slow, self._spelled)
 
-    def _words(self, group: Group, item: int) -> Iterator[str]:
+    def _spelled(self, group: Group, item: int) -> Iterator[str]:
         """Yield the lines of an item."""
         variables = group.variables[item]
         for row, s in enumerate(group.shapes):
             of_row = group.first_rows[item] + row
             number = of_row if s.numbered < 0 else variables[s.numbered]
             label = s.label % int(number) if "%" in s.label else s.label
-            indices = variables[np.asarray(s.places, dtype=np.int64)].tolist()
-            terms = _terms(self._form, indices, s.coefficients)
-            end = f"{_LP_SENSES[s.sense]} {s.rhs}"
+            indices = variables[np.asarray(s.places, dtype=np.int64)]
+            coefficients = np.array(s.coefficients, dtype=np.int64)
+            terms = _terms(self._form, indices, coefficients)
+            end = words([f"{_LP_SENSES[s.sense]} {s.rhs}"])
             yield from _wrapped(f" {label}:", itertools.chain(terms, [end]))
 
 
@@ -342,7 +354,7 @@ class _LpRows:
 
 def _mps_bound(low: int, high: int, _: bool) -> str:
     if low == high:
-        return f" FX BND       %-8s  {low:>12}\n%.0s"
+        return f" FX BND       %-8s  {low:>12}\n"
     return f" LO BND       %-8s  {low:>12}\n UP BND       %-8s  {high:>12}\n"
 
 
