@@ -61,7 +61,7 @@ def figures(full: bool) -> Iterator[Figure]:
         for name, formula in formulas.items():
             write_dimacs(formula, path)  # PySAT refuses SATLIB's endings
             assert by_olivine(path) == by_pysat(path)
-            ours, theirs = in_turns(
+            _, ours, theirs = in_turns(
                 partial(by_olivine, path), partial(by_pysat, path), 20 if full else 8
             )
             more = 1000 * (ours - theirs)

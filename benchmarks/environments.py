@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from olivine.algorithms.environments import make
 
-from benchmarks.figures import Figure, least
+from benchmarks.figures import Figure, in_turns, least
 
 
 def figures(full: bool) -> Iterator[Figure]:
@@ -25,11 +25,14 @@ def figures(full: bool) -> Iterator[Figure]:
     ):
         seconds = least(run, repeats)
         note = f"lock, H = 20: {drawn / seconds:.1e} trajectories/s"
-        yield Figure(f"{rate:.0e} a second / sampling {name}", rate * seconds / drawn,
-                     "ratio", 1, note)  # fmt: skip
+        yield Figure(
+            f"{rate:.0e} trajectories {name}", rate * seconds / drawn, "CPU s", 1, note
+        )
     env = make("random-finite", 0, states=3, actions=3, horizon=4, observations=3)
-    few, many = (
-        least(lambda n=n: env.sample((0, 1), n, rng), 20) for n in (10**6, 10**31)
+    turns = in_turns(
+        lambda: env.sample((0, 1), 10**31, rng),
+        lambda: env.sample((0, 1), 10**6, rng),
+        20,
     )
     note = "draws of a data set over finitely many observations"
-    yield Figure("sampling 10^31 / 10^6", many / few, "ratio", None, note)
+    yield Figure("sampling 10^31 / 10^6", turns.ratio, "ratio", None, note)

@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import linear_regression
-from typing import TypeVar
+from statistics import linear_regression, median
+from typing import NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from olivine.solvers.child import cpu_seconds
 
 Found = TypeVar("Found")
@@ -42,11 +44,6 @@ class Figure:
     target: float | None = None
     note: str = ""
 
-    @property
-    def met(self) -> bool | None:
-        """Whether the target is met; None without one."""
-        return None if self.target is None else self.value <= self.target
-
 
 def cpu(function: Callable[..., object], *arguments: object) -> float:
     """CPU seconds of a call, its children's included."""
@@ -67,12 +64,55 @@ def least(function: Callable[[], object], repeats: int) -> float:
     return min(cpu(function) for _ in range(repeats))
 
 
+class Turns(NamedTuple):
+    """Two calls made in turns: medians of their CPU seconds, and of the ratios.
+
+    Both calls of a pair meet the same speed of the machine, so the median of the ratios
+    is steadier than the ratio of any two times.
+    """
+
+    ratio: float
+    first: float
+    second: float
+
+
 def in_turns(
     first: Callable[[], object], second: Callable[[], object], repeats: int
-) -> tuple[float, float]:
-    """Least CPU seconds of each of two calls, made in turns."""
+) -> Turns:
+    """Time two calls in turns."""
     pairs = [(cpu(first), cpu(second)) for _ in range(repeats)]
-    return min(a for a, _ in pairs), min(b for _, b in pairs)
+    ratio = median(a / b for a, b in pairs)
+    return Turns(ratio, median(a for a, _ in pairs), median(b for _, b in pairs))
+
+
+PIECE = 0.008
+"""CPU seconds of the piece of work on the machine whose speed targets of time mean."""
+
+
+def piece_of_work(goes: int = 9) -> float:
+    """Time a fixed piece of work: the median CPU seconds of some goes at it."""
+    numbers = np.random.default_rng(0).random(100_000)
+    return median(cpu(_work, numbers) for _ in range(goes))
+
+
+def _work(numbers: NDArray[np.float64]) -> None:
+    np.sort(numbers)
+    found = {k: str(k) for k in range(30_000)}
+    sum(len(text) for text in found.values())
+
+
+def with_pace(function: Callable[[], object]) -> tuple[float, float]:
+    """CPU seconds of a call as measured, and at the speed that the targets mean.
+
+    The call is held against the piece of work before and after it.
+    """
+    before, seconds = piece_of_work(3), cpu(function)
+    return seconds, 2 * PIECE * seconds / (before + piece_of_work(3))
+
+
+def paced(function: Callable[[], object], repeats: int) -> float:
+    """CPU seconds of a call at the speed that the targets mean: a median."""
+    return median(with_pace(function)[1] for _ in range(repeats))
 
 
 def process(arguments: Sequence[str], codes: Sequence[int] = (0,)) -> float:

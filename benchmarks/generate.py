@@ -21,7 +21,7 @@ from olivine.cli.family_folder import FILES
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
 from benchmarks.decide import planted
-from benchmarks.figures import Figure, cpu, exponent, process
+from benchmarks.figures import Figure, exponent, process, with_pace
 
 RATE = 20e6
 """Bytes per second that are asked for."""
@@ -52,8 +52,8 @@ def figures(full: bool) -> Iterator[Figure]:
             times = []
             for m in sizes:
                 call = ["--format", kind, "--formulation", formulation]
-                seconds, peak, size, own = _run(folder, m, call, FILES[kind])
-                times.append(seconds)
+                seconds, steady, peak, size, own = _run(folder, m, call, FILES[kind])
+                times.append(steady)
             note = (
                 f"planted, m = {m}: {size / 1e6:.0f} MB ({FILES[kind]} {own / 1e6:.0f})"
                 f" in {seconds:.1f} CPU s, {size / seconds / 1e6:.1f} MB/s"
@@ -70,13 +70,13 @@ def figures(full: bool) -> Iterator[Figure]:
 
 def _run(
     folder: Path, m: int, options: list[str], file: str
-) -> tuple[float, float, int, int]:
-    """CPU seconds, peak in MiB, bytes of the folder and of a file of it."""
+) -> tuple[float, float, float, int, int]:
+    """Both times of `with_pace`, peak in MiB, bytes of the folder and of a file."""
     out = folder / "out"
     call = ["-m", "olivine", "generate", str(folder / f"{m}.cnf"), "-o", str(out)]
     peaks: list[float] = []
-    seconds = cpu(lambda: peaks.append(process([*call, *options])))
+    times = with_pace(lambda: peaks.append(process([*call, *options])))
     size = sum(entry.stat().st_size for entry in out.iterdir())
     own = (out / file).stat().st_size
     shutil.rmtree(out)
-    return seconds, peaks[0], size, own
+    return *times, peaks[0], size, own

@@ -25,7 +25,7 @@ from olivine.algorithms.olive.program import OliveProgram, Pair
 from olivine.reduction.family.family import Family
 
 from benchmarks.decide import uniform
-from benchmarks.figures import Figure, cpu, exponent, least
+from benchmarks.figures import Figure, cpu, exponent, least, paced
 
 
 def program_of(n: int, m: int) -> OliveProgram:
@@ -83,7 +83,7 @@ def figures(full: bool) -> Iterator[Figure]:
     sizes = [(8000 if full else 4000) >> k for k in range(4, -1, -1)]
     for form in ("value-policy", "q-function"):
         seconds = [
-            least(partial(program_model, program_of(m // 3, m), form), 2) for m in sizes
+            paced(partial(program_model, program_of(m // 3, m), form), 2) for m in sizes
         ]
         note = f"to m = {sizes[-1]}, {seconds[-1]:.2f} s there"
         slope = exponent(sizes, seconds)

@@ -58,9 +58,9 @@ def sums(n: int, size: int, k: int, repeats: int) -> Iterator[Figure]:
         ("LS / bincount", fit, bincount),
         ("LS / add.at", fit, add_wanted),
     ):
-        found, base = in_turns(ours, theirs, repeats)
+        ratio = in_turns(ours, theirs, repeats).ratio
         more = f"{note}, K = {k}" if name.startswith("CSC") else note
-        yield Figure(name, found / base, "ratio", 3, more)
+        yield Figure(name, ratio, "ratio", 3, more)
 
 
 def direct_highs(problem) -> highspy.Highs:
@@ -101,10 +101,10 @@ def programs(size: int, rows: int, repeats: int) -> Iterator[Figure]:
     assert not found.exact
     assert found.honoured
     note = f"|X| = {size}, {rows} constraints"
-    fresh, base = in_turns(
+    ratio, fresh, _ = in_turns(
         lambda: lp(*arguments, **accuracies), lambda: direct_highs(problem), repeats
     )
-    yield Figure("LP / direct HiGHS", fresh / base, "ratio", 3, note)
+    yield Figure("LP / direct HiGHS", ratio, "ratio", 3, note)
     again = []
     for _ in range(3):
         program = ValueProgram(values, problem.constraints[:-1])

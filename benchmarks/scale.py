@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
 from benchmarks.decide import by_olivine, by_pysat, planted
-from benchmarks.figures import Figure, cpu, exponent, in_turns, process
+from benchmarks.figures import Figure, cpu, exponent, in_turns, paced, process
 
 PYSAT = (
     "import sys; from pysat.formula import CNF; from pysat.solvers import Solver; "
@@ -33,13 +34,11 @@ def figures(full: bool) -> Iterator[Figure]:
         for m, path in paths.items():
             write_dimacs(planted(m // 3, m, 1), path)
         path, note = paths[largest], f"planted, m = {largest}"
-        ours, theirs = in_turns(
-            lambda: by_olivine(path), lambda: by_pysat(path), repeats
-        )
+        turns = in_turns(lambda: by_olivine(path), lambda: by_pysat(path), repeats)
         yield Figure(
-            "reading to witness / PySAT, warm", ours / theirs, "ratio", 1.5, note
+            "reading to witness / PySAT, warm", turns.ratio, "ratio", 1.5, note
         )
-        seconds = [min(cpu(by_olivine, p) for _ in range(2)) for p in paths.values()]
+        seconds = [paced(partial(by_olivine, p), 2) for p in paths.values()]
         yield Figure(
             "reading to witness, in m", exponent(sizes, seconds), "exponent", 1.1, note
         )
@@ -49,14 +48,14 @@ def figures(full: bool) -> Iterator[Figure]:
 def _processes(path: str, note: str, repeats: int, full: bool) -> Iterator[Figure]:
     solve, verify = (["-m", "olivine", verb, path] for verb in ("solve", "verify"))
     peaks: list[float] = []
-    ours, theirs = in_turns(
+    ratio, ours, _ = in_turns(
         lambda: peaks.append(process(solve, [10])),
         lambda: process(["-c", PYSAT, path]),
         repeats,
     )
     yield Figure(
         "olivine solve / PySAT, processes",
-        ours / theirs,
+        ratio,
         "ratio",
         1.3 if full else None,
         note,

@@ -55,13 +55,13 @@ def compare(name, player, n, repeats, **space):
     env = from_simulator(player.reset, player.step, 4, 10, **space)
     rng = np.random.default_rng(0)
     actions = rng.integers(4, size=(n, 10))
-    ours, hand = in_turns(
+    turns = in_turns(
         lambda: env.roll_through(["uniform"] * 10, 1, n, rng),
         lambda: by_hand(player, actions, rng),
         repeats,
     )
-    note = f"{n} episodes of 10, by hand {hand:.2f} s"
-    return Figure(f"simulator / by hand, {name}", ours / hand, "ratio", 1.3, note)
+    note = f"{n} episodes of 10, by hand {turns.second:.2f} s"
+    return Figure(f"simulator / by hand, {name}", turns.ratio, "ratio", 1.3, note)
 
 
 def figures(full):

@@ -11,8 +11,8 @@ clause: a round then touches all clauses, but few rounds do, and the whole stays
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from olivine.reduction.family.family import Family, Variant
@@ -21,7 +21,7 @@ from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.run import adversarial_run
 
 from benchmarks.decide import CASES, uniform
-from benchmarks.figures import Figure, cpu, exponent, process
+from benchmarks.figures import Figure, cpu, exponent, paced, process
 
 RATIO = 4.26
 
@@ -37,12 +37,10 @@ def hub(n: int) -> ThreeSat:
     return Formula.from_clauses(clauses.tolist(), n).three_sat()
 
 
-def timed(family: Family) -> float:
+def adversarial(family: Family) -> None:
     y = np.random.default_rng(0).random(family.n_variables) < 0.5
-    start = time.process_time()
     run = adversarial_run(family, y)
     assert run.holds, run.failures()[:3]
-    return time.process_time() - start
 
 
 def figures(full: bool) -> Iterator[Figure]:
@@ -50,7 +48,7 @@ def figures(full: bool) -> Iterator[Figure]:
     sizes = [(100 if full else 50) << k for k in range(7 if full else 5)]
     for name, make in (("", near_threshold), (", a hub", hub)):
         families = [Family(make(n), Variant.PAPER) for n in sizes]
-        seconds = [min(map(timed, [f] * (2 if full else 1))) for f in families]
+        seconds = [paced(partial(adversarial, f), 2 if full else 1) for f in families]
         found = exponent(sizes[-5:], seconds[-5:])
         note = f"to n = {sizes[-1]}, {seconds[-1]:.1f} CPU s there"
         yield Figure(f"adversarial run{name}, in n", found, "exponent", 1.1, note)

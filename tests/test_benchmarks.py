@@ -8,7 +8,8 @@ from types import ModuleType
 import pytest
 
 from benchmarks import __main__ as benchmarks
-from benchmarks.figures import Figure, exponent
+from benchmarks import figures
+from benchmarks.figures import PIECE, Figure, exponent, in_turns, paced
 
 
 @pytest.mark.parametrize("name", benchmarks.MODULES)
@@ -26,10 +27,10 @@ def measure(monkeypatch, found: list[list[Figure]], *arguments) -> int:
     return benchmarks.main()
 
 
-def run(monkeypatch, figures: list[Figure], *arguments) -> int:
+def run(monkeypatch, found: list[Figure], *arguments, work=PIECE) -> int:
     """Do so where each time is the same, on a steady machine."""
-    monkeypatch.setattr(benchmarks, "piece_of_work", lambda: 1.0)
-    return measure(monkeypatch, [figures] * benchmarks.TIMES_QUICK, *arguments)
+    monkeypatch.setattr(benchmarks, "piece_of_work", lambda: work)
+    return measure(monkeypatch, [found] * benchmarks.TIMES_QUICK, *arguments)
 
 
 def test_a_run_beside_an_earlier_one(monkeypatch, capsys, tmp_path) -> None:
@@ -37,7 +38,7 @@ def test_a_run_beside_an_earlier_one(monkeypatch, capsys, tmp_path) -> None:
     first = [Figure("a", 1.4, target=1.5), Figure("b", 2.0), Figure("c", 0.0)]
     assert run(monkeypatch, first, "--json", file) == 0
     record = json.loads(file.read_text())
-    assert [f["met"] for f in record["figures"]] == [True, None, None]
+    assert [f["verdict"] for f in record["figures"]] == ["met", "", ""]
     assert set(record["machine"]["packages"]) == set(benchmarks.PACKAGES)
     assert "1 of 1 targets met" in capsys.readouterr().out
     second = [Figure("a", 1.6, target=1.5), Figure("b", 2.5), Figure("c", 0.0)]
@@ -97,6 +98,31 @@ def test_quick_figures_are_not_held_against_full_ones(monkeypatch, capsys, tmp_p
     with pytest.raises(SystemExit):
         run(monkeypatch, [Figure("a", 1.0)], "--compare", file)
     assert "one of the two runs is --full" in capsys.readouterr().err
+
+
+def test_a_target_of_time_is_for_a_machine_of_one_speed(monkeypatch, capsys) -> None:
+    late = [Figure("a", 3.0, "CPU s", target=2), Figure("b", 1.0, target=1)]
+    assert run(monkeypatch, late, work=1.4 * PIECE) == 1
+    assert "MISSED" in capsys.readouterr().out
+    assert run(monkeypatch, late, work=1.5 * PIECE) == 0
+    out = capsys.readouterr().out
+    assert "if fast" in out
+    assert "2 on a machine 1.5 times as fast" in out
+    assert "1 of 2 targets met, 1 more if the machine" in out
+    # No ratio is excused by a slow machine.
+    assert run(monkeypatch, [Figure("a", 3.0, target=2)], work=9 * PIECE) == 1
+
+
+def test_times_at_one_speed(monkeypatch) -> None:
+    """A machine that slows down to a third while calls are measured."""
+    works = iter([PIECE, PIECE, PIECE, 3 * PIECE, 3 * PIECE, 3 * PIECE])
+    seconds = iter([5.0, 10.0, 15.0])
+    monkeypatch.setattr(figures, "piece_of_work", lambda goes: next(works))
+    monkeypatch.setattr(figures, "cpu", lambda call: next(seconds))
+    assert paced(lambda: None, 3) == 5.0
+    pairs = iter([1.0, 2.0, 6.0, 4.0, 9.0, 3.0])
+    monkeypatch.setattr(figures, "cpu", lambda call: next(pairs))
+    assert in_turns(lambda: None, lambda: None, 3) == (1.5, 6.0, 3.0)
 
 
 def test_two_figures_of_one_name_are_an_error(monkeypatch) -> None:
