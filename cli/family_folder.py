@@ -14,7 +14,7 @@ from olivine import __version__
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive.program import OliveProgram, two_action_program
-from olivine.cli.folder import pretty_json
+from olivine.cli.json_text import pretty_json
 from olivine.reduction.export.drn import write_drn
 from olivine.reduction.export.prism import write_prism
 from olivine.reduction.family.family import Family, Variant

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from olivine.solvers.bulk_text import json_pairs
-from olivine.solvers.name_map import NameMap
 from olivine.solvers.temporary import owned, signals_held
 
 
@@ -131,53 +127,3 @@ def _move_files(stage: Path, directory: Path, stale: frozenset[str], last: str) 
         for file in moved:
             file.unlink(missing_ok=True)
         raise
-
-
-_PART = 1 << 14
-"""Entries that are written at a time."""
-
-
-def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the text of a JSON value: objects over lines, lists on one each.
-
-    Long ones come in parts: maps and sequences that make their entries when they are
-    read, and arrays, stay what they are.
-    """
-    if not isinstance(value, Mapping):
-        yield from _on_one_line(value)
-        return
-    if not value:
-        yield "{}"
-        return
-    before, pairs = f",\n{indent}  ", None
-    if isinstance(value, NameMap):
-        pairs = value.json(before)
-    elif all(map(_is_plain, value.values())):
-        pairs = json_pairs(value.items(), before)
-    if pairs is not None:
-        yield f"{{{next(pairs)[1:]}"  # no comma before the first
-        yield from pairs
-        yield f"\n{indent}}}"
-        return
-    separator = "{\n"
-    for key, entry in value.items():
-        yield f"{separator}{indent}  {json.dumps(key)}: "
-        yield from pretty_json(entry, indent + "  ")
-        separator = ",\n"
-    yield f"\n{indent}}}"
-
-
-def _is_plain(entry: object) -> bool:
-    return entry is None or isinstance(entry, str | int | float)
-
-
-def _on_one_line(value: Any) -> Iterator[str]:
-    if _is_plain(value) or isinstance(value, list | tuple):
-        yield json.dumps(value, allow_nan=False)
-        return
-    yield "["
-    for k in range(0, len(value), _PART):
-        part = value[k : k + _PART]
-        entries = part if isinstance(part, list) else part.tolist()
-        yield ", " * bool(k) + json.dumps(entries, allow_nan=False)[1:-1]
-    yield "]"

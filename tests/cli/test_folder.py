@@ -1,11 +1,8 @@
 import errno
-import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from olivine.cli.folder import pretty_json, staged
+from olivine.cli.folder import staged
 
 STALE = frozenset({"a", "b", "last"})
 
@@ -134,23 +131,3 @@ def test_errors_name_the_folder_and_not_the_stage(tmp_path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         write(tmp_path / "new", ["no/such"])
     assert missing.value.filename == str(tmp_path / "new" / "no" / "such")
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
-)
-
-
-@given(json_values)
-@settings(max_examples=50)
-def test_pretty_json_is_json(value) -> None:
-    assert json.loads("".join(pretty_json(value))) == value
-
-
-@pytest.mark.parametrize(
-    "value", [{"a": 1}, {"a": "é\n", "b": None, "c": 1.5}, {"a": {"b": {"c": True}}}]
-)
-def test_pretty_json_of_objects_alone_is_that_of_python(value) -> None:
-    assert "".join(pretty_json(value)) == json.dumps(value, indent=2)
