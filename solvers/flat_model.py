@@ -103,15 +103,16 @@ class Numbered:
     texts
         Each with one ``%d`` and no other ``%``.
     numbers
-        Shape (k,), below 2^32.
+        Below 2^32; neighbours as a range.
     """
 
     texts: tuple[str, ...]
-    numbers: NDArray[np.int64]
+    numbers: range | NDArray[np.int64]
 
     def __call__(self) -> list[str]:
         """Make the names."""
-        return [text % k for k in self.numbers.tolist() for text in self.texts]
+        numbers = np.asarray(self.numbers).tolist()
+        return [text % k for k in numbers for text in self.texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +253,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
         """
         for k in range(0, len(kinds), BLOCK):
             end = min(k + BLOCK, len(kinds))
-            names = Numbered(texts, np.arange(k, end) + 1)
+            names = Numbered(texts, range(k + 1, end + 1))
             self.add(kinds[k:end], variables[k:end].ravel(), names)
 
     def append(self, row: Row) -> None:
@@ -392,7 +393,7 @@ class FlatVariables(_Blocks[Variable]):
         for k in range(0, n, BLOCK):
             end = min(k + BLOCK, n)
             codes = np.tile(np.array(kinds, dtype=np.int32), end - k)
-            self.add(codes, Numbered(texts, np.arange(k, end) + 1))
+            self.add(codes, Numbered(texts, range(k + 1, end + 1)))
         return first
 
     def append(self, variable: Variable) -> None:

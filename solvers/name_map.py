@@ -52,9 +52,9 @@ class Called:
             return
         texts, numbers = self.names.texts, self.names.numbers
         short = np.arange(self.first, self.first + self.count)
-        meant = np.repeat(numbers, len(texts))
+        meant = np.repeat(np.asarray(numbers, dtype=np.int64), len(texts))
         pairs = np.column_stack([short, meant]).reshape(len(numbers), -1)
-        # A number is no other in JSON, so what stands around it can be quoted before.
+        # JSON writes digits as they are, so the text around them can be quoted first.
         key = f"{before}{json.dumps(self.letter + '%d')}: "
         template = "".join([f"{key}{json.dumps(text)}" for text in texts])
         digits = len(str(pairs.max(initial=0)))

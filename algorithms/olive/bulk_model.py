@@ -444,7 +444,7 @@ class _Builder:
             self._rows.add(
                 kinds[which[start:end]],
                 variables[bounds[start] : bounds[end]].astype(np.int32),
-                Numbered(texts, np.arange(low + start, low + end)),
+                Numbered(texts, range(low + start, low + end)),
             )
 
 

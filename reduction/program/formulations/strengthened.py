@@ -382,7 +382,7 @@ def _add_clauses(model: FlatModel, family: Family, form: Form, width: int) -> No
         variables = np.column_stack([1 + part, own[part], behind])
         used = np.ones(variables.shape, dtype=np.bool_)
         used[:, 1:4] = new[part]
-        names = Numbered(texts, part + 1)
+        names = Numbered(texts, range(k + 1, k + 1 + len(part)))
         model.rows.add(kinds[part], variables[used].astype(np.int32), names)
 
 
