@@ -11,13 +11,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBER = re.compile(rb"%-?([0-9]*)d")
+_NUMBER = re.compile(r"%-?([0-9]*)d")
+
+_Filled = tuple[int, int, int]
+"""A number that blanks fill up: its place, where these start, and how many."""
+
+_FEW = 8
+"""Fewer lines than these are made faster one by one."""
 
 
 class NumberedText:
@@ -34,26 +41,32 @@ class NumberedText:
     Attributes
     ----------
     width
-        Bytes of a line.
+        Most bytes of a line.
     places
         How many numbers a line has.
     """
 
     def __init__(self, template: str, digits: int) -> None:
-        first, *others = _NUMBER.split(template.encode("ascii"))
-        blank = first
+        self._template, self._digits = template, digits
+        fills = [int(width or 0) for width in _NUMBER.findall(template)]
+        self.places = len(fills)
+        self.width = len(template) + digits * len(fills) + sum(fills)
+
+    @cached_property
+    def _layout(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], list[_Filled]]:
+        """A line without numbers, the columns of their digits, and which are filled."""
+        first, *others = _NUMBER.split(self._template)
+        blank = first.encode("ascii")
         starts: list[int] = []
-        self._filled: list[tuple[int, int, int]] = []
+        filled: list[_Filled] = []
         for width, piece in zip(others[::2], others[1::2], strict=True):
             fill = int(width or 0)
             if fill:
-                self._filled.append((len(starts), len(blank) + digits, fill))
+                filled.append((len(starts), len(blank) + self._digits, fill))
             starts.append(len(blank))
-            blank += b"\0" * (digits + fill) + piece
-        self._blank = np.frombuffer(blank, dtype=np.uint8)
-        places = np.array(starts, dtype=np.int64)[:, None] + np.arange(digits)
-        self._columns, self._digits = places.ravel(), digits
-        self.width, self.places = len(blank), len(starts)
+            blank += b"\0" * (self._digits + fill) + piece.encode("ascii")
+        columns = np.array(starts, dtype=np.int64)[:, None] + np.arange(self._digits)
+        return np.frombuffer(blank, dtype=np.uint8), columns.ravel(), filled
 
     def lines(self, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
         """Fill in numbers from 0 to 2^32 - 1, shape (n, places).
@@ -61,10 +74,14 @@ class NumberedText:
         Returns
         -------
         numpy.ndarray
-            Shape (n, width); a byte 0 stands for nothing, see `text_of`.
+            Shape (n, at most width); a byte 0 stands for nothing, see `text_of`.
         """
-        text = np.empty((len(numbers), self.width), dtype=np.uint8)
-        text[:] = self._blank
+        if len(numbers) < _FEW:
+            rows = map(tuple, numbers.tolist())
+            return words([self._template % row for row in rows])
+        blank, columns, filled = self._layout
+        text = np.empty((len(numbers), len(blank)), dtype=np.uint8)
+        text[:] = blank
         found = np.empty((*numbers.shape, self._digits), dtype=np.uint8)
         left = numbers.astype(np.uint32)
         for place in reversed(range(self._digits)):
@@ -73,8 +90,8 @@ class NumberedText:
             if place < self._digits - 1:
                 found[..., place][left == 0] = 0
             left = rest
-        text[:, self._columns] = found.reshape(len(numbers), len(self._columns))
-        for number, start, width in self._filled:
+        text[:, columns] = found.reshape(len(numbers), len(columns))
+        for number, start, width in filled:
             free = width - (found[:, number] != 0).sum(axis=1)
             blanks = np.arange(width) < free[:, None]
             text[:, start : start + width] = np.where(blanks, ord(" "), 0)

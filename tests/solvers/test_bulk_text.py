@@ -12,7 +12,7 @@ PIECES = st.sampled_from(["%d", "%-4d", "%-7d", "x", " ", "\n", ": + 1 x"])
 def test_lines_are_those_of_percent(data) -> None:
     template = "".join(data.draw(st.lists(PIECES, max_size=8)))
     digits = data.draw(st.integers(1, 10))
-    places, n = template.count("%"), data.draw(st.integers(0, 4))
+    places, n = template.count("%"), data.draw(st.integers(0, 12))  # few and many
     number = st.integers(0, min(10**digits, 2**32) - 1)
     rows = [[data.draw(number) for _ in range(places)] for _ in range(n)]
     numbers = np.array(rows, dtype=np.int64).reshape(n, places)
