@@ -34,7 +34,8 @@ def figures(full: bool) -> Iterator[Figure]:
         for m, path in paths.items():
             write_dimacs(planted(m // 3, m, 1), path)
         path, note = paths[largest], f"planted, m = {largest}"
-        turns = in_turns(lambda: by_olivine(path), lambda: by_pysat(path), repeats)
+        sides = partial(by_olivine, path), partial(by_pysat, path)
+        turns = in_turns(*sides, repeats if full else 9)
         yield Figure(
             "reading to witness / PySAT, warm", turns.ratio, "ratio", 1.5, note
         )
