@@ -158,16 +158,18 @@ def average_errors(
         errors = _errors(mdp, entries, distributions.offsets, pair, scale, exact=False)
         return errors, whole
     numerators = np.zeros(len(distributions), dtype=object)
-    for chosen, own in _parts(mdp, distributions, pair, scale, limit):
-        exact = not fits_int64(
-            own * unit * _largest(distributions.denominators[chosen])
-        )
-        index, offsets = gather(distributions.offsets, chosen)
-        part = states[index], distributions.numerators[index]
-        errors = _errors(mdp, part, offsets, pair, own, exact=exact)
+    wide, own, rest = np.arange(len(distributions)), 1, scale
+    if fits_int64(scale) and fits_int64(limit):
+        wide, own, rest = _wide(mdp, distributions, pair, actions, limit)
+        errors = _errors(mdp, entries, distributions.offsets, pair, own, exact=False)
+        errors[wide] = 0  # wrong, as int64 is not enough: they are made below
         (broken,) = errors.nonzero()  # few, or none: Python's integers are slow
-        wide = errors[broken].astype(object)
-        numerators[chosen[broken]] = wide * (scale // own)
+        numerators[broken] = errors[broken].astype(object) * (scale // own)
+    exact = not fits_int64(rest * unit * _largest(distributions.denominators[wide]))
+    index, offsets = gather(distributions.offsets, wide)
+    entries = states[index], distributions.numerators[index]
+    errors = _errors(mdp, entries, offsets, pair, rest, exact=exact)
+    numerators[wide] = errors.astype(object) * (scale // rest)
     return numerators, whole
 
 
@@ -176,36 +178,36 @@ def _largest(denominators: IntArray) -> int:
     return max(1, magnitude(denominators))
 
 
-def _parts(
-    mdp: TabularMDP, distributions: Distributions, pair: Pair, scale: int, unit: int
-) -> list[tuple[NDArray[np.int64], int]]:
-    """Distributions that int64 is enough for, and the others; with denominators.
+def _wide(
+    mdp: TabularMDP,
+    distributions: Distributions,
+    pair: Pair,
+    actions: NDArray[np.int64],
+    unit: int,
+) -> tuple[NDArray[np.int64], int, int]:
+    """Find the distributions that int64 is not enough for.
 
-    One action with many successors must not make all constraints slow.
+    One action with many successors must not make all constraints slow. Also returned
+    are a common denominator of the others' actions, for which int64 is enough, and one
+    of these distributions' actions.
     """
-    every = np.arange(len(distributions))
-    if not fits_int64(scale):  # then int64 is not sure of what follows
-        return [(every, scale)]
-    actions = mdp.action_offset[distributions.states]
-    actions = actions + pair.policy[distributions.states]
     left = [r.denominator for r in mdp.reward_table]
     left = [d // math.gcd(d, pair.denominator) for d in left]
-    own = np.lcm(
-        mdp.transition_denominator[actions],
-        np.array(left, dtype=object)[mdp.reward_index[actions]].astype(np.int64),
-    )
-    filled = np.diff(distributions.offsets) > 0
-    scales = np.ones(len(distributions), dtype=np.int64)
-    scales[filled] = np.lcm.reduceat(own, distributions.offsets[:-1][filled])
-    easy, shared, rest = np.zeros(len(distributions), dtype=bool), 1, 1
-    for candidate in map(int, distinct(scales)):
+    own = np.array(left, dtype=np.int64)[mdp.reward_index[actions]]
+    chances = mdp.transition_denominator[actions]
+    split = np.flatnonzero(chances > 1)
+    own[split] = np.lcm(own[split], chances[split])
+    shared, large = 1, np.zeros(len(own), dtype=bool)
+    for candidate in map(int, distinct(own)):
         common = math.lcm(shared, candidate)
         if fits_int64(common * unit):
-            easy |= scales == candidate
             shared = common
         else:
-            rest = math.lcm(rest, candidate)
-    return [(every[easy], shared), (every[~easy], rest)]
+            large |= own == candidate
+    after = np.searchsorted(distributions.offsets, np.flatnonzero(large), side="right")
+    wide = distinct(after - 1)
+    index, _ = gather(distributions.offsets, wide)
+    return wide, shared, lcm_of(own[index])
 
 
 def _errors(
