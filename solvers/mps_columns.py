@@ -13,7 +13,7 @@ from olivine.solvers.bulk_text import NumberedText, merged, text_of, words
 from olivine.solvers.flat_form import FlatForm
 from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
 
-_ENTRIES = 1 << 19
+_ENTRIES = 1 << 20
 """Entries of the matrix that are brought into the order of columns at a time."""
 
 _STRETCH = 12
@@ -80,30 +80,31 @@ class Columns:
         flips = np.flatnonzero(np.diff(integral, prepend=False))
         labels = [NumberedText(text, form.digits) for text in self._labels]
         numbers = words([f"  {c:>12}\n" for c in self._numbers])
+        within = False
         for low, high in itertools.pairwise(self._ranges()):
             entries = self._entries(low, high)
             columns = entries[0]
             marks = np.searchsorted(columns, flips[(flips >= low) & (flips < high)])
-            ends = [*marks.tolist(), len(columns)]
-            start, within = 0, bool(low and integral[low - 1])
-            for end in ends:
-                for k in range(start, end, BLOCK):
-                    part = slice(k, min(k + BLOCK, end))
-                    yield self._text([each[part] for each in entries], labels, numbers)
-                if end < len(columns):
+            for k in range(0, len(columns), BLOCK):
+                part = slice(k, k + BLOCK)
+                lines = self._lines([each[part] for each in entries], labels, numbers)
+                cuts = marks[(marks >= k) & (marks < k + BLOCK)] - k
+                first, *others = np.split(lines, cuts)  # a kind of variable each
+                texts = [text_of(first)]
+                for other in others:
                     within = not within
-                    yield _marker("INTORG" if within else "INTEND")
-                start = end
+                    texts += _marker("INTORG" if within else "INTEND"), text_of(other)
+                yield "".join(texts)
         if len(integral) and integral[-1]:
             yield _marker("INTEND")
 
-    def _text(
+    def _lines(
         self,
         entries: Sequence[NDArray[Any]],
         labels: Sequence[NumberedText],
         numbers: NDArray[np.uint8],
-    ) -> str:
-        """Text of entries: columns, labels, numbers of rows, codes of values."""
+    ) -> NDArray[np.uint8]:
+        """Lines of entries: columns, labels, numbers of rows, codes of values."""
         columns, named, rows, codes = entries
         called = []
         for label in np.unique(named).tolist():
@@ -113,17 +114,18 @@ class Columns:
         names = self._form.variable_names(columns, 8)
         of_rows = merged(len(columns), called)
         parts = (blanks[:, :4], names, blanks[:, 4:], of_rows, numbers[codes])
-        return text_of(np.hstack(parts))
+        return np.hstack(parts)
 
     @cached_property
     def _counts(self) -> NDArray[np.int32]:
         """Number of entries of each column."""
         size = len(self._form.variables)
         counts = np.zeros(size, dtype=np.int32)
+        one = np.int32(1)  # of the type of counts, for which it is fast
         for block, _ in self._blocks:
             for group in self._form.rows.groups(block):
                 columns = group.variables[:, self._shapes[group.kind][0]]
-                np.add.at(counts, columns.ravel(), 1)
+                np.add.at(counts, columns.ravel(), one)
         counts[self._objective[0]] += 1
         return counts
 

@@ -287,13 +287,13 @@ def _add_start(model: FlatModel, family: Family, form: Form) -> int:
         kind = model.variables.kind_of(zero, one, False)
         f = _add_tries(model, family, kind, "f")
         _add_greedy_start(model, policy, f, best, n)
-    most = [family.try_variable_reward + family.top / 2] * n
-    most += [family.try_clause_reward + family.top] * m
-    most += [best]
-    minus = {u: -u for u in set(most)}
-    model.add_row(
-        [start, *policy], [1, *(minus[u] for u in most)], "<=", 0, "s0, any action"
+    most = (
+        (family.try_variable_reward + family.top / 2, n),
+        (family.try_clause_reward + family.top, m),
+        (best, 1),
     )
+    minus = [c for u, number in most for c in [-u] * number]
+    model.add_row([start, *policy], [1, *minus], "<=", 0, "s0, any action")
     clauses = range(1, 1 + m)
     reward = family.try_clause_reward
     slack = best - reward - low
@@ -313,10 +313,10 @@ def _add_start(model: FlatModel, family: Family, form: Form) -> int:
     reach = family.parameters.reach
     chances = {w: -reach * w / family.total_weight for w in set(weights)}
     least = family.solve_reward + reach * low  # what [solve] is worth in any case
-    others = {u: -max(u - least, zero) for u in minus}
+    others = [c for u, number in most[:-1] for c in [-max(u - least, zero)] * number]
     model.add_row(
         [start, *clauses, *policy[:-1]],
-        [1, *(chances[w] for w in weights), *(others[u] for u in most[:-1])],
+        [1, *(chances[w] for w in weights), *others],
         "<=",
         family.solve_reward,
         "s0, [solve]",
