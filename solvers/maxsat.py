@@ -39,6 +39,8 @@ Answer = TypeVar("Answer")
 Bounded = Callable[[int], list[list[int]]]
 """Clauses that hold for some values of further
 variables exactly where less than this weight is falsified. ValueError: too large."""
+Search = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
+"""From an assignment that satisfies the hard clauses to one that may be better."""
 
 HEAD_START = 0.5
 """Seconds that RC2 has to itself."""
@@ -53,6 +55,7 @@ def solve_maxsat(
     hard: ArrayLike | None = None,
     known: NDArray[np.bool_] | None = None,
     bounded: Bounded | None = None,
+    search: Search | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
 ) -> MaxSatOutcome:
@@ -74,6 +77,8 @@ def solve_maxsat(
         A good assignment, bool, shape (n,), that satisfies the hard clauses.
     bounded
         For the refutation, which begins with `known`; without either there is none.
+    search
+        What goes before each refutation, in its process; None for nothing.
     time_limit, memory_limit
         Wall seconds for all, and bytes beyond what the caller holds for each engine;
         see `olivine.solvers.child.run_in_child`.
@@ -107,7 +112,8 @@ def solve_maxsat(
     else:
         deadline = math.inf if time_limit is None else start + time_limit
         with scratch_folder() as folder, Calls(memory_limit) as calls:
-            race = _Race(calls, folder / "bound", problem, best, bounded)
+            second = _Second(problem, bounded, search) if best and bounded else None
+            race = _Race(calls, folder / "bound", problem, best, second)
             outcome = race.run(deadline, start + HEAD_START)
     if outcome.status is SatStatus.UNKNOWN and not outcome.reason:
         outcome = outcome._replace(reason=f"time limit of {time_limit:g} s reached")
@@ -147,7 +153,37 @@ class _Problem:
             raise RuntimeError(f"{engine} gave a wrong model: {error}") from error
 
 
-_Refuted = bytes | Literal[False] | None
+_Refuted = tuple[str, bytes] | Literal[False] | None
+
+
+@dataclass(frozen=True)
+class _Second:
+    """Finds a better assignment or that there is none, in a child process."""
+
+    problem: _Problem
+    bounded: Bounded
+    search: Search | None
+
+    def __call__(self, best: _Valued) -> _Refuted:
+        """Return who found a better assignment, and it.
+
+        False where there is none; None where the clauses would be too many.
+        """
+        if self.search is not None:
+            found = self.search(best.model)
+            if self.problem.valued(found).cost < best.cost:
+                return "search", np.packbits(found).tobytes()
+        try:
+            clauses = self.bounded(best.cost)
+        except ValueError:
+            return None
+        if not all(clauses):
+            return False
+        solver = Solver(name="cadical153", bootstrap_with=clauses)
+        if solver.solve():
+            model = pack_model(solver.get_model(), self.problem.n_variables)
+            return "cadical153", model
+        return False
 
 
 class _Race:
@@ -159,10 +195,10 @@ class _Race:
         bound: Path,
         problem: _Problem,
         best: _Valued | None,
-        bounded: Bounded | None,
+        second: _Second | None,
     ) -> None:
         self.calls, self.bound, self.problem = calls, bound, problem
-        self.best, self.bounded = best, bounded if best else None
+        self.best, self.second = best, second
         self.refutation: Running[_Refuted] | None = None
         self.reason = ""
 
@@ -173,10 +209,10 @@ class _Race:
             minimise, p.clauses, p.n_variables, p.weights, p.must, self.bound
         )
         goes_on = True
-        while (goes_on or self.bounded) and (now := time.monotonic()) < deadline:
+        while (goes_on or self.second) and (now := time.monotonic()) < deadline:
             if now >= second_start or not goes_on:
                 self._refute()
-            is_due = self.bounded is not None and self.refutation is None
+            is_due = self.second is not None and self.refutation is None
             alarm = min(deadline, second_start) if is_due else deadline
             ended = self.calls.wait(min(alarm - now, _POLL))
             if ended is rc2:
@@ -191,10 +227,8 @@ class _Race:
 
     def _refute(self) -> None:
         """Ask for an assignment that falsifies less than the best one."""
-        if self.bounded is not None and self.best is not None and not self.refutation:
-            self.refutation = self.calls.start(
-                _refute, self.bounded, self.best.cost, self.problem.n_variables
-            )
+        if self.second is not None and self.best is not None and not self.refutation:
+            self.refutation = self.calls.start(self.second, self.best)
 
     def _of_rc2(
         self, result: ChildResult[tuple[int, bytes] | None]
@@ -221,15 +255,16 @@ class _Race:
         result.raise_error("the refutation")
         assert self.best is not None
         if result.value is None:
-            self.bounded = None
+            self.second = None
             return None
         if result.value is False:
             return _optimal(self.best, "cadical153")
-        found = self.problem.answered("cadical153", result.value)
+        engine, packed = result.value
+        found = self.problem.answered(engine, packed)
         if found.cost >= self.best.cost:
-            raise RuntimeError("cadical153 gave a model that is not better")
+            raise RuntimeError(f"{engine} gave a model that is not better")
         self.best = found
-        return _optimal(found, "cadical153") if found.cost == 0 else None
+        return _optimal(found, engine) if found.cost == 0 else None
 
     def _unknown(self, reason: str) -> MaxSatOutcome:
         lower, best = lower_bound(self.bound), self.best
@@ -250,23 +285,6 @@ def _optimal(found: _Valued, engine: str) -> MaxSatOutcome:
     return MaxSatOutcome(
         SatStatus.SATISFIABLE, found.cost, found.model, 0.0, engine, "", found.cost
     )
-
-
-def _refute(bounded: Bounded, cost: int, n_variables: int) -> _Refuted:
-    """Look for a model that falsifies less, in a child process.
-
-    False where there is none; None where the clauses would be too many.
-    """
-    try:
-        clauses = bounded(cost)
-    except ValueError:
-        return None
-    if not all(clauses):
-        return False
-    solver = Solver(name="cadical153", bootstrap_with=clauses)
-    if solver.solve():
-        return pack_model(solver.get_model(), n_variables)
-    return False
 
 
 def _checked_hard(hard: ArrayLike | None, m: int) -> NDArray[np.bool_]:

@@ -2,7 +2,8 @@
 
 A local search comes first; what it finds is the upper bound of the race in
 `olivine.solvers.maxsat`. There RC2 competes with refutations of "less is unsatisfied",
-in the clauses that a certificate is proved over (F_k of docs/certificate.md).
+in the clauses that a certificate is proved over (F_k of docs/certificate.md), and a
+longer search goes before each of these.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from olivine.reduction.certificate.certificate import as_checked
 from olivine.reduction.certificate.checker import bound_formula
 from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.formula import Formula, ThreeSat
 from olivine.reduction.formula.local_search import least_by_trying, walksat
 from olivine.reduction.program.optimum import optimum as theorem_o
 from olivine.reduction.verify.route import RouteResult, Settings
@@ -26,6 +27,8 @@ _FLIPS = 2_000
 _FLIPS_A_VARIABLE = 100
 _SEARCH_UP_TO = 100_000
 """Clauses; to set the search up takes longer than RC2 for more."""
+_FLIPS_BEFORE_A_REFUTATION = 100_000
+"""Less than a second, where refutations take seconds."""
 
 
 def least_unsatisfied(
@@ -51,7 +54,7 @@ def least_unsatisfied(
     start = time.perf_counter()
     family = instance.family
     formula = family.three_sat.original
-    known = None
+    known = further = None
     if formula.n_clauses <= _SEARCH_UP_TO:
         search = walksat(
             family.three_sat,
@@ -63,6 +66,7 @@ def least_unsatisfied(
         known = search.assignment[: formula.n_variables]
         if hard is not None and not formula.satisfied(known)[hard].all():
             known = None
+        further = partial(_search, family.three_sat, rng)
     outcome = solve_maxsat(
         formula,
         formula.n_variables,
@@ -70,6 +74,7 @@ def least_unsatisfied(
         hard=hard,
         known=known,
         bounded=partial(bounded, formula),
+        search=further,
         time_limit=time_limit and max(0.0, time_limit - (time.perf_counter() - start)),
     )
     if outcome.reason.startswith("time limit"):  # the race had what the search left
@@ -106,6 +111,16 @@ def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
         reason=outcome.reason,
         details={"engine": outcome.engine} if optimal else bounds,
     )
+
+
+def _search(
+    three_sat: ThreeSat, rng: np.random.Generator, best: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Search on from an assignment of the formula as read; never to a worse one."""
+    start = three_sat.extend(best)
+    flips = _FLIPS_BEFORE_A_REFUTATION
+    found = walksat(three_sat, rng, start=start, max_flips=flips).assignment
+    return found[: three_sat.original.n_variables]
 
 
 def bounded(formula: Formula, cost: int) -> list[list[int]]:

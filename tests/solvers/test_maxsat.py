@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -245,3 +246,48 @@ def test_where_nothing_can_be_forked(monkeypatch):
     monkeypatch.setattr(child, "_FORKS", False)
     outcome = solve_maxsat(Clauses.from_lists([[1], [-1], [2]]), 2, [3, 2, 1])
     assert (outcome.cost, outcome.model.tolist()) == (2, [True, True])
+
+
+@pytest.mark.children
+def test_a_search_goes_before_each_refutation(monkeypatch):
+    """Only "less than 3" is refuted: 9 falsified are known, 5 and then 3 are found."""
+    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
+    monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
+    rows, weights = [[1], [-1], [2], [-2]], [4, 2, 5, 1]
+    better = {(False, False): [False, True], (False, True): [True, True]}
+
+    def search(model):
+        return np.array(better.get(tuple(model.tolist()), model))
+
+    def bounded(cost):
+        assert cost == 3, "the search was to come first"
+        return [[1], [-1]]
+
+    options = {"known": np.array([False, False]), "bounded": bounded}
+    found = solve_maxsat(Clauses.from_lists(rows), 2, weights, search=search, **options)
+    assert (found.cost, found.model.tolist()) == (3, [True, True])
+    with pytest.raises(RuntimeError, match="was to come first"):
+        solve_maxsat(Clauses.from_lists(rows), 2, weights, **options)
+
+
+@pytest.mark.children
+def test_what_a_search_finds_is_counted(monkeypatch):
+    """A search that lies, or loses hard clauses, is held against the clauses."""
+    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
+    monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
+    problem = Clauses.from_lists([[1], [2]]), 2
+    known = np.array([True, False])
+
+    def solve(found, **options):
+        return solve_maxsat(
+            *problem,
+            known=known,
+            bounded=lambda cost: [[]],
+            search=lambda _: np.array(found),
+            **options,
+        )
+
+    assert solve([True, True]).engine == "search"
+    assert solve([False, False]).cost == 1
+    with pytest.raises(RuntimeError, match="falsifies a hard clause"):
+        solve([False, True], hard=[True, False])
