@@ -41,10 +41,10 @@ def measure(m: int, variant: Variant) -> dict[str, float]:
 
     assert np.array_equal(back(family, pair), assignment)
     return {
-        "build and check": paced(build, 3),
-        "forward": paced(lambda: forward(family, assignment), 5),
-        "check": paced(lambda: check(family, pair), 5),
-        "back": paced(lambda: back(family, pair), 3),
+        "build and check": paced(build, 7),
+        "forward": paced(lambda: forward(family, assignment), 7),
+        "check": paced(lambda: check(family, pair), 7),
+        "back": paced(lambda: back(family, pair), 7),
     }
 
 

@@ -157,19 +157,23 @@ def average_errors(
     if fits_int64(scale * limit):
         errors = _errors(mdp, entries, distributions.offsets, pair, scale, exact=False)
         return errors, whole
-    numerators = np.zeros(len(distributions), dtype=object)
     wide, own, rest = np.arange(len(distributions)), 1, scale
+    places: NDArray[np.int64] = np.arange(0)
+    found: list[int] = []
     if fits_int64(scale) and fits_int64(limit):
-        wide, own, rest = _wide(mdp, distributions, pair, actions, limit)
+        wide, own, rest = _wide(mdp, distributions, pair, actions, scale, limit)
         errors = _errors(mdp, entries, distributions.offsets, pair, own, exact=False)
         errors[wide] = 0  # wrong, as int64 is not enough: they are made below
-        (broken,) = errors.nonzero()  # few, or none: Python's integers are slow
-        numerators[broken] = errors[broken].astype(object) * (scale // own)
+        (places,) = errors.nonzero()  # few, or none: Python's integers are slow
+        found = [e * (scale // own) for e in errors[places].tolist()]
     exact = not fits_int64(rest * unit * _largest(distributions.denominators[wide]))
     index, offsets = gather(distributions.offsets, wide)
     entries = states[index], distributions.numerators[index]
     errors = _errors(mdp, entries, offsets, pair, rest, exact=exact)
-    numerators[wide] = errors.astype(object) * (scale // rest)
+    found += [e * (scale // rest) for e in errors.tolist()]
+    values = integer_array(found)
+    numerators = np.zeros(len(distributions), dtype=values.dtype)
+    numerators[np.concatenate([places, wide])] = values
     return numerators, whole
 
 
@@ -183,6 +187,7 @@ def _wide(
     distributions: Distributions,
     pair: Pair,
     actions: NDArray[np.int64],
+    scale: int,
     unit: int,
 ) -> tuple[NDArray[np.int64], int, int]:
     """Find the distributions that int64 is not enough for.
@@ -191,23 +196,33 @@ def _wide(
     are a common denominator of the others' actions, for which int64 is enough, and one
     of these distributions' actions.
     """
-    left = [r.denominator for r in mdp.reward_table]
-    left = [d // math.gcd(d, pair.denominator) for d in left]
-    own = np.array(left, dtype=np.int64)[mdp.reward_index[actions]]
-    chances = mdp.transition_denominator[actions]
-    split = np.flatnonzero(chances > 1)
-    own[split] = np.lcm(own[split], chances[split])
-    shared, large = 1, np.zeros(len(own), dtype=bool)
-    for candidate in map(int, distinct(own)):
+    wholes = [r.denominator for r in mdp.reward_table]
+    parts = [d // math.gcd(d, pair.denominator) for d in wholes]
+    # Of rewards that no action here has, `scale` need be no multiple.
+    left = np.array([1 if scale % d else d for d in parts], dtype=np.int64)
+
+    def own(actions: NDArray[np.int64]) -> NDArray[np.int64]:
+        rewards = left[mdp.reward_index[actions]]
+        return np.lcm(rewards, mdp.transition_denominator[actions])
+
+    split = np.flatnonzero(mdp.transition_denominator[actions] > 1)
+    theirs = own(actions[split])
+    shared, large = 1, []
+    for candidate in sorted({*left.tolist(), *distinct(theirs).tolist()}):
         common = math.lcm(shared, candidate)
         if fits_int64(common * unit):
             shared = common
         else:
-            large |= own == candidate
-    after = np.searchsorted(distributions.offsets, np.flatnonzero(large), side="right")
-    wide = distinct(after - 1)
+            large.append(candidate)
+    entries = split[np.isin(theirs, large)]
+    rewards = np.isin(left, large)
+    if rewards.any():  # else there is no need to look at all actions
+        entries = np.union1d(
+            entries, np.flatnonzero(rewards[mdp.reward_index[actions]])
+        )
+    wide = distinct(np.searchsorted(distributions.offsets, entries, side="right") - 1)
     index, _ = gather(distributions.offsets, wide)
-    return wide, shared, lcm_of(own[index])
+    return wide, shared, lcm_of(own(actions[index]))
 
 
 def _errors(

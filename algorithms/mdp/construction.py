@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from olivine.algorithms.exact.arrays import (
+    INT64_MAX,
     IntArray,
     fits_int64,
     gather,
@@ -48,9 +49,15 @@ def arrays_from_lists(states: Sequence[StateData], start: str | None) -> dict[st
         for action, reward, successors in actions:
             where = f"state {state!r}, action {action!r}"
             exact = _successors(successors, index, where)
-            denominators.append(math.lcm(1, *(p.denominator for p in exact.values())))
+            common = math.lcm(1, *(p.denominator for p in exact.values()))
+            parts = [int(p * common) for p in exact.values()]
+            if max(common, *parts, 0) > INT64_MAX:
+                raise ValueError(
+                    f"{where}: probabilities with a common denominator beyond 64 bits"
+                )
+            denominators.append(common)
             targets.extend(exact)
-            numerators.extend(int(p * denominators[-1]) for p in exact.values())
+            numerators.extend(parts)
             value = as_rational(f"{where}: reward", reward)
             reward_index.append(rewards.setdefault(value, len(rewards)))
             transition_offset.append(len(targets))

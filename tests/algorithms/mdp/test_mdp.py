@@ -150,6 +150,14 @@ def test_values_beyond_int64_stay_exact() -> None:
     assert last.probabilities() == slow_distribution(mdp, policy, 8)
 
 
+def test_probabilities_beyond_64_bits_are_refused() -> None:
+    end = [("t", 2, [("end", 1, {})]), ("u", 2, [("end", 0, {})])]
+    small = Fraction(1, 2**63)
+    for shares in ({"t": small, "u": 1 - small}, {"t": 2**63}):
+        with pytest.raises(ValueError, match=r"state 's', action 'go': .* 64 bits"):
+            TabularMDP.from_lists([("s", 1, [("go", 0, shares)]), *end])
+
+
 def test_a_long_chain_is_no_recursion() -> None:
     n = 1500  # beyond the interpreter's limit of 1000
     mdp = chain(n, Fraction(1, 7))
