@@ -9,7 +9,7 @@ first check, which also sets up the program, is timed with `build`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from olivine.reduction.formula.formula import Formula, ThreeSat
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.witness import back, check, forward
 
-from benchmarks.figures import Figure, exponent, paced
+from benchmarks.figures import Figure, growth
 
 
 def all_but_one_satisfied(m: int) -> tuple[ThreeSat, NDArray[np.bool_]]:
@@ -30,7 +30,7 @@ def all_but_one_satisfied(m: int) -> tuple[ThreeSat, NDArray[np.bool_]]:
     return Formula(m // 3, literals, 3 * np.arange(m + 1)).three_sat(), planted
 
 
-def measure(m: int, variant: Variant) -> dict[str, float]:
+def steps(m: int, variant: Variant) -> dict[str, Callable[[], object]]:
     three_sat, assignment = all_but_one_satisfied(m)
     family = Family(three_sat, variant)
     pair = forward(family, assignment)
@@ -41,10 +41,10 @@ def measure(m: int, variant: Variant) -> dict[str, float]:
 
     assert np.array_equal(back(family, pair), assignment)
     return {
-        "build and check": paced(build, 7),
-        "forward": paced(lambda: forward(family, assignment), 7),
-        "check": paced(lambda: check(family, pair), 7),
-        "back": paced(lambda: back(family, pair), 7),
+        "build and check": build,
+        "forward": lambda: forward(family, assignment),
+        "check": lambda: check(family, pair),
+        "back": lambda: back(family, pair),
     }
 
 
@@ -52,8 +52,8 @@ def figures(full: bool) -> Iterator[Figure]:
     """Measure all variants to half a million clauses when full; else two to 64,000."""
     sizes = [(512_000 if full else 64_000) >> k for k in range(4, -1, -1)]
     for variant in Variant if full else (Variant.PAPER, Variant.STRICT):
-        found = [measure(m, variant) for m in sizes]
-        for step in found[0]:
-            slope = exponent(sizes, [seconds[step] for seconds in found])
-            note = f"to m = {sizes[-1]}, {found[-1][step]:.3f} CPU s there"
+        made = [steps(m, variant) for m in sizes]
+        for step in made[0]:
+            slope, most = growth(sizes, [of[step] for of in made], 5 if full else 1)
+            note = f"to m = {sizes[-1]}, {most:.3f} CPU s there"
             yield Figure(f"{step}, {variant}, in m", slope, "exponent", 1.1, note)

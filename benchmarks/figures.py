@@ -115,6 +115,19 @@ def paced(function: Callable[[], object], repeats: int) -> float:
     return median(with_pace(function)[1] for _ in range(repeats))
 
 
+def growth(
+    sizes: Sequence[int], calls: Sequence[Callable[[], object]], rounds: int
+) -> tuple[float, float]:
+    """Exponent of the times of calls, one for each size, and the time of the last.
+
+    All sizes are timed in each round, for the speed of the machine's memory drifts,
+    which the piece of work does not tell. Both are medians over the rounds.
+    """
+    found = [[paced(call, 3) for call in calls] for _ in range(rounds)]
+    slopes = [exponent(sizes, seconds) for seconds in found]
+    return median(slopes), median(seconds[-1] for seconds in found)
+
+
 def process(arguments: Sequence[str], codes: Sequence[int] = (0,)) -> float:
     """Run Python with arguments to its end; return its peak memory in MiB.
 

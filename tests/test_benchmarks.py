@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import __main__ as benchmarks
 from benchmarks import figures
-from benchmarks.figures import PIECE, Figure, exponent, in_turns, paced
+from benchmarks.figures import PIECE, Figure, exponent, growth, in_turns, paced
 
 
 @pytest.mark.parametrize("name", benchmarks.MODULES)
@@ -133,3 +133,13 @@ def test_two_figures_of_one_name_are_an_error(monkeypatch) -> None:
 def test_an_exponent_is_the_slope_of_logarithms() -> None:
     sizes = [10, 20, 40, 80]
     assert exponent(sizes, [n**1.5 for n in sizes]) == pytest.approx(1.5)
+
+
+def test_growth_is_the_median_of_rounds(monkeypatch) -> None:
+    """Of three rounds one meets a machine that slows down while it goes."""
+    round_of = {1: [1, 2, 4], 2: [1, 4, 16], 3: [2, 4, 8]}
+    times = iter([t for k in (1, 2, 3) for t in round_of[k]])
+    monkeypatch.setattr(figures, "paced", lambda call, repeats: next(times))
+    slope, last = growth([10, 20, 40], [lambda: None] * 3, 3)
+    assert slope == pytest.approx(1)
+    assert last == 8
