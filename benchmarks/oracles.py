@@ -2,7 +2,9 @@
 
 Squares and classification beside a pass of ``numpy.bincount`` or ``numpy.add.at`` over
 the same data, the LP oracle beside a direct call of HiGHS with the same matrix, and a
-program to which a constraint is added beside a fresh one.
+program to which a constraint is added beside a fresh one. CSC waits for memory and
+``add.at`` for the processor: where that changes its clock, their ratio goes from a
+quarter to a third.
 
     python -m benchmarks oracles
 """
