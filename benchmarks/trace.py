@@ -21,7 +21,7 @@ from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.run import adversarial_run
 
 from benchmarks.decide import CASES, uniform
-from benchmarks.figures import Figure, cpu, exponent, paced, process
+from benchmarks.figures import Figure, cpu, growth, process
 
 RATIO = 4.26
 
@@ -45,12 +45,11 @@ def adversarial(family: Family) -> None:
 
 def figures(full: bool) -> Iterator[Figure]:
     """Measure the adversarial run as n doubles, and the benign one at n = 200."""
-    sizes = [(100 if full else 50) << k for k in range(7 if full else 5)]
+    sizes = [(400 if full else 25) << k for k in range(5)]
     for name, make in (("", near_threshold), (", a hub", hub)):
         families = [Family(make(n), Variant.PAPER) for n in sizes]
-        seconds = [paced(partial(adversarial, f), 2 if full else 1) for f in families]
-        found = exponent(sizes[-5:], seconds[-5:])
-        note = f"to n = {sizes[-1]}, {seconds[-1]:.1f} CPU s there"
+        found, most = growth(sizes, [partial(adversarial, f) for f in families], 1)
+        note = f"to n = {sizes[-1]}, {most:.1f} CPU s there"
         yield Figure(f"adversarial run{name}, in n", found, "exponent", 1.1, note)
     formula = str(CASES / "satlib" / "uf100-01.cnf")
     used = cpu(process, ["-m", "olivine", "trace", formula])
