@@ -25,7 +25,7 @@ from olivine.algorithms.olive.program import OliveProgram, Pair
 from olivine.reduction.family.family import Family
 
 from benchmarks.decide import uniform
-from benchmarks.figures import Figure, cpu, exponent, in_turns, least, paced
+from benchmarks.figures import Figure, cpu, growth, in_turns, least
 
 
 def program_of(n: int, m: int) -> OliveProgram:
@@ -86,9 +86,7 @@ def figures(full: bool) -> Iterator[Figure]:
     # Below these a model is made row by row, not in bulk: another growth.
     sizes = [(8000 if full else 4000) >> k for k in range(4, -1, -1)]
     for form in ("value-policy", "q-function"):
-        seconds = [
-            paced(partial(program_model, program_of(m // 3, m), form), 2) for m in sizes
-        ]
-        note = f"to m = {sizes[-1]}, {seconds[-1]:.2f} s there"
-        slope = exponent(sizes, seconds)
+        calls = [partial(program_model, program_of(m // 3, m), form) for m in sizes]
+        slope, most = growth(sizes, calls, 1)
+        note = f"to m = {sizes[-1]}, {most:.2f} s there"
         yield Figure(f"model of the {form} form, in m", slope, "exponent", 1.1, note)

@@ -16,7 +16,7 @@ from pathlib import Path
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
 from benchmarks.decide import by_olivine, by_pysat, planted
-from benchmarks.figures import Figure, cpu, exponent, in_turns, paced, process
+from benchmarks.figures import Figure, cpu, growth, in_turns, process
 
 PYSAT = (
     "import sys; from pysat.formula import CNF; from pysat.solvers import Solver; "
@@ -39,10 +39,8 @@ def figures(full: bool) -> Iterator[Figure]:
         yield Figure(
             "reading to witness / PySAT, warm", turns.ratio, "ratio", 1.5, note
         )
-        seconds = [paced(partial(by_olivine, p), 2) for p in paths.values()]
-        yield Figure(
-            "reading to witness, in m", exponent(sizes, seconds), "exponent", 1.1, note
-        )
+        slope, _ = growth(sizes, [partial(by_olivine, p) for p in paths.values()], 1)
+        yield Figure("reading to witness, in m", slope, "exponent", 1.1, note)
         yield from _processes(path, note, repeats, full)
 
 

@@ -157,7 +157,7 @@ def average_errors(
     if fits_int64(scale * limit):
         errors = _errors(mdp, entries, distributions.offsets, pair, scale, exact=False)
         return errors, whole
-    wide, own, rest = np.arange(len(distributions)), 1, scale
+    wide, rest = np.arange(len(distributions)), scale
     places: NDArray[np.int64] = np.arange(0)
     found: list[int] = []
     if fits_int64(scale) and fits_int64(limit):
@@ -217,9 +217,8 @@ def _wide(
     entries = split[np.isin(theirs, large)]
     rewards = np.isin(left, large)
     if rewards.any():  # else there is no need to look at all actions
-        entries = np.union1d(
-            entries, np.flatnonzero(rewards[mdp.reward_index[actions]])
-        )
+        others = np.flatnonzero(rewards[mdp.reward_index[actions]])
+        entries = np.concatenate([entries, others])
     wide = distinct(np.searchsorted(distributions.offsets, entries, side="right") - 1)
     index, _ = gather(distributions.offsets, wide)
     return wide, shared, lcm_of(own(actions[index]))

@@ -248,11 +248,16 @@ def test_where_nothing_can_be_forked(monkeypatch):
     assert (outcome.cost, outcome.model.tolist()) == (2, [True, True])
 
 
-@pytest.mark.children
-def test_a_search_goes_before_each_refutation(monkeypatch):
-    """Only "less than 3" is refuted: 9 falsified are known, 5 and then 3 are found."""
+@pytest.fixture
+def no_rc2(monkeypatch):
     monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
     monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
+
+
+@pytest.mark.children
+@pytest.mark.usefixtures("no_rc2")
+def test_a_search_goes_before_each_refutation():
+    """Only "less than 3" is refuted: 9 falsified are known, 5 and then 3 are found."""
     rows, weights = [[1], [-1], [2], [-2]], [4, 2, 5, 1]
     better = {(False, False): [False, True], (False, True): [True, True]}
 
@@ -271,10 +276,9 @@ def test_a_search_goes_before_each_refutation(monkeypatch):
 
 
 @pytest.mark.children
-def test_what_a_search_finds_is_counted(monkeypatch):
+@pytest.mark.usefixtures("no_rc2")
+def test_what_a_search_finds_is_counted():
     """A search that lies, or loses hard clauses, is held against the clauses."""
-    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
-    monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
     problem = Clauses.from_lists([[1], [2]]), 2
     known = np.array([True, False])
 
