@@ -165,6 +165,18 @@ class EmpiricalMeasure:
         exact = [w / total for w in self.weights.tolist()]
         return frozen(np.array(exact, dtype=np.float64))
 
+    @cached_property
+    def masses(self) -> NDArray[np.float64]:
+        """Probability of each code up to the largest: sums of rounded probabilities.
+
+        Float64, kept for the next call on the same data. Raises ValueError for
+        continuous observations; `weights_by_code` is exact.
+        """
+        codes = self.codes()
+        sums = np.zeros(int(codes.max()) + 1)
+        np.add.at(sums, codes, self.probabilities)
+        return frozen(sums)
+
     @property
     def exact_rewards(self) -> NDArray[Any]:
         """Rewards as Fractions (object array): as given, or the floats' own values.

@@ -177,16 +177,21 @@ def _sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Σ w and Σ w v by code, and Σ w v² overall, in one walk through the data.
 
-    Blocks stay in the cache. No `dot`: it would wake BLAS threads, which spin on
-    at a cost larger than that of all the rest.
+    Σ w is what the data keep, where no importances come in. Blocks stay in the cache.
+    No `dot`: it would wake BLAS threads, which spin on at a cost larger than that of
+    all the rest.
     """
     total, moment, square = np.zeros(size), np.zeros(size), 0.0
+    if problem.importance is None:
+        masses = problem.data.masses
+        total[: len(masses)] = masses
     buffer = np.empty(min(_BLOCK, len(codes)))
     for start in range(0, len(codes), _BLOCK):
         rows = slice(start, start + _BLOCK)
         weights, targets = problem.weights[rows], problem.targets[rows]
         moments = np.multiply(weights, targets, out=buffer[: len(weights)])
-        np.add.at(total, codes[rows], weights)
+        if problem.importance is not None:
+            np.add.at(total, codes[rows], weights)
         np.add.at(moment, codes[rows], moments)
         square += float(np.einsum("i,i->", moments, targets))
     return total, moment, square

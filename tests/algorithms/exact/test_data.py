@@ -89,6 +89,11 @@ def test_float_and_exact_expectations_agree(data):
     by_code = data.weights_by_code(3)
     mean = sum(w * t for w, t in zip(by_code.tolist(), table, strict=True))
     assert Fraction(mean) / data.total_weight == exact
+    size = len(data.masses)
+    assert size == data.codes().max() + 1
+    assert not by_code[size:].any()
+    shares = [w / data.total_weight for w in by_code[:size].tolist()]
+    np.testing.assert_allclose(data.masses, shares, rtol=1e-14)
 
 
 def test_pooling_the_same_sizes_keeps_small_integers():
@@ -113,6 +118,8 @@ def test_continuous_observations():
     assert data.marginal().draws == 1 + 10**20
     with pytest.raises(ValueError, match="continuous"):
         data.codes()
+    with pytest.raises(ValueError, match="continuous"):
+        _ = data.masses
     with pytest.raises(ValueError, match="continuous"):
         data.merged()
 
