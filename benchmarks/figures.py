@@ -45,11 +45,16 @@ class Figure:
     note: str = ""
 
 
-def cpu(function: Callable[..., object], *arguments: object) -> float:
-    """CPU seconds of a call, its children's included."""
-    before = cpu_seconds()
+Clock = Callable[[], float]
+
+
+def cpu(
+    function: Callable[..., object], *arguments: object, clock: Clock = cpu_seconds
+) -> float:
+    """CPU seconds of a call, its children's included but with another clock."""
+    before = clock()
     function(*arguments)
-    return cpu_seconds() - before
+    return clock() - before
 
 
 def timed(function: Callable[[], Found]) -> tuple[Found, float]:
@@ -101,29 +106,36 @@ def _work(numbers: NDArray[np.float64]) -> None:
     sum(len(text) for text in found.values())
 
 
-def with_pace(function: Callable[[], object]) -> tuple[float, float]:
+def with_pace(
+    function: Callable[[], object], clock: Clock = cpu_seconds
+) -> tuple[float, float]:
     """CPU seconds of a call as measured, and at the speed that the targets mean.
 
     The call is held against the piece of work before and after it.
     """
-    before, seconds = piece_of_work(3), cpu(function)
+    before, seconds = piece_of_work(3), cpu(function, clock=clock)
     return seconds, 2 * PIECE * seconds / (before + piece_of_work(3))
 
 
-def paced(function: Callable[[], object], repeats: int) -> float:
+def paced(
+    function: Callable[[], object], repeats: int, clock: Clock = cpu_seconds
+) -> float:
     """CPU seconds of a call at the speed that the targets mean: a median."""
-    return median(with_pace(function)[1] for _ in range(repeats))
+    return median(with_pace(function, clock)[1] for _ in range(repeats))
 
 
 def growth(
-    sizes: Sequence[int], calls: Sequence[Callable[[], object]], rounds: int
+    sizes: Sequence[int],
+    calls: Sequence[Callable[[], object]],
+    rounds: int,
+    clock: Clock = cpu_seconds,
 ) -> tuple[float, float]:
     """Exponent of the times of calls, one for each size, and the time of the last.
 
     All sizes are timed in each round, for the speed of the machine's memory drifts,
     which the piece of work does not tell. Both are medians over the rounds.
     """
-    found = [[paced(call, 3) for call in calls] for _ in range(rounds)]
+    found = [[paced(call, 3, clock) for call in calls] for _ in range(rounds)]
     slopes = [exponent(sizes, seconds) for seconds in found]
     return median(slopes), median(seconds[-1] for seconds in found)
 

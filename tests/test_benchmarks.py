@@ -118,11 +118,16 @@ def test_times_at_one_speed(monkeypatch) -> None:
     works = iter([PIECE, PIECE, PIECE, 3 * PIECE, 3 * PIECE, 3 * PIECE])
     seconds = iter([5.0, 10.0, 15.0])
     monkeypatch.setattr(figures, "piece_of_work", lambda goes: next(works))
-    monkeypatch.setattr(figures, "cpu", lambda call: next(seconds))
+    monkeypatch.setattr(figures, "cpu", lambda call, clock: next(seconds))
     assert paced(lambda: None, 3) == 5.0
     pairs = iter([1.0, 2.0, 6.0, 4.0, 9.0, 3.0])
     monkeypatch.setattr(figures, "cpu", lambda call: next(pairs))
     assert in_turns(lambda: None, lambda: None, 3) == (1.5, 6.0, 3.0)
+
+
+def test_a_call_by_another_clock() -> None:
+    ticks = iter([3.0, 7.5])
+    assert figures.cpu(lambda a: a, 1, clock=lambda: next(ticks)) == 4.5
 
 
 def test_two_figures_of_one_name_are_an_error(monkeypatch) -> None:
@@ -139,7 +144,7 @@ def test_growth_is_the_median_of_rounds(monkeypatch) -> None:
     """Of three rounds one meets a machine that slows down while it goes."""
     round_of = {1: [1, 2, 4], 2: [1, 4, 16], 3: [2, 4, 8]}
     times = iter([t for k in (1, 2, 3) for t in round_of[k]])
-    monkeypatch.setattr(figures, "paced", lambda call, repeats: next(times))
+    monkeypatch.setattr(figures, "paced", lambda call, repeats, clock: next(times))
     slope, last = growth([10, 20, 40], [lambda: None] * 3, 3)
     assert slope == pytest.approx(1)
     assert last == 8

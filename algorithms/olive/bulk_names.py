@@ -15,6 +15,9 @@ Ints = NDArray[np.int64]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
+_PART = 1 << 12
+"""Names that are made at a time: a state may have a million actions."""
+
 
 class Late(MutableMapping[Key, Value]):
     """A dictionary that is made when it is first read."""
@@ -76,33 +79,33 @@ class Choices:
     texts: dict[int, tuple[str, ...]]
 
     def _labels(self) -> Iterator[tuple[str, list[str], bool]]:
-        """Yield the name of each state, the labels of its actions, if it is backed."""
+        """Yield the name of each state, the names of its actions, if it is backed."""
         start, names = 0, _taken(self.action_names, self.actions)
         places = _taken(self.state_names, self.states)
         rest = zip(self.counts.tolist(), self.backed.tolist(), strict=True)
         for place, (count, backed) in zip(places, rest, strict=True):
-            own = names[start : start + count]
+            yield place, names[start : start + count], backed
             start += count
-            yield place, [f"{place},{name}" for name in own], backed
 
     def variable_names(self) -> Iterator[str]:
         """Yield the names of the variables of all states."""
-        for place, labels, backed in self._labels():
+        for place, actions, backed in self._labels():
             if self.with_q:
-                yield from [f"f({label})" for label in labels]
-            yield from [f"pi({label})" for label in labels]
+                yield from _called("f", place, actions)
+            yield from _called("pi", place, actions)
             if backed:
                 yield f"backup({place})"
 
     def row_names(self) -> Iterator[str]:
         """Yield the names of the rows of all items; those of s0 are many."""
         kinds, texts = iter(self.kinds.tolist()), self.texts
-        for place, labels, backed in self._labels():
+        for place, actions, backed in self._labels():
             next(kinds)
             yield f"choice({place})"
-            for label in labels * (self.with_q + backed):
-                for text in texts[next(kinds)]:
-                    yield f"{text}{label})"
+            for _ in range(self.with_q + backed):
+                for action in actions:
+                    for text in texts[next(kinds)]:
+                        yield f"{text}{place},{action})"
 
     def policies(self, mdp: TabularMDP) -> Iterator[tuple[int, dict[int, int]]]:
         """Yield each state with the binaries of its actions, by local index."""
@@ -142,6 +145,13 @@ class StateNames:
     def __call__(self) -> list[str]:
         """Make the names."""
         return [f"g({name})" for name in _taken(self.names, self.states)]
+
+
+def _called(letter: str, state: str, actions: list[str]) -> Iterator[str]:
+    """Yield what the variables of a state's actions are called, some at a time."""
+    for k in range(0, len(actions), _PART):
+        part = actions[k : k + _PART]
+        yield from [f"{letter}({state},{action})" for action in part]
 
 
 def _taken(names: Sequence[str], indices: NDArray[Any] | range) -> list[str]:
