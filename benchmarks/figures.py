@@ -90,6 +90,19 @@ def in_turns(
     return Turns(ratio, median(a for a, _ in pairs), median(b for _, b in pairs))
 
 
+def in_sum(
+    first: Callable[[], object], second: Callable[[], object], repeats: int
+) -> float:
+    """Ratio of the CPU seconds of two calls made in turns, each side's summed up.
+
+    For calls whose times fall into two groups, as where freed memory is at times given
+    back to the system: a median jumps from one to the other.
+    """
+    pairs = [(cpu(first), cpu(second)) for _ in range(repeats)]
+    ours, theirs = zip(*pairs, strict=True)
+    return sum(ours) / sum(theirs)
+
+
 PIECE = 0.008
 """CPU seconds of the piece of work on the machine whose speed targets of time mean."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
 from benchmarks.decide import by_olivine, by_pysat, planted
-from benchmarks.figures import Figure, cpu, growth, in_turns, process
+from benchmarks.figures import Figure, cpu, growth, in_sum, in_turns, process
 
 PYSAT = (
     "import sys; from pysat.formula import CNF; from pysat.solvers import Solver; "
@@ -38,7 +38,7 @@ def figures(full: bool) -> Iterator[Figure]:
             write_dimacs(planted(m // 3, m, 1), path)
         path, note = paths[largest], f"planted, m = {largest}"
         sides = partial(by_olivine, path), partial(by_pysat, path)
-        ratio = in_turns(*sides, repeats if full else 9).ratio
+        ratio = in_sum(*sides, repeats if full else 15)
         yield Figure("reading to witness / PySAT, warm", ratio, "ratio", 1.5, note)
         calls = [partial(by_olivine, p) for p in paths.values()]
         slope, _ = growth(sizes, calls, 1, time.process_time)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import __main__ as benchmarks
 from benchmarks import figures
-from benchmarks.figures import PIECE, Figure, exponent, growth, in_turns, paced
+from benchmarks.figures import PIECE, Figure, exponent, growth, in_sum, in_turns, paced
 
 
 @pytest.mark.parametrize("name", benchmarks.MODULES)
@@ -123,6 +123,13 @@ def test_times_at_one_speed(monkeypatch) -> None:
     pairs = iter([1.0, 2.0, 6.0, 4.0, 9.0, 3.0])
     monkeypatch.setattr(figures, "cpu", lambda call: next(pairs))
     assert in_turns(lambda: None, lambda: None, 3) == (1.5, 6.0, 3.0)
+
+
+def test_a_ratio_of_sums(monkeypatch) -> None:
+    """Half of the second's calls take long; a median would be 1 or 3."""
+    seconds = iter([3.0, 1.0, 3.0, 3.0, 3.0, 1.0, 3.0, 3.0])
+    monkeypatch.setattr(figures, "cpu", lambda call: next(seconds))
+    assert in_sum(lambda: None, lambda: None, 4) == 1.5
 
 
 def test_a_call_by_another_clock() -> None:
