@@ -55,7 +55,7 @@ def write_inputs(folder: Path, m: int) -> dict[str, Path]:
 
 def figures(full: bool) -> Iterator[Figure]:
     """Measure: two hundred thousand clauses when full, else fifty thousand."""
-    m, repeats = (200_000, 7) if full else (50_000, 4)
+    m, repeats = (200_000, 7) if full else (50_000, 15)
     with tempfile.TemporaryDirectory() as folder:
         for name, path in write_inputs(Path(folder), m).items():
             theirs = WCNF if path.suffix == ".wcnf" else CNF
