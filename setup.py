@@ -1,9 +1,7 @@
-"""Where the folders of this project are installed: all below ``olivine``.
+"""The root folder is the package ``olivine``; this says which folders belong to it.
 
-The folders have names that other distributions use (PyPI has ``algorithms`` and
-``solvers``), so only ``olivine.*`` is installed. The build happens in a temporary
-folder: a ``build`` left here would bring deleted modules back, and ``pip`` needs no
-``egg-info`` here.
+The build happens in a temporary folder: a ``build`` left here would bring deleted
+modules back, and ``pip`` needs no ``egg-info`` here.
 """
 
 import atexit
@@ -11,15 +9,27 @@ import shutil
 import tempfile
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 FOLDERS = ("cli", "reduction", "algorithms", "solvers")
 build_base = tempfile.mkdtemp(prefix="olivine-build-")
 atexit.register(shutil.rmtree, build_base, ignore_errors=True)
 found = find_packages(include=[p for f in FOLDERS for p in (f, f"{f}.*")])
 
+
+class BuildWithoutThisFile(build_py):
+    """Leave setup.py out of the package in whose folder it lies."""
+
+    def find_package_modules(self, package, package_dir):
+        """List the modules of a package as (package, name, file)."""
+        found = super().find_package_modules(package, package_dir)
+        return [module for module in found if module[1] != "setup"]
+
+
 setup(
+    cmdclass={"build_py": BuildWithoutThisFile},
     packages=["olivine", *(f"olivine.{name}" for name in found)],
-    package_dir={"olivine": "api", **{f"olivine.{f}": f for f in FOLDERS}},
+    package_dir={"olivine": "."},
     package_data={"olivine": ["py.typed"]},
     options={
         "build": {"build_base": build_base},

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from olivine.cli.common import (
+
+from .common import (
     ExitStatus,
     describe,
     heartbeat,
@@ -20,7 +21,7 @@ from olivine.cli.common import (
     stderr_console,
     verb,
 )
-from olivine.cli.options import Json, Seed, parse_fraction
+from .options import Json, Seed, parse_fraction
 
 # What each barrier takes; the same names as the options.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -156,7 +157,7 @@ def barrier(
             say(f"olivine: {describe(error)}")
         return ExitStatus.BAD_INPUT
     if output is not None:
-        from olivine.cli.figures.barrier import save_figure
+        from .figures.barrier import save_figure
 
         try:
             save_figure(output, record)
@@ -167,7 +168,7 @@ def barrier(
     if json_lines:
         print_json(record)
     else:
-        from olivine.cli.barrier_tables import show
+        from .barrier_tables import show
 
         show(record)
     for contradiction in record["contradictions"]:
@@ -184,12 +185,12 @@ def _run(
     name: str | None, given: Mapping[str, Any], output: Path | None, seed: int
 ) -> dict[str, Any]:
     """Check what can be checked beforehand, run; return the record, still undrawn."""
-    from olivine.cli.figures.files import check_figure
+    from .figures.files import check_figure
 
     chosen = _chosen(name, given)
     if output is not None:
         check_figure(output)
-    from olivine.cli.barrier_records import average, backup, square_loss
+    from .barrier_records import average, backup, square_loss
 
     start = time.perf_counter()
     makers: dict[str, Callable[..., dict[str, Any]]] = {
@@ -221,7 +222,7 @@ def _status(text: str) -> Iterator[None]:
 
 def _chosen(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Options that somebody chose; ValueError for one that the barrier lacks."""
-    from olivine.algorithms.learning.registry import suggestion
+    from ..algorithms.learning.registry import suggestion
 
     known = ", ".join(OPTIONS)
     if name is None:

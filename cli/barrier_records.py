@@ -7,23 +7,24 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from olivine.algorithms.assumptions import check_assumptions
-from olivine.algorithms.barriers.average import AverageBarrier, run_all
-from olivine.algorithms.barriers.backup import TIES, BackupBarrier
-from olivine.algorithms.barriers.backup_probability import failure_probability
-from olivine.algorithms.barriers.backup_runs import (
+
+from ..algorithms.assumptions import check_assumptions
+from ..algorithms.barriers.average import AverageBarrier, run_all
+from ..algorithms.barriers.backup import TIES, BackupBarrier
+from ..algorithms.barriers.backup_probability import failure_probability
+from ..algorithms.barriers.backup_runs import (
     VALOR_KINDS,
     clopper_pearson,
     run_valor,
     simulate,
 )
-from olivine.algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
-from olivine.algorithms.exact.numbers import check_count
-from olivine.algorithms.learning.registry import suggestion
+from ..algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
+from ..algorithms.exact.numbers import check_count
+from ..algorithms.learning.registry import suggestion
 
 if TYPE_CHECKING:
-    from olivine.algorithms.barriers.backup import Ties
-    from olivine.algorithms.barriers.backup_runs import Simulated
+    from ..algorithms.barriers.backup import Ties
+    from ..algorithms.barriers.backup_runs import Simulated
 
 
 CONFIDENCE = 0.95

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.common import ExitStatus, describe, internal_error
-from olivine.cli.outputs import check_output
+from .common import ExitStatus, describe, internal_error
+from .outputs import check_output
 
 if TYPE_CHECKING:
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.verify.verification import Verification
+    from ..reduction.family.instance import Instance
+    from ..reduction.verify.verification import Verification
 
 
 def check_target(certificate: Path, file: str) -> None:
@@ -55,8 +55,8 @@ def certify(
         Undecided where the certificate was not found, bad input where it cannot
         be written, failed where making it went wrong.
     """
-    from olivine.reduction.certificate.certificate import SECONDS, make_certificate
-    from olivine.reduction.verify.routes import best_assignment
+    from ..reduction.certificate.certificate import SECONDS, make_certificate
+    from ..reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
     if answer.agree is False:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from olivine.cli import options
-from olivine.cli.common import ExitStatus, describe, print_json, report_error, say, verb
+
+from . import options
+from .common import ExitStatus, describe, print_json, report_error, say, verb
 
 _HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
 
@@ -102,7 +103,7 @@ def _judge(
     _UnreadableError
         If the certificate, its proof or the formula cannot be read.
     """
-    from olivine.reduction.certificate import checker
+    from ..reduction.certificate import checker
 
     proof = Path(f"{certificate}.drat")
     try:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine.cli.common import (
+
+from .common import (
     ExitStatus,
     describe,
     internal_error,
@@ -17,10 +18,10 @@ from olivine.cli.common import (
     verb,
     worst,
 )
-from olivine.cli.options import Json
+from .options import Json
 
 if TYPE_CHECKING:
-    from olivine.cli.ledger.claim import Claim
+    from .ledger.claim import Claim
 
 
 @verb
@@ -70,8 +71,8 @@ def claims(
     if not (identifiers or brief or json_lines):
         _show_notation()
     if page is not None:
-        from olivine.cli.ledger.page import claims_page
-        from olivine.solvers.files import write_text
+        from ..solvers.files import write_text
+        from .ledger.page import claims_page
 
         try:
             write_text(page, [claims_page(records)])
@@ -83,7 +84,7 @@ def claims(
 
 def _no_place(page: Path) -> str:
     """Say, before anything is run, why a page cannot be written; or nothing."""
-    from olivine.cli.outputs import check_output
+    from .outputs import check_output
 
     try:
         check_output(page)
@@ -94,8 +95,8 @@ def _no_place(page: Path) -> str:
 
 def _select(identifiers: list[str]) -> list[Claim]:
     """Entries of these names in the ledger's order, all when there are none."""
-    from olivine.algorithms.learning.registry import suggestion
-    from olivine.cli.ledger import load
+    from ..algorithms.learning.registry import suggestion
+    from .ledger import load
 
     entries = load()
     known = {entry.id for entry in entries}
@@ -110,7 +111,7 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
-    from olivine.cli.ledger.statements import PROOFS, numbers_of
+    from .ledger.statements import PROOFS, numbers_of
 
     start = time.perf_counter()
     verdict, text, status = None, None, ExitStatus.DONE
@@ -145,9 +146,10 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
 
 
 def _show_notation() -> None:
-    from olivine.cli.ledger.page import NOTATION
     from rich.padding import Padding
     from rich.text import Text
+
+    from .ledger.page import NOTATION
 
     console = stdout_console()
     console.print(Text("Notation", "bold"))

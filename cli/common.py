@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
-from olivine.cli import signals
-from olivine.cli.memory import (
+
+from . import signals
+from .memory import (
     is_exhausted,
     limited_memory,
     reached,
@@ -33,10 +34,11 @@ from olivine.cli.memory import (
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.formula.dimacs import DimacsFile
     from rich.console import Console
     from rich.progress import Progress
+
+    from ..reduction.family.instance import Instance
+    from ..reduction.formula.dimacs import DimacsFile
 
 
 class ExitStatus(enum.IntEnum):
@@ -95,10 +97,10 @@ class Reading(NamedTuple):
         ValueError, OSError
             The file is malformed, or cannot be read.
         """
-        from olivine.reduction.formula.dimacs import DimacsError, read_dimacs
-        from olivine.reduction.formula.dimacs_error import located
-        from olivine.reduction.formula.hard import without_hard
-        from olivine.reduction.formula.unused import without_unused
+        from ..reduction.formula.dimacs import DimacsError, read_dimacs
+        from ..reduction.formula.dimacs_error import located
+        from ..reduction.formula.hard import without_hard
+        from ..reduction.formula.unused import without_unused
 
         source = read_dimacs(
             path,
@@ -134,7 +136,7 @@ class Reading(NamedTuple):
             The file is malformed or cannot be read, or is no instance (too much
             weight); the message names the file.
         """
-        from olivine.reduction.family.instance import Instance
+        from ..reduction.family.instance import Instance
 
         source = self.read(path)
         try:

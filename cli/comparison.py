@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from olivine.cli.common import ExitStatus
-from olivine.cli.learn_run import LearningRun, prepare, register_environments
+from .common import ExitStatus
+from .learn_run import LearningRun, prepare, register_environments
 
 CALLS = ("csc", "lp", "ls", "multi")
 EARLY = 3
@@ -72,8 +72,8 @@ class Plan:
         ValueError
             For an unknown environment or a value out of range.
         """
-        from olivine.algorithms.environments import registry as environments
-        from olivine.algorithms.learning import registry
+        from ..algorithms.environments import registry as environments
+        from ..algorithms.learning import registry
 
         register_environments()
         names = self.environments or tuple(environments.names())
@@ -89,8 +89,8 @@ class Plan:
         self, algorithms: Sequence[str], environments: Sequence[str]
     ) -> None:
         """Refuse, with a ValueError, a setting that nothing here has."""
-        from olivine.algorithms.environments.registry import options
-        from olivine.algorithms.learning import registry
+        from ..algorithms.environments.registry import options
+        from ..algorithms.learning import registry
 
         known = {k for a in algorithms for k in registry.get(a).settings}
         known |= {k for e in environments for k in options(e)}
@@ -105,9 +105,9 @@ class Plan:
 
     def cell(self, algorithm: str, environment: str) -> LearningRun:
         """One of the cells; errors as for `cells`."""
-        from olivine.algorithms.environments import make
-        from olivine.algorithms.environments.registry import options
-        from olivine.algorithms.learning import registry
+        from ..algorithms.environments import make
+        from ..algorithms.environments.registry import options
+        from ..algorithms.learning import registry
 
         register_environments()
         own = registry.get(algorithm).settings.keys() | options(environment).keys()
@@ -147,7 +147,7 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
     status
         A contradiction, undecided where runs are missing, or done.
     """
-    from olivine.solvers.child import children_seconds, run_in_child
+    from ..solvers.child import children_seconds, run_in_child
 
     wall, cpu = time.monotonic(), children_seconds()
     records: list[dict[str, Any]] = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from olivine.cli.common import printable, stdout_console
-from olivine.cli.streams import SPELLED
+from .common import printable, stdout_console
+from .streams import SPELLED
 
 if TYPE_CHECKING:
     from rich.console import Console

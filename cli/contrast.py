@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine import __version__
-from olivine.cli.common import (
+
+from .. import __version__
+from .common import (
     ExitStatus,
     bar_hidden,
     describe,
@@ -24,14 +25,15 @@ from olivine.cli.common import (
     stderr_console,
     verb,
 )
-from olivine.cli.console import print_table, tell
-from olivine.cli.folder import staged
-from olivine.cli.options import Json, Seed, TimeLimit, VariantName, VariantOption
+from .console import print_table, tell
+from .folder import staged
+from .options import Json, Seed, TimeLimit, VariantName, VariantOption
 
 if TYPE_CHECKING:
-    from olivine.cli.figures.contrast import Fits
-    from olivine.reduction.contrast.contrast import Measurement, Plan
     from rich.progress import Progress
+
+    from ..reduction.contrast.contrast import Measurement, Plan
+    from .figures.contrast import Fits
 
 DATA = "contrast.json"
 OURS = frozenset({DATA, "contrast.png", "contrast.svg", "contrast.md"})
@@ -79,8 +81,8 @@ def contrast(
 
     Example: [bold]olivine contrast --max-n 40 -o out[/bold]
     """
-    from olivine.cli.figures.contrast import save_figure
-    from olivine.reduction.contrast.contrast import Plan, fits, measure
+    from ..reduction.contrast.contrast import Plan, fits, measure
+    from .figures.contrast import save_figure
 
     start = time.perf_counter()
     plan = Plan(
@@ -129,7 +131,7 @@ def _record(
     """Everything that was measured, in JSON values."""
     from importlib.metadata import version
 
-    from olivine.reduction.contrast.contrast import WORK_UNIT
+    from ..reduction.contrast.contrast import WORK_UNIT
 
     return {
         "olivine": __version__,
@@ -191,7 +193,7 @@ def rows(
 
     ">" marks a median that the time limit cut off, "–" a series given up.
     """
-    from olivine.reduction.contrast.contrast import SERIES
+    from ..reduction.contrast.contrast import SERIES
 
     for n in plan.sizes:
         cells = []
@@ -221,7 +223,7 @@ def growth(
     fitted: Fits, measurements: Sequence[Measurement]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield each series with the laws of its time and work."""
-    from olivine.reduction.contrast.contrast import describe
+    from ..reduction.contrast.contrast import describe
 
     for series, both in fitted.items():
         texts = [describe(f, series, q, measurements) for q, f in both.items()]
@@ -229,7 +231,7 @@ def growth(
 
 
 def _show(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> None:
-    from olivine.reduction.contrast.contrast import SERIES, WORK_UNIT
+    from ..reduction.contrast.contrast import SERIES, WORK_UNIT
 
     units = {series: WORK_UNIT[series].replace("simplex ", "") for series in SERIES}
     header = ("n", *(f"{series}\n{unit}" for series, unit in units.items()))
@@ -249,7 +251,7 @@ def _show(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> None
 
 
 def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> str:
-    from olivine.reduction.contrast.contrast import SERIES, WORK_UNIT
+    from ..reduction.contrast.contrast import SERIES, WORK_UNIT
 
     heads = [f"{series} [s / {WORK_UNIT[series]}]" for series in SERIES]
     lines = [

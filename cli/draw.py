@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine.cli import options
-from olivine.cli.common import (
+
+from . import options
+from .common import (
     ExitStatus,
     Reading,
     describe,
@@ -17,14 +18,15 @@ from olivine.cli.common import (
     say,
     verb,
 )
-from olivine.cli.console import tell
+from .console import tell
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from olivine.cli.figures.scene import Scene
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.verify.verification import Verification
+
+    from ..reduction.family.instance import Instance
+    from ..reduction.verify.verification import Verification
+    from .figures.scene import Scene
 
 TEX = ".tex"
 
@@ -69,9 +71,9 @@ def draw(
 
     Example: [bold]olivine draw tests/cases/satlib/uf20-01.cnf -o uf20.svg[/bold]
     """
-    from olivine.cli.figures.drawing import lay_out
-    from olivine.cli.figures.family_caption import reason_for_none
-    from olivine.cli.figures.files import check_figure
+    from .figures.drawing import lay_out
+    from .figures.family_caption import reason_for_none
+    from .figures.files import check_figure
 
     start = time.perf_counter()
     exact_penalty = options.checked_penalty(variant, penalty)
@@ -122,8 +124,8 @@ def _search(
     instance: Instance, witness: bool | None, time_limit: float | None, seed: int
 ) -> tuple[Verification | None, NDArray[np.bool_] | None]:
     """Look for the assignment to show; what was found, and that assignment."""
-    from olivine.reduction.verify.routes import best_assignment
-    from olivine.reduction.verify.verification import verify_instance
+    from ..reduction.verify.routes import best_assignment
+    from ..reduction.verify.verification import verify_instance
 
     if witness is False:
         return None, None
@@ -137,9 +139,9 @@ def _search(
 
 
 def _write(output: Path, drawn: Scene) -> None:
-    from olivine.cli.figures.family_picture import draw_scene, tikz
-    from olivine.cli.figures.files import style, write_figure
-    from olivine.solvers.files import write_text
+    from ..solvers.files import write_text
+    from .figures.family_picture import draw_scene, tikz
+    from .figures.files import style, write_figure
 
     if output.suffix.lower() == TEX:
         write_text(output, [tikz(drawn)])

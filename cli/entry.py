@@ -9,8 +9,8 @@ import os
 import sys
 from typing import NoReturn
 
-from olivine.cli import signals
-from olivine.cli.memory import is_exhausted
+from . import signals
+from .memory import is_exhausted
 
 _OBJECTS = 50_000
 """New objects after which cycles are searched for; an import makes more than 700."""
@@ -21,7 +21,7 @@ def main() -> None:
     gc.set_threshold(_OBJECTS)
     signals.leave_at_once()
     try:
-        from olivine.cli.main import main as run
+        from .main import main as run
     except (ImportError, MemoryError) as error:
         if not is_exhausted(error):
             raise

@@ -10,22 +10,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine import __version__
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.mdp.two_actions import TwoActions
-from olivine.algorithms.olive.program import OliveProgram, two_action_program
-from olivine.cli.json_text import pretty_json
-from olivine.reduction.export.drn import write_drn
-from olivine.reduction.export.prism import write_prism
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.dimacs import DimacsFile
-from olivine.reduction.formula.dimacs_write import write_dimacs
-from olivine.reduction.formula.unused import Used
-from olivine.reduction.program.program import build
-from olivine.solvers.flat_model import integer_variables
-from olivine.solvers.model import LinearModel
-from olivine.solvers.program_files import write_lp, write_mps
+
+from .. import __version__
+from ..algorithms.mdp.tabular import TabularMDP
+from ..algorithms.mdp.two_actions import TwoActions
+from ..algorithms.olive.program import OliveProgram, two_action_program
+from ..reduction.export.drn import write_drn
+from ..reduction.export.prism import write_prism
+from ..reduction.family.family import Family, Variant
+from ..reduction.family.instance import Instance
+from ..reduction.formula.dimacs import DimacsFile
+from ..reduction.formula.dimacs_write import write_dimacs
+from ..reduction.formula.unused import Used
+from ..reduction.program.program import build
+from ..solvers.flat_model import integer_variables
+from ..solvers.model import LinearModel
+from ..solvers.program_files import write_lp, write_mps
+from .json_text import pretty_json
 
 DESCRIPTION = "family.json"
 FORMULA = "three_sat.cnf"
@@ -100,7 +101,7 @@ def refuse_large(
 ) -> None:
     """Refuse a graph that would not fit, before anything is written."""
     if two_actions or _GRAPHS.intersection(wanted):
-        from olivine.cli import family_graphs  # loads networkx
+        from . import family_graphs  # loads networkx
 
         family_graphs.refuse_large(family, two_actions=two_actions)
 
@@ -136,7 +137,7 @@ def write_folder(
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
     graphs = {name: FILES[name] for name in _GRAPHS.intersection(wanted)}
     if graphs:
-        from olivine.cli.family_graphs import write_graphs  # loads networkx
+        from .family_graphs import write_graphs  # loads networkx
 
         write_graphs(stage, family, member, graphs, at, two_actions=two_actions)
     mdp = family.mdp(member)
@@ -149,7 +150,7 @@ def write_folder(
     }
     model = None
     if two_actions:
-        from olivine.algorithms.olive.model import program_model  # few ask for it
+        from ..algorithms.olive.model import program_model  # few ask for it
 
         trees, program = two_action_program(family.program())
         model = program_model(program).model
@@ -298,6 +299,6 @@ def _write_program(
     }
     if instance.family.n_clauses > READ_BACK_CLAUSES[formulation]:
         return description, dict.fromkeys(paths, "not solved: too large to be quick")
-    from olivine.cli.read_back import read_back  # loads all routes to the optimum
+    from .read_back import read_back  # loads all routes to the optimum
 
     return description, read_back(stage, instance, list(paths), engine)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine.cli.common import (
+
+from .common import (
     ExitStatus,
     Reading,
     Unseen,
@@ -21,10 +22,10 @@ from olivine.cli.common import (
     say,
     verb,
 )
-from olivine.cli.console import tell
-from olivine.cli.folder import staged
-from olivine.cli.memory import is_exhausted, want_of_memory
-from olivine.cli.options import (
+from .console import tell
+from .folder import staged
+from .memory import is_exhausted, want_of_memory
+from .options import (
     DEFAULT_MAX_VARIABLES,
     EngineName,
     FormulationName,
@@ -42,7 +43,7 @@ from olivine.cli.options import (
     checked_penalty,
     parse_seconds,
 )
-from olivine.cli.outputs import check_not_input
+from .outputs import check_not_input
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -138,8 +139,8 @@ def generate(
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
-    from olivine.cli import family_folder
-    from olivine.cli.learn_run import OutOfTimeError, limited
+    from . import family_folder
+    from .learn_run import OutOfTimeError, limited
 
     start, begun = time.perf_counter(), time.process_time()
     exact_penalty = checked_penalty(variant, penalty)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from olivine.cli.common import (
+
+from .common import (
     ExitStatus,
     heartbeat,
     print_json,
@@ -17,8 +18,8 @@ from olivine.cli.common import (
     stdout_console,
     verb,
 )
-from olivine.cli.console import print_table, tell
-from olivine.cli.options import Json, Seed, parse_seconds
+from .console import print_table, tell
+from .options import Json, Seed, parse_seconds
 
 SEEDS = 50
 CURVE_SEEDS = 5
@@ -29,7 +30,7 @@ RUN_LIMIT = 10.0
 
 def complete_algorithms(incomplete: str) -> list[str]:
     """Give what a shell may complete a list of algorithms to."""
-    from olivine.algorithms.learning import registry
+    from ..algorithms.learning import registry
 
     names = [entry.name for entry in registry.algorithms()]
     return _completions(incomplete, [*names, "all"])
@@ -37,8 +38,8 @@ def complete_algorithms(incomplete: str) -> list[str]:
 
 def complete_environments(incomplete: str) -> list[str]:
     """Give what a shell may complete a list of environments to."""
-    from olivine.algorithms.environments import registry
-    from olivine.cli.learn_run import register_environments
+    from ..algorithms.environments import registry
+    from .learn_run import register_environments
 
     register_environments()
     return _completions(incomplete, registry.names())
@@ -220,11 +221,11 @@ def learn(
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
-    from olivine.cli.comparison import Plan
-    from olivine.cli.learn_all import learn_all
-    from olivine.cli.learn_assumptions import Examination
-    from olivine.cli.learn_curves import learn_curves
-    from olivine.cli.learn_run import OutOfTimeError, prepare
+    from .comparison import Plan
+    from .learn_all import learn_all
+    from .learn_assumptions import Examination
+    from .learn_curves import learn_curves
+    from .learn_run import OutOfTimeError, prepare
 
     examination = None
     if check or run_anyway:
@@ -329,9 +330,9 @@ def _refuse_beside_algorithms(
 
 
 def _list(json_lines: bool) -> None:
-    from olivine.algorithms.environments import registry as environments
-    from olivine.algorithms.learning import registry
-    from olivine.cli.learn_run import register_environments
+    from ..algorithms.environments import registry as environments
+    from ..algorithms.learning import registry
+    from .learn_run import register_environments
 
     register_environments()
     entries = registry.algorithms()
@@ -438,7 +439,7 @@ class _Watch:
 
     def __enter__(self) -> _Watch:
         if sys.stderr.isatty():
-            from olivine.cli.learn_progress import ProgressObserver, make_progress
+            from .learn_progress import ProgressObserver, make_progress
 
             self._progress = make_progress(stderr_console())
             self._progress.start()

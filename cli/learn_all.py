@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.common import (
+from .common import (
     ExitStatus,
     describe,
     print_json,
@@ -15,11 +15,11 @@ from olivine.cli.common import (
     say,
     worst,
 )
-from olivine.cli.comparison import score
-from olivine.cli.console import print_table, tell
+from .comparison import score
+from .console import print_table, tell
 
 if TYPE_CHECKING:
-    from olivine.cli.comparison import Plan
+    from .comparison import Plan
 
 Record = dict[str, Any]
 
@@ -47,9 +47,9 @@ def learn_all(
     ValueError
         If the plan or the figure's name is no good.
     """
-    from olivine.cli.figures.comparison import save_figure
-    from olivine.cli.figures.files import check_figure
-    from olivine.cli.parallel import in_parallel
+    from .figures.comparison import save_figure
+    from .figures.files import check_figure
+    from .parallel import in_parallel
 
     if output is not None:
         try:
@@ -85,7 +85,7 @@ def learn_all(
 
 def _job(plan: Plan, key: str) -> tuple[Record, ExitStatus]:
     """Run the cell of a name: names are what workers are sent."""
-    from olivine.cli.comparison import run_cell
+    from .comparison import run_cell
 
     algorithm, _, environment = key.partition(_ON)
     return run_cell(plan.cell(algorithm, environment), plan)

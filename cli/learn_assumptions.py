@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.console import print_table, tell
+from .console import print_table, tell
 
 if TYPE_CHECKING:
-    from olivine.algorithms.assumptions import Assumption
-    from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-    from olivine.algorithms.environments.protocol import Environment
-    from olivine.algorithms.learning.registry import Algorithm
-    from olivine.algorithms.learning.run import LearningResult
+    from ..algorithms.assumptions import Assumption
+    from ..algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+    from ..algorithms.environments.protocol import Environment
+    from ..algorithms.learning.registry import Algorithm
+    from ..algorithms.learning.run import LearningResult
 
 
 class ViolatedError(ValueError):
@@ -55,7 +55,8 @@ class Examination:
             As when called.
         """
         import numpy as np
-        from olivine.algorithms.learning.draw_classes import make_classes
+
+        from ..algorithms.learning.draw_classes import make_classes
 
         self._algorithm, self._environment = algorithm, environment
         if kind == "tabular" and algorithm.assumptions:
@@ -70,7 +71,7 @@ class Examination:
         ViolatedError
             If an assumption is violated, unless the user insists.
         """
-        from olivine.algorithms.assumptions import check_assumptions
+        from ..algorithms.assumptions import check_assumptions
 
         assert self._algorithm is not None
         assert self._environment is not None
@@ -110,7 +111,7 @@ class Examination:
 
         What is claimed under an assumption may fail without it.
         """
-        from olivine.algorithms.learning.run import contradictions
+        from ..algorithms.learning.run import contradictions
 
         if not self.violated:
             return result.contradictions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olivine.cli.common import (
+from .common import (
     ExitStatus,
     describe,
     print_json,
@@ -15,8 +15,8 @@ from olivine.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from olivine.cli.comparison import Plan
-    from olivine.cli.units import Row
+    from .comparison import Plan
+    from .units import Row
 
 
 def learn_curves(
@@ -47,11 +47,11 @@ def learn_curves(
     ValueError
         If the plan or a file's name is no good.
     """
-    from olivine.cli.figures.files import check_figure
-    from olivine.cli.parquet import check_results, write_results
-    from olivine.cli.sweep import draw, show, tell_trouble
-    from olivine.cli.units import learning_units
-    from olivine.cli.workers import WorkersError, rows_of
+    from .figures.files import check_figure
+    from .parquet import check_results, write_results
+    from .sweep import draw, show, tell_trouble
+    from .units import learning_units
+    from .workers import WorkersError, rows_of
 
     units = learning_units(plan)
     try:

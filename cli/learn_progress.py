@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from olivine.algorithms.learning.events import Entered, Iteration, Triple
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..algorithms.learning.events import Entered, Iteration, Triple
 
 if TYPE_CHECKING:
     from rich.console import Console

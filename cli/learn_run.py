@@ -15,11 +15,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from olivine.algorithms.environments.protocol import Environment
-    from olivine.algorithms.learning.events import Recorder
-    from olivine.algorithms.learning.registry import Algorithm
-    from olivine.algorithms.learning.run import LearningResult
-    from olivine.cli.learn_assumptions import Examination
+    from ..algorithms.environments.protocol import Environment
+    from ..algorithms.learning.events import Recorder
+    from ..algorithms.learning.registry import Algorithm
+    from ..algorithms.learning.run import LearningResult
+    from .learn_assumptions import Examination
 
 PATIENCE = 10
 """Wall seconds for each second of CPU time: a run that waits ends, too."""
@@ -30,8 +30,8 @@ MONTE_CARLO = 20_000
 
 def register_environments() -> None:
     """Add the environments that stand on a higher floor than the algorithms."""
-    from olivine.algorithms.environments import register
-    from olivine.reduction.family.environment import threesat
+    from ..algorithms.environments import register
+    from ..reduction.family.environment import threesat
 
     register("threesat", threesat)
 
@@ -97,8 +97,9 @@ class LearningRun:
         recorder: Recorder | None,
     ) -> tuple[dict[str, Any], LearningResult]:
         import numpy as np
-        from olivine.algorithms.environments import make
-        from olivine.algorithms.learning import registry
+
+        from ..algorithms.environments import make
+        from ..algorithms.learning import registry
 
         register_environments()
         environment = make(self.env, seed, **self.for_env)
@@ -158,8 +159,8 @@ def prepare(
     ValueError
         If something is missing, unknown or out of range.
     """
-    from olivine.algorithms.learning import registry
-    from olivine.algorithms.learning.draw_classes import KINDS
+    from ..algorithms.learning import registry
+    from ..algorithms.learning.draw_classes import KINDS
 
     if name is None:
         raise ValueError("ALGORITHM: missing (--list shows them)")
@@ -220,7 +221,7 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 
 def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
-    from olivine.algorithms.learning.registry import suggestion
+    from ..algorithms.learning.registry import suggestion
 
     if value not in known:
         hint = suggestion(value, known)
@@ -232,8 +233,8 @@ def _split(
     algorithm: Algorithm, env: str, settings: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Divide KEY=VALUE among the environment and the algorithm."""
-    from olivine.algorithms.environments.registry import options
-    from olivine.algorithms.learning.registry import suggestion
+    from ..algorithms.environments.registry import options
+    from ..algorithms.learning.registry import suggestion
 
     known = options(env)
     for_env: dict[str, Any] = {}

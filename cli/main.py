@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from olivine import __version__
-from olivine.cli import signals
-from olivine.cli.common import ExitStatus, describe, drop_stdout, say
-from olivine.cli.streams import prepare_streams
-from olivine.cli.values import convert_directly
 from typer.core import TyperCommand, TyperGroup
+
+from .. import __version__
+from . import signals
+from .common import ExitStatus, describe, drop_stdout, say
+from .streams import prepare_streams
+from .values import convert_directly
 
 
 class _Verb(TyperCommand):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from olivine.cli import options
-from olivine.cli.common import (
+from . import options
+from .common import (
     ExitStatus,
     Reading,
     describe,
@@ -17,7 +17,7 @@ from olivine.cli.common import (
     verb,
     worst,
 )
-from olivine.cli.console import tell
+from .console import tell
 
 DEFAULT_SECONDS = 60.0
 
@@ -58,7 +58,7 @@ def multi(
 def _verify(
     file: str, reading: Reading, seconds: float, json_lines: bool
 ) -> ExitStatus:
-    from olivine.reduction.multi.verification import verify_multi_hardness
+    from ..reduction.multi.verification import verify_multi_hardness
 
     start = time.perf_counter()
     try:

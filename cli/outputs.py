@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from olivine.cli.common import STANDARD_INPUT
+from .common import STANDARD_INPUT
 
 
 def check_output(output: Path, source: str | None = None) -> None:
@@ -29,7 +29,7 @@ def check_output(output: Path, source: str | None = None) -> None:
     ValueError
         If it is the input.
     """
-    from olivine.solvers.files import check_writable, write_target
+    from ..solvers.files import check_writable, write_target
 
     target = write_target(output)
     if not target.parent.is_dir():

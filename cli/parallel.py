@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from olivine.cli.common import STANDARD_INPUT, ExitStatus
+from .common import STANDARD_INPUT, ExitStatus
 
 Result = tuple[dict[str, Any], ExitStatus]
 Job = Callable[[str], Result]
@@ -29,7 +29,7 @@ def in_parallel(job: Job, files: Sequence[str], jobs: int) -> Iterator[Result]:
     record, status
         A file whose process dies is reported as undecided.
     """
-    from olivine.solvers.child import run_each
+    from ..solvers.child import run_each
 
     children = run_each(job, [f for f in files if f != STANDARD_INPUT], jobs)
     for file in files:

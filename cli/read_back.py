@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from olivine.cli.common import ContradictionError
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.program.optimum import round_to_possible
-from olivine.reduction.verify.verification import verify_instance
-from olivine.solvers.engines import read_optimum
-from olivine.solvers.outcome import Status
+from ..reduction.family.instance import Instance
+from ..reduction.program.optimum import round_to_possible
+from ..reduction.verify.verification import verify_instance
+from ..solvers.engines import read_optimum
+from ..solvers.outcome import Status
+from .common import ContradictionError
 
 ENGINE_NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}
 READ_BACK_SECONDS = 5.0

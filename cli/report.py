@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine import __version__
-from olivine.cli import options, page
-from olivine.cli.common import (
+
+from .. import __version__
+from . import options, page
+from .common import (
     ExitStatus,
     Reading,
     describe,
@@ -20,16 +21,16 @@ from olivine.cli.common import (
     say,
     verb,
 )
-from olivine.cli.console import tell
-from olivine.cli.outputs import check_output
-from olivine.cli.tables import lower_bound, notes, remark
-from olivine.cli.verify import say_failures
+from .console import tell
+from .outputs import check_output
+from .tables import lower_bound, notes, remark
+from .verify import say_failures
 
 if TYPE_CHECKING:
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.family.variants import Parameters
-    from olivine.reduction.formula.dimacs import DimacsFile
-    from olivine.reduction.verify.verification import Verification
+    from ..reduction.family.instance import Instance
+    from ..reduction.family.variants import Parameters
+    from ..reduction.formula.dimacs import DimacsFile
+    from ..reduction.verify.verification import Verification
 
 EXCERPT_ROWS = 16
 EXCERPT_TERMS = 12
@@ -65,8 +66,8 @@ def report(
 
     Example: [bold]olivine report tests/cases/cadical/full3.cnf -o full3.html[/bold]
     """
-    from olivine.reduction.verify.verification import verify_instance
-    from olivine.solvers.files import write_text
+    from ..reduction.verify.verification import verify_instance
+    from ..solvers.files import write_text
 
     start = time.perf_counter()
     exact_penalty = options.checked_penalty(variant, penalty)
@@ -202,7 +203,7 @@ _TERMS = tuple(
 
 
 def _routes(instance: Instance, answer: Verification) -> str:
-    from olivine.cli.figures.drawing import draw_theorem_o
+    from .figures.drawing import draw_theorem_o
 
     rows = [
         (
@@ -254,8 +255,8 @@ def _theorem(parameters: Parameters, unsatisfied: int | None) -> Iterator[str]:
 
 
 def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> str:
-    from olivine.cli.figures.drawing import draw_family, lay_out
-    from olivine.reduction.verify.routes import best_assignment
+    from ..reduction.verify.routes import best_assignment
+    from .figures.drawing import draw_family, lay_out
 
     drawn = lay_out(source, instance, answer, True, best_assignment(answer.routes))
     return page.section(
@@ -266,7 +267,7 @@ def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> st
 
 
 def _program(instance: Instance, formulation: str) -> str:
-    from olivine.reduction.program.program import build
+    from ..reduction.program.program import build
 
     title = "OLIVE's program"
     if instance.family.n_clauses > EXCERPT_CLAUSES:

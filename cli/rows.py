@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from olivine import __version__
-from olivine.cli.units import Row
+from .. import __version__
+from .units import Row
 
 FORMAT = 1
 _MARK = "olivine-sweep"

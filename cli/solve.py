@@ -11,9 +11,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine import __version__
-from olivine.cli.common import Reading, describe, print_json, report_error, say, verb
-from olivine.cli.options import (
+
+from .. import __version__
+from .common import Reading, describe, print_json, report_error, say, verb
+from .options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.verify.decision import Decision
-    from olivine.reduction.verify.optimise import Optimum
+
+    from ..reduction.family.instance import Instance
+    from ..reduction.verify.decision import Decision
+    from ..reduction.verify.optimise import Optimum
 
 _EXIT = {True: 10, False: 20, None: 0}
 _ANSWER = {True: "SATISFIABLE", False: "UNSATISFIABLE", None: "UNKNOWN"}
@@ -107,7 +109,7 @@ def solve(
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     if source.format != "cnf":
-        from olivine.reduction.verify.optimise import optimise
+        from ..reduction.verify.optimise import optimise
 
         best = optimise(
             instance,
@@ -123,7 +125,7 @@ def solve(
         else:
             _print_best(file, instance, best, seconds)
         return _BEST[best.status][0]
-    from olivine.reduction.verify.decision import decide
+    from ..reduction.verify.decision import decide
 
     decision = decide(
         instance,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from olivine.cli.comparison import succeeded
-from olivine.cli.units import Row
+from .comparison import succeeded
+from .units import Row
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine.cli.common import (
+
+from .common import (
     ExitStatus,
     describe,
     print_json,
@@ -17,12 +18,12 @@ from olivine.cli.common import (
     verb,
     worst,
 )
-from olivine.cli.console import print_table, tell
-from olivine.cli.options import Json
+from .console import print_table, tell
+from .options import Json
 
 if TYPE_CHECKING:
-    from olivine.cli.sweep_plan import Sweep
-    from olivine.cli.units import Row
+    from .sweep_plan import Sweep
+    from .units import Row
 
 
 @verb
@@ -90,12 +91,12 @@ def sweep(
 
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """
-    from olivine.cli.figures.files import check_figure
-    from olivine.cli.outputs import check_output
-    from olivine.cli.parquet import check_results, write_results
-    from olivine.cli.rows import open_rows
-    from olivine.cli.sweep_plan import read_sweep
-    from olivine.cli.workers import LostWorkersError, WorkersError, cores
+    from .figures.files import check_figure
+    from .outputs import check_output
+    from .parquet import check_results, write_results
+    from .rows import open_rows
+    from .sweep_plan import read_sweep
+    from .workers import LostWorkersError, WorkersError, cores
 
     try:
         plan = read_sweep(file)
@@ -139,7 +140,7 @@ def sweep(
 
 def _do(plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool) -> None:
     """Do what is missing, and append each row."""
-    from olivine.cli.workers import rows_of
+    from .workers import rows_of
 
     missing = [unit for unit in plan.units if unit.key not in found.rows]
     if found.rows:
@@ -163,8 +164,8 @@ def tell_trouble(row: Row) -> None:
 
 def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
     """Draw what rows of this kind are drawn as; errors as `save_curves`."""
-    from olivine.cli.figures.sweep import save_curves, save_phases
-    from olivine.cli.summaries import curves_of, phases_of
+    from .figures.sweep import save_curves, save_phases
+    from .summaries import curves_of, phases_of
 
     if kind == "learning":
         save_curves(figure, curves_of(rows))
@@ -174,7 +175,7 @@ def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
 
 def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
     """Sum rows up: objects on lines, or a table."""
-    from olivine.cli.summaries import curves_of, phases_of
+    from .summaries import curves_of, phases_of
 
     found = curves_of(rows) if kind == "learning" else phases_of(rows)
     groups = [group.to_json() for group in found]

@@ -15,11 +15,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from olivine.cli.common import Reading, describe, expand
-from olivine.cli.comparison import Plan
-from olivine.cli.options import FormulationName, VariantName, parse_penalty
-from olivine.cli.units import FormulaUnit, RandomJob, Unit, learning_units
-from olivine.cli.verify import Job, RouteName
+from .common import Reading, describe, expand
+from .comparison import Plan
+from .options import FormulationName, VariantName, parse_penalty
+from .units import FormulaUnit, RandomJob, Unit, learning_units
+from .verify import Job, RouteName
 
 MOST_UNITS = 10_000_000
 MOST_CLAUSES = 100_000_000
@@ -216,7 +216,7 @@ Made = tuple[Sequence[Unit], dict[str, Any]]
 
 
 def _formulas(values: dict[str, Any], folder: Path) -> Made:
-    from olivine.reduction.family.variants import chosen_penalty
+    from ..reduction.family.variants import chosen_penalty
 
     formulations = values["formulation"] or [None]
     if len(formulations) > 1:

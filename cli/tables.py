@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from olivine.cli.console import print_table, tell
+from .console import print_table, tell
 
 Record = dict[str, Any]
 
@@ -140,7 +140,7 @@ def notes(records: Iterable[Record]) -> Iterable[str]:
 
 def _best(record: Record) -> str:
     """Optimum of a satisfiable formula, which a MILP's solution alone proves."""
-    from olivine.reduction.family.variants import Parameters, Variant
+    from ..reduction.family.variants import Parameters, Variant
 
     penalty = Fraction(record["penalty"])
     return str(Parameters(Variant(record["variant"]), penalty, 1).best)

@@ -7,8 +7,9 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine.cli import options
-from olivine.cli.common import (
+
+from . import options
+from .common import (
     ExitStatus,
     Reading,
     describe,
@@ -17,14 +18,15 @@ from olivine.cli.common import (
     say,
     verb,
 )
-from olivine.cli.console import print_table, tell
+from .console import print_table, tell
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from olivine.reduction.family.family import Family
-    from olivine.reduction.run.run import Round
-    from olivine.reduction.run.ties import TracedRun
+
+    from ..reduction.family.family import Family
+    from ..reduction.run.run import Round
+    from ..reduction.run.ties import TracedRun
 
 DEFAULT_SECONDS = 60.0
 
@@ -107,7 +109,8 @@ def trace(
     Example: [bold]olivine trace tests/cases/cadical/full3.cnf[/bold]
     """
     import numpy as np
-    from olivine.reduction.run.ties import traced_run
+
+    from ..reduction.run.ties import traced_run
 
     start, seconds = time.perf_counter(), time_limit or DEFAULT_SECONDS
     exact_penalty = options.checked_penalty(variant, penalty)
@@ -177,8 +180,8 @@ def _choose(
         return np.zeros(family.n_variables, dtype=np.bool_)
     if member is MemberName.RANDOM:
         return np.random.default_rng(seed).random(family.n_variables) < 0.5
-    from olivine.solvers.outcome import SatStatus
-    from olivine.solvers.sat import solve_sat
+    from ..solvers.outcome import SatStatus
+    from ..solvers.sat import solve_sat
 
     try:
         outcome = solve_sat(

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from olivine.cli import options
-from olivine.cli.certificates import certify, check_target
-from olivine.cli.common import (
+
+from . import options
+from .certificates import certify, check_target
+from .common import (
     ExitStatus,
     Reading,
     describe,
@@ -28,13 +29,13 @@ from olivine.cli.common import (
     verb,
     worst,
 )
-from olivine.cli.memory import is_exhausted, want_of_memory
-from olivine.cli.parallel import in_parallel
-from olivine.cli.tables import show
+from .memory import is_exhausted, want_of_memory
+from .parallel import in_parallel
+from .tables import show
 
 if TYPE_CHECKING:
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.formula.dimacs import DimacsFile
+    from ..reduction.family.instance import Instance
+    from ..reduction.formula.dimacs import DimacsFile
 
 Record = dict[str, Any]
 
@@ -89,7 +90,7 @@ class Job:
         return self.reading.read_instance(file, self.variant, self.penalty)
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
-        from olivine.reduction.verify.verification import verify_instance
+        from ..reduction.verify.verification import verify_instance
 
         try:
             source, instance = self.instance(file)
@@ -224,7 +225,7 @@ def _results(
     """Yield results in the order of the inputs."""
     files = [file for file, error in inputs if error is None]
     if jobs > 1:
-        import olivine.reduction.verify.verification  # noqa: F401 (for all children)
+        from ..reduction.verify import verification  # noqa: F401 (for all children)
 
     results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
     for file, error in inputs:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from olivine.cli.units import Row, Unit
-from olivine.solvers.process import die_with
+from ..solvers.process import die_with
+from .units import Row, Unit
 
 BATCH = 8
 """Most units that a worker is sent at a time."""

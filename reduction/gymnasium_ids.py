@@ -16,11 +16,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from olivine.algorithms.environments.registry import make, names, register
-from olivine.reduction.family.environment import threesat
-from olivine.reduction.family.family import Family
-from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.formula.formula import Formula
+from ..algorithms.environments.registry import make, names, register
+from .family.environment import threesat
+from .family.family import Family
+from .formula.dimacs import read_dimacs
+from .formula.formula import Formula
 
 _HERE = "olivine.reduction.gymnasium_ids"
 
@@ -41,7 +41,7 @@ def to_gymnasium(process: Any) -> Any:
     ValueError
         For a process that can only be sampled.
     """
-    from olivine.algorithms.environments.to_gym import ProcessEnv  # optional
+    from ..algorithms.environments.to_gym import ProcessEnv  # optional
 
     return ProcessEnv(process)
 

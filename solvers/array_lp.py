@@ -14,9 +14,10 @@ from typing import Any
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers import highs as engine
-from olivine.solvers.outcome import Status
 from scipy.sparse import csr_matrix
+
+from . import highs as engine
+from .outcome import Status
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 
-from olivine.solvers.lp import LpSession, dual_bound
-from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import LinearOutcome, Status
+from .lp import LpSession, dual_bound
+from .model import LinearModel
+from .outcome import LinearOutcome, Status
 
 _SMALL_DENOMINATOR = 10**6
 _NEAR_INTEGER = 1e-6

@@ -29,7 +29,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, TypeVarTuple
 
-from olivine.solvers import process
+from . import process
 
 Args = TypeVarTuple("Args")
 Value = TypeVar("Value")

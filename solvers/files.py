@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from olivine.solvers.temporary import owned, remove, signals_held
+from .temporary import owned, remove, signals_held
 
 
 def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:

@@ -16,8 +16,9 @@ from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.bulk_text import NumberedText, words
-from olivine.solvers.flat_model import (
+
+from .bulk_text import NumberedText, words
+from .flat_model import (
     FlatRows,
     FlatVariables,
     Kind,
@@ -26,7 +27,7 @@ from olivine.solvers.flat_model import (
     given,
     row_kind,
 )
-from olivine.solvers.model import (
+from .model import (
     LinearModel,
     Number,
     Row,
@@ -34,7 +35,7 @@ from olivine.solvers.model import (
     by_identity,
     integer_row,
 )
-from olivine.solvers.name_map import Called, NameMap, Pairs
+from .name_map import Called, NameMap, Pairs
 
 LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a

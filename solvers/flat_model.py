@@ -19,7 +19,8 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.model import LinearModel, Row, Sense, Variable
+
+from .model import LinearModel, Row, Sense, Variable
 
 Names = Callable[[], "Iterable[str]"]
 """Makes the names of a block; picklable."""

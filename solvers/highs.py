@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.model import LinearModel, Row, integer_row
-from olivine.solvers.outcome import Status
-from olivine.solvers.simplex import Basis
+
+from .model import LinearModel, Row, integer_row
+from .outcome import Status
+from .simplex import Basis
 
 TOLERANCE = 1e-9
 """Feasibility, optimality and integrality tolerance asked of engines."""

@@ -22,8 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from olivine.solvers.flat_form import FlatForm, IntegerRow
-from olivine.solvers.model import LinearModel
+from .flat_form import FlatForm, IntegerRow
+from .model import LinearModel
 
 __all__ = ["IntegerForm", "IntegerRow", "IntegerVariable", "integer_form"]
 

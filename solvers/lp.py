@@ -18,11 +18,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from olivine.solvers import highs as engine
-from olivine.solvers import simplex
-from olivine.solvers.duality import dual_bound, refutes
-from olivine.solvers.model import LinearModel, Number, Sense, Variable
-from olivine.solvers.outcome import LinearOutcome, Status
+
+from . import highs as engine
+from . import simplex
+from .duality import dual_bound, refutes
+from .model import LinearModel, Number, Sense, Variable
+from .outcome import LinearOutcome, Status
 
 __all__ = ["LpSession", "dual_bound", "refutes", "solve_lp"]
 

@@ -22,18 +22,19 @@ from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.solvers.child import Calls, ChildResult, Running
-from olivine.solvers.clauses import (
+from pysat.solvers import Solver
+
+from .child import Calls, ChildResult, Running
+from .clauses import (
     ClauseArrays,
     Clauses,
     check_clauses,
     satisfied,
 )
-from olivine.solvers.outcome import MaxSatOutcome, SatStatus
-from olivine.solvers.rc2 import lower_bound, minimise
-from olivine.solvers.sat import pack_model, unpack_model
-from olivine.solvers.temporary import scratch_folder
-from pysat.solvers import Solver
+from .outcome import MaxSatOutcome, SatStatus
+from .rc2 import lower_bound, minimise
+from .sat import pack_model, unpack_model
+from .temporary import scratch_folder
 
 Answer = TypeVar("Answer")
 Bounded = Callable[[int], list[list[int]]]

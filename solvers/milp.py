@@ -20,16 +20,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from olivine.solvers import engines
-from olivine.solvers.child import run_in_child
-from olivine.solvers.engines import available_engines, read_optimum
-from olivine.solvers.integer_form import IntegerForm, integer_form
-from olivine.solvers.lp import solve_lp
-from olivine.solvers.model import LinearModel, Variable
-from olivine.solvers.objective import scaled_objective
-from olivine.solvers.outcome import Answer, LinearOutcome, Status
-from olivine.solvers.program_files import write_lp, write_mps
-from olivine.solvers.pulp_adapter import PulpModel, to_pulp
+from . import engines
+from .child import run_in_child
+from .engines import available_engines, read_optimum
+from .integer_form import IntegerForm, integer_form
+from .lp import solve_lp
+from .model import LinearModel, Variable
+from .objective import scaled_objective
+from .outcome import Answer, LinearOutcome, Status
+from .program_files import write_lp, write_mps
+from .pulp_adapter import PulpModel, to_pulp
 
 __all__ = [
     "PulpModel",

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.bulk_text import NumberedText, merged, text_of, words
-from olivine.solvers.flat_form import FlatForm
-from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
+
+from .bulk_text import NumberedText, merged, text_of, words
+from .flat_form import FlatForm
+from .flat_model import BLOCK, Block, Group, Shape
 
 _ENTRIES = 1 << 20
 """Entries of the matrix that are brought into the order of columns at a time."""

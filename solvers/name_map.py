@@ -16,8 +16,9 @@ from functools import cached_property
 from itertools import chain
 
 import numpy as np
-from olivine.solvers.bulk_text import NumberedText, json_pairs, text_of
-from olivine.solvers.flat_model import Names, Numbered
+
+from .bulk_text import NumberedText, json_pairs, text_of
+from .flat_model import Names, Numbered
 
 Pairs = Iterable[tuple[str, str]]
 

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from olivine.solvers.temporary import (
+from .temporary import (
     make_root,
     remove,
     scratch_name,

@@ -45,13 +45,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.bulk_text import NumberedText, merged, text_of, words
-from olivine.solvers.files import write_text
-from olivine.solvers.flat_form import FlatForm
-from olivine.solvers.flat_model import BLOCK, Block, Group, Shape
-from olivine.solvers.model import LinearModel
-from olivine.solvers.mps_columns import Columns, padded
-from olivine.solvers.name_map import NameMap
+
+from .bulk_text import NumberedText, merged, text_of, words
+from .files import write_text
+from .flat_form import FlatForm
+from .flat_model import BLOCK, Block, Group, Shape
+from .model import LinearModel
+from .mps_columns import Columns, padded
+from .name_map import NameMap
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from dratify import CNF, check_proof
-from olivine.solvers.clauses import MAX_VARIABLES, ClauseArrays, check_clauses
+
+from .clauses import MAX_VARIABLES, ClauseArrays, check_clauses
 
 _Step = tuple[str, tuple[int, ...]]
 _LINE = re.compile(r"\s*(d\s+)?((?:-?[1-9][0-9]{0,9}\s+)*)0\s*", re.ASCII)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulp
-from olivine.solvers.integer_form import IntegerForm, integer_form
-from olivine.solvers.model import LinearModel
+
+from .integer_form import IntegerForm, integer_form
+from .model import LinearModel
 
 MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-attr]
 

@@ -25,11 +25,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.clauses import Clauses, clause_lists
-from olivine.solvers.sat import pack_model
 from pysat.examples.rc2 import RC2Stratified
 from pysat.formula import WCNF
 from pysat.solvers import Solver
+
+from .clauses import Clauses, clause_lists
+from .sat import pack_model
 
 _ADAPT_UP_TO = 5_000
 

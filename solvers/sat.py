@@ -14,16 +14,17 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.child import ChildResult, run_in_child
-from olivine.solvers.clauses import (
+from pysat.solvers import Solver, SolverNames
+
+from .child import ChildResult, run_in_child
+from .clauses import (
     ClauseArrays,
     Clauses,
     check_clauses,
     clause_lists,
     satisfied,
 )
-from olivine.solvers.outcome import SatOutcome, SatStatus
-from pysat.solvers import Solver, SolverNames
+from .outcome import SatOutcome, SatStatus
 
 __all__ = ["Clauses", "engines", "satisfied", "solve_sat"]
 

@@ -15,11 +15,12 @@ import time
 
 import highspy
 import numpy as np
-from olivine.solvers import highs as engine
-from olivine.solvers.child import run_in_child
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.model import LinearModel, Row, integer_row
-from olivine.solvers.outcome import LinearOutcome, Status
+
+from . import highs as engine
+from .child import run_in_child
+from .milp import solve_milp
+from .model import LinearModel, Row, integer_row
+from .outcome import LinearOutcome, Status
 
 TOLERANCE = 1e-8
 LONG = 2**14

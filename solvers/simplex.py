@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from olivine.solvers.boxed_program import BoxedProgram, Plain, plain
-from olivine.solvers.model import LinearModel
-from olivine.solvers.sparse_systems import Factorisation, factorise
+from .boxed_program import BoxedProgram, Plain, plain
+from .model import LinearModel
+from .sparse_systems import Factorisation, factorise
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
 
-from olivine.solvers.dense_systems import Nucleus
-from olivine.solvers.dense_systems import nucleus as dense_nucleus
+from .dense_systems import Nucleus
+from .dense_systems import nucleus as dense_nucleus
 
 
 def factorise(rows: Sequence[Mapping[int, int]]) -> Factorisation | None:

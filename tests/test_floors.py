@@ -1,12 +1,16 @@
 """Imports go down: the floors of the packages, and no circle among modules."""
 
 import ast
+import re
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+FOLDERS = ("cli", "reduction", "algorithms", "solvers")
 
 FLOORS = (
     ("olivine.__main__",),
@@ -32,8 +36,8 @@ FLOORS = (
 )
 """From top to bottom. A room imports from itself and from lower floors only.
 
-`olivine` is the public names (api/). Modules named in strings are not seen:
-learning.registry loads the algorithms by name."""
+`olivine` is the public names (files at the root). Modules named in strings are not
+seen: learning.registry loads the algorithms by name."""
 
 LEDGER = "cli.ledger"
 """The claims: only the command line imports them."""
@@ -42,30 +46,44 @@ Edges = dict[str, dict[str, int]]
 
 
 def modules(root: Path = ROOT) -> dict[str, Path]:
-    """Module names, without ``olivine.``, and their files."""
-    folders = ("api", "cli", "reduction", "algorithms", "solvers")
+    """Module names, without ``olivine.`` below the root, and their files."""
+    files = [f for f in root.glob("*.py") if f.name != "setup.py"]
+    files += [f for folder in FOLDERS for f in (root / folder).rglob("*.py")]
     found = {}
-    for file in (f for folder in folders for f in (root / folder).rglob("*.py")):
+    for file in files:
         parts = file.relative_to(root).with_suffix("").parts
-        name = ".".join(parts).removesuffix(".__init__")
-        found["olivine" + name[3:] if parts[0] == "api" else name] = file
+        name = ".".join(parts if len(parts) > 1 else ("olivine", *parts))
+        found[name.removesuffix(".__init__")] = file
     return found
 
 
-def imports(tree: ast.AST, *, typing: bool = False):
+def package_of(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Full name of the package in which a module's relative imports begin."""
+    full = (
+        ("olivine", *name.split("."))
+        if name.split(".")[0] != "olivine"
+        else (*name.split("."),)
+    )
+    is_package = name == "olivine" or any(n.startswith(f"{name}.") for n in names)
+    return full if is_package else full[:-1]
+
+
+def imports(tree: ast.AST, package: tuple[str, ...], *, typing: bool = False):
     """Yield (name, line, whether for type checkers alone), lazy imports included."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
+            top = package[: len(package) - node.level + 1] if node.level else ()
+            assert top or not node.level, f"line {node.lineno} leaves the package"
             for alias in node.names:
-                yield f"{node.module}.{alias.name}", node.lineno, typing
+                full = (*top, *filter(None, [node.module]), alias.name)
+                yield ".".join(full), node.lineno, typing
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno, typing
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            yield from imports(node, typing=True)
+            yield from imports(node, package, typing=True)
         elif not isinstance(node, ast.expr):
-            yield from imports(node, typing=typing)
+            yield from imports(node, package, typing=typing)
 
 
 def edges(texts: dict[str, str]) -> tuple[Edges, Edges]:
@@ -73,9 +91,9 @@ def edges(texts: dict[str, str]) -> tuple[Edges, Edges]:
     every: Edges = {name: {} for name in texts}
     running: Edges = {name: {} for name in texts}
     for name, text in texts.items():
-        for target, line, typing in imports(ast.parse(text)):
-            full = target
-            target = target.removeprefix("olivine.")
+        package = package_of(name, texts)
+        for full, line, typing in imports(ast.parse(text), package):
+            target = full.removeprefix("olivine.")
             while target and target not in texts:
                 target = target.rpartition(".")[0]
             if not target and full.split(".")[0] == "olivine":
@@ -154,16 +172,17 @@ def test_no_modules_import_each_other_in_a_circle(found):
     ("text", "wrong"),
     [
         ("import olivine.reduction.formula", True),
-        ("def f():\n    from olivine.algorithms import valor", True),
-        ("from olivine.cli.ledger import page", True),
+        ("def f():\n    from .. import valor", True),
+        ("from ...cli.ledger import page", True),
+        ("from ... import make", True),
         ("import olivine", True),
         (
             "from typing import TYPE_CHECKING\n"
-            "if TYPE_CHECKING:\n    from olivine.algorithms.valor import x",
+            "if TYPE_CHECKING:\n    from ..valor import x",
             True,
         ),
-        ("from olivine.algorithms.exact import y", False),
-        ("from olivine.algorithms.olive import z\nimport numpy", False),
+        ("from ..exact import y", False),
+        ("from . import z\nimport numpy", False),
     ],
 )
 def test_an_import_that_goes_up_or_aside_is_found(text, wrong):
@@ -176,10 +195,42 @@ def test_an_import_that_goes_up_or_aside_is_found(text, wrong):
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_a_circle_is_found_even_if_an_import_of_it_is_inside_a_function(length):
     names = [f"solvers.m{i}" for i in range(length)]
-    texts = {a: f"from olivine.{b} import x" for a, b in pairwise(names)}
+    texts = {a: f"from ..{b} import x" for a, b in pairwise(names)}
     texts[names[-1]] = f"def f():\n    import olivine.{names[0]}"
     found = circle(edges(texts)[1])
     assert len(found) == length + 1
     assert set(found) == set(names)
     texts[names[-1]] = f"if TYPE_CHECKING:\n    import olivine.{names[0]}"
     assert circle(edges(texts)[1]) == []
+
+
+def test_imports_inside_the_package_are_relative_and_found_by_path():
+    """So an editor follows them in a clone in which nothing is installed."""
+    files = modules()
+    wrong = []
+    for file in files.values():
+        tree = ast.parse(file.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                wrong += [f"{file}:{node.lineno}" for a in node.names
+                          if a.name.split(".")[0] == "olivine"]  # fmt: skip
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                if node.module.split(".")[0] == "olivine":
+                    wrong.append(f"{file}:{node.lineno}")
+            elif isinstance(node, ast.ImportFrom):
+                home = file.parents[node.level - 1].joinpath(
+                    *(node.module or "").split(".")
+                )
+                there = home / "__init__.py"
+                if node.module and home.with_suffix(".py").exists():
+                    there = home.with_suffix(".py")
+                ours = there.read_text("utf-8")
+                wrong += [
+                    f"{file}:{node.lineno} {alias.name}"
+                    for alias in node.names
+                    if not (home / alias.name).is_dir()
+                    and not (home / f"{alias.name}.py").exists()
+                    and not re.search(rf"\b{alias.name}\b", ours)
+                ]
+    assert len(files) > 100
+    assert wrong == []

@@ -3,12 +3,12 @@
 `check_assumptions` asks by name. `hidden` says on which observations.
 """
 
-from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
-from olivine.algorithms.assumptions.closure import complete_classes
-from olivine.algorithms.assumptions.members import Assumption, Counterexample
-from olivine.algorithms.assumptions.policy import policy_completeness
-from olivine.algorithms.assumptions.policy_value import policy_value_completeness
-from olivine.algorithms.assumptions.realizable import (
+from .checks import CLIPPED, NAMES, check_assumptions
+from .closure import complete_classes
+from .members import Assumption, Counterexample
+from .policy import policy_completeness
+from .policy_value import policy_value_completeness
+from .realizable import (
     policy_realizability,
     value_realizability,
 )

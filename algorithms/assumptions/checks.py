@@ -16,27 +16,28 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions import policy, policy_value, realizable
-from olivine.algorithms.assumptions.closure import (
-    complete_classes,
-    policy_class,
-    value_class,
-)
-from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import Assumption, Policies, Values
-from olivine.algorithms.assumptions.policy import policy_completeness
-from olivine.algorithms.assumptions.policy_value import policy_value_completeness
-from olivine.algorithms.assumptions.realizable import (
-    policy_realizability,
-    value_realizability,
-)
-from olivine.algorithms.classes import (
+
+from ..classes import (
     PolicyClass,
     PolicyClassByLevel,
     ValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.protocol import Environment
+from ..environments.protocol import Environment
+from . import policy, policy_value, realizable
+from .closure import (
+    complete_classes,
+    policy_class,
+    value_class,
+)
+from .hidden import HiddenModel, Vector, best
+from .members import Assumption, Policies, Values
+from .policy import policy_completeness
+from .policy_value import policy_value_completeness
+from .realizable import (
+    policy_realizability,
+    value_realizability,
+)
 
 Checker = Callable[[Environment, ValueClass, PolicyClass], Assumption]
 

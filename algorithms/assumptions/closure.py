@@ -22,16 +22,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.numbers import check_count
+from ..environments.protocol import Environment
+from ..exact.arrays import object_array
+from ..exact.numbers import check_count
+from .hidden import HiddenModel, Vector, best
 
 Row = tuple[Any, ...]
 """A function as a table over the observable codes."""

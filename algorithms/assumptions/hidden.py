@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.expectations import law
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.protocol import Environment
+
+from ..environments.expectations import law
+from ..environments.finite_truth import FiniteTruth
+from ..environments.protocol import Environment
 
 Vector = tuple[Fraction, ...]
 """One number for each reachable hidden state of a level, in their order."""

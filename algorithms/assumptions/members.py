@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.hidden import HiddenModel
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClass,
@@ -26,6 +26,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClass,
 )
+from .hidden import HiddenModel
 
 Missing = Literal["value", "policy"]
 

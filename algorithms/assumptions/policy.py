@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import Assumption, Given, Policies
-from olivine.algorithms.classes import PolicyClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import check_count
+
+from ..classes import PolicyClass
+from ..environments.protocol import Environment
+from ..exact.numbers import check_count
+from .hidden import HiddenModel, Vector, best
+from .members import Assumption, Given, Policies
 
 NAME = "policy-completeness"
 

@@ -19,23 +19,24 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.closure import Row, policy_class, value_class
-from olivine.algorithms.assumptions.hidden import HiddenModel, Vector, best
-from olivine.algorithms.assumptions.members import (
+
+from ..classes import (
+    PolicyClass,
+    PolicyClassByLevel,
+    ValueClass,
+    ValueClassByLevel,
+)
+from ..environments.protocol import Environment
+from ..exact.numbers import check_count
+from .closure import Row, policy_class, value_class
+from .hidden import HiddenModel, Vector, best
+from .members import (
     Assumption,
     Counterexample,
     Given,
     Policies,
     Values,
 )
-from olivine.algorithms.classes import (
-    PolicyClass,
-    PolicyClassByLevel,
-    ValueClass,
-    ValueClassByLevel,
-)
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import check_count
 
 NAME = "policy-value-completeness"
 CLIPPED = "clipped-policy-value-completeness"

@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.hidden import HiddenModel, best
-from olivine.algorithms.assumptions.members import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.finite_truth import FiniteTruth
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure
+from ..oracles.csc import csc
+from ..oracles.least_squares import least_squares
+from .hidden import HiddenModel, best
+from .members import (
     Assumption,
     Counterexample,
     Policies,
     Values,
 )
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.least_squares import least_squares
 
 _TOLERANCE = 1e-12
 

@@ -10,9 +10,9 @@
 ======================  =====================================================
 """
 
-from olivine.algorithms.barriers.average import AverageBarrier
-from olivine.algorithms.barriers.backup import BackupBarrier
-from olivine.algorithms.barriers.square_loss import SquareLossBarrier
+from .average import AverageBarrier
+from .backup import BackupBarrier
+from .square_loss import SquareLossBarrier
 
 NAMES = ("backup", "average", "square-loss")
 """Names on the command line."""

@@ -27,25 +27,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.barriers.average_exploration import (
-    AverageResult,
-    explore_by_averages,
-)
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.olive.finite_pairs import FinitePairs
-from olivine.algorithms.olive.parameters import theorem_parameters
-from olivine.algorithms.olive.run import olive_sampled
-from olivine.algorithms.valor.algorithm import valor
-from olivine.algorithms.valor.parameters import PracticalParameters
+from ..environments.finite import FiniteEnvironment
+from ..environments.finite_lists import Instance, from_lists
+from ..mdp.bellman import Pair
+from ..olive.environment_adapter import LayeredEnvironment
+from ..olive.finite_pairs import FinitePairs
+from ..olive.parameters import theorem_parameters
+from ..olive.run import olive_sampled
+from ..valor.algorithm import valor
+from ..valor.parameters import PracticalParameters
+from .average_exploration import (
+    AverageResult,
+    explore_by_averages,
+)
 
 A, B = 0, 1
 HALF = Fraction(1, 2)

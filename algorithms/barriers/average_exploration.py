@@ -32,7 +32,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.barriers.exact import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.expectations import backed_up
+from ..environments.finite import FiniteEnvironment
+from ..environments.finite_model import FiniteModel
+from ..oracles.csc import csc
+from ..oracles.functionals import Constraint, Functional
+from ..oracles.ledger import Ledger
+from ..oracles.lp import ValueProgram
+from .exact import (
     Distribution,
     chosen_actions,
     measure,
@@ -40,14 +49,6 @@ from olivine.algorithms.barriers.exact import (
     roll_in,
     uniform,
 )
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.expectations import backed_up
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.ledger import Ledger
-from olivine.algorithms.oracles.lp import ValueProgram
 
 _ACCURACY = 1e-9
 """Asked of the oracles; they are told to answer in rationals, so it is not used."""

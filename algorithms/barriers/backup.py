@@ -23,14 +23,15 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
+from ..environments.finite import FiniteEnvironment
+from ..environments.finite_lists import Instance, from_lists
 
 HALF = Fraction(1, 2)
 A, B = 0, 1

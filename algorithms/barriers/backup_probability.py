@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from olivine.algorithms.barriers.backup import BackupBarrier, Ties
+from .backup import BackupBarrier, Ties
 
 EXACT_DRAWS = 10**5
 """Largest n for which the tail is added up in integers."""

@@ -27,18 +27,19 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from olivine.algorithms.barriers.backup import HALF, A, B, BackupBarrier, Ties
-from olivine.algorithms.baselines.backwards import backup
-from olivine.algorithms.baselines.parameters import BACKUP, practical_parameters
-from olivine.algorithms.exact.numbers import check_count
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.valor.algorithm import valor
-from olivine.algorithms.valor.parameters import (
+
+from ..baselines.backwards import backup
+from ..baselines.parameters import BACKUP, practical_parameters
+from ..exact.numbers import check_count
+from ..exact.seeds import RecordedSeed
+from ..learning.run import LearningResult
+from ..valor.algorithm import valor
+from ..valor.parameters import (
     PracticalParameters,
     TheoremParameters,
     ValorParameters,
 )
+from .backup import HALF, A, B, BackupBarrier, Ties
 
 Loss = Callable[[Fraction, Fraction], Fraction]
 """Loss of a prediction against a target, the prediction first."""

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import action_weights
-from olivine.algorithms.environments.expectations import occupancies
-from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
+
+from ..classes.policies import action_weights
+from ..environments.expectations import occupancies
+from ..environments.finite_model import FiniteModel
+from ..exact.arrays import object_array
+from ..exact.data import EmpiricalMeasure
 
 Rational = Fraction | int
 

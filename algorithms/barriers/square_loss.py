@@ -26,16 +26,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.barriers.exact import Surd
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
-from olivine.algorithms.oracles.least_squares import least_squares
+from ..environments.finite import FiniteEnvironment
+from ..environments.finite_lists import Instance, from_lists
+from ..oracles.least_squares import least_squares
+from .exact import Surd
 
 A, B = 0, 1
 ALWAYS_B = (B, B)

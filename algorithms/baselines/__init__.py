@@ -3,8 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from olivine.algorithms.baselines.backwards import backup, fqi, psdp
-from olivine.algorithms.baselines.parameters import (
+from ..environments.protocol import require_deterministic
+from ..learning.registry import Algorithm, Task
+from ..learning.tasks import (
+    CLASS_SETTINGS,
+    Drawn,
+    classes_of,
+    declare,
+    log_sizes,
+    problem_of,
+)
+from .backwards import backup, fqi, psdp
+from .parameters import (
     BACKUP,
     FQI,
     PSDP,
@@ -16,19 +26,9 @@ from olivine.algorithms.baselines.parameters import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.review import BaselineMonitors
-from olivine.algorithms.baselines.rmax import rmax
-from olivine.algorithms.baselines.rmax_model import Decoding
-from olivine.algorithms.environments.protocol import require_deterministic
-from olivine.algorithms.learning.registry import Algorithm, Task
-from olivine.algorithms.learning.tasks import (
-    CLASS_SETTINGS,
-    Drawn,
-    classes_of,
-    declare,
-    log_sizes,
-    problem_of,
-)
+from .review import BaselineMonitors
+from .rmax import rmax
+from .rmax_model import Decoding
 
 __all__ = [
     "ALGORITHMS",

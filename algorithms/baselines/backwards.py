@@ -35,29 +35,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.baselines.parameters import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import ActionRule, Environment, Path
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.datasets import (
+    decisions,
+    exact_cost,
+    next_values,
+    policy_costs,
+)
+from ..learning.draw_classes import paths_to_states
+from ..learning.events import NewPolicies, Observer, notify
+from ..learning.run import Frame, LearningResult
+from ..oracles.csc import csc
+from ..oracles.least_squares import least_squares
+from ..oracles.ledger import evaluate, guard, reveal
+from ..oracles.results import CscResult, LeastSquaresResult
+from .parameters import (
     BACKUP,
     FQI,
     PSDP,
     BatchParameters,
     check_batch,
 )
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import ActionRule, Environment, Path
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.datasets import (
-    decisions,
-    exact_cost,
-    next_values,
-    policy_costs,
-)
-from olivine.algorithms.learning.draw_classes import paths_to_states
-from olivine.algorithms.learning.events import NewPolicies, Observer, notify
-from olivine.algorithms.learning.run import Frame, LearningResult
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
-from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult
 
 
 @dataclass(frozen=True, eq=False)

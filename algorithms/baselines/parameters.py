@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import (
+from ..environments.protocol import Environment
+from ..exact.numbers import (
     Number,
     check_count,
     check_unit,
     ratio_up,
     rational,
 )
-from olivine.algorithms.learning.declared import count, flag, positive, without_none
-from olivine.algorithms.learning.parameters import PacParameters, Parameters, Problem
-from olivine.algorithms.learning.run import check_fit
+from ..learning.declared import count, flag, positive, without_none
+from ..learning.parameters import PacParameters, Parameters, Problem
+from ..learning.run import check_fit
 
 PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"
 BATCH = (PSDP, FQI, BACKUP)

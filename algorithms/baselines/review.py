@@ -8,20 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.baselines.backwards import LevelFit
-from olivine.algorithms.baselines.parameters import (
-    BACKUP,
-    FQI,
-    PSDP,
-    RMAX,
-    BatchParameters,
-    RmaxParameters,
-    concentrability,
-    propagation,
-)
-from olivine.algorithms.baselines.rmax import Batch
-from olivine.algorithms.baselines.rmax_model import RmaxModel
-from olivine.algorithms.environments.expectations import (
+
+from ..environments.expectations import (
     ZERO,
     backed_up,
     clipped,
@@ -34,10 +22,23 @@ from olivine.algorithms.environments.expectations import (
     start_shares,
     table,
 )
-from olivine.algorithms.environments.finite_model import FiniteModel
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, Review, Tally
-from olivine.algorithms.learning.run import LearningResult, Scope
+from ..environments.finite_model import FiniteModel
+from ..environments.protocol import Environment
+from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally
+from ..learning.run import LearningResult, Scope
+from .backwards import LevelFit
+from .parameters import (
+    BACKUP,
+    FQI,
+    PSDP,
+    RMAX,
+    BatchParameters,
+    RmaxParameters,
+    concentrability,
+    propagation,
+)
+from .rmax import Batch
+from .rmax_model import RmaxModel
 
 _LEMMAS: dict[str, dict[str, Scope]] = {
     PSDP: {"concentrability": "always", "classification": "probable"},

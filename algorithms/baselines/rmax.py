@@ -23,12 +23,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.parameters import RMAX, RmaxParameters
-from olivine.algorithms.baselines.rmax_model import CellPolicy, Decoding, RmaxModel
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import NewPolicies, Observer, notify
-from olivine.algorithms.learning.run import Frame, LearningResult, check_fit
+
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure
+from ..learning.events import NewPolicies, Observer, notify
+from ..learning.run import Frame, LearningResult, check_fit
+from .parameters import RMAX, RmaxParameters
+from .rmax_model import CellPolicy, Decoding, RmaxModel
 
 
 @dataclass(frozen=True, eq=False)

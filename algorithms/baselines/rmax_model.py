@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
+
+from ..environments.protocol import Environment
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure, recoded
 
 ONE, ZERO = Fraction(1), Fraction(0)
 

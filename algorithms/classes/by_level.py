@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from olivine.algorithms.classes.finite import zero_class
-from olivine.algorithms.classes.protocols import (
+from .finite import zero_class
+from .protocols import (
     Observations,
     PolicyClass,
     ValueClass,

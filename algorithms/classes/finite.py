@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.protocols import (
+
+from ..exact.arrays import check_actions, check_observations, reject
+from .protocols import (
     Observations,
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.classes.tabular import TabularPolicy, check_codes, tabular_value
-from olivine.algorithms.exact.arrays import check_actions, check_observations, reject
+from .tabular import TabularPolicy, check_codes, tabular_value
 
 Callables = Sequence[Callable[[Any], Any]]
 

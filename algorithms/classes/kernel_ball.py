@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import (
+
+from ..exact.arrays import check_observations
+from .protocols import (
     Observations,
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.exact.arrays import check_observations
 
 Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
 """Maps n and m observations to the n × m matrix of kernel values."""

@@ -16,9 +16,10 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.linear import FeatureMap, FeatureSource, OnFeatures
-from olivine.algorithms.classes.protocols import Observations
-from olivine.algorithms.exact.arrays import check_reals
+
+from ..exact.arrays import check_reals
+from .linear import FeatureMap, FeatureSource, OnFeatures
+from .protocols import Observations
 
 Predictor = Callable[[NDArray[np.float64]], NDArray[Any]]
 """Maps features (n, d) to n labels, or to n reals for a regressor."""

@@ -24,14 +24,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.protocols import (
+from scipy.special import gammaln, logsumexp
+
+from ..exact.arrays import check_observations, check_reals, frozen
+from .protocols import (
     Observations,
     Stationary,
     check_resolution,
 )
-from olivine.algorithms.classes.tabular import check_codes
-from olivine.algorithms.exact.arrays import check_observations, check_reals, frozen
-from scipy.special import gammaln, logsumexp
+from .tabular import check_codes
 
 FeatureSource = int | ArrayLike | Callable[[Any], Any]
 

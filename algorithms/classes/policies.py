@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import Observations, Policy
+
+from .protocols import Observations, Policy
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,10 +29,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import Observations, check_level
-from olivine.algorithms.classes.tabular import TabularPolicy, check_codes
-from olivine.algorithms.exact.arrays import check_observations, frozen
-from olivine.algorithms.exact.numbers import as_rational
+
+from ..exact.arrays import check_observations, frozen
+from ..exact.numbers import as_rational
+from .protocols import Observations, check_level
+from .tabular import TabularPolicy, check_codes
 
 Decoder = Callable[[Any], NDArray[np.int64]]
 """Maps n observations (features) to n codes."""

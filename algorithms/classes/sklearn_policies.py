@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.learned import (
+
+from .learned import (
     LearnedPolicyClass,
     LearnedValueClass,
     Predictor,
     Reduction,
 )
-from olivine.algorithms.classes.linear import FeatureSource
+from .linear import FeatureSource
 
 
 class SklearnLearner:

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.protocols import (
-    Observations,
-    Stationary,
-    check_resolution,
-)
-from olivine.algorithms.exact.arrays import (
+
+from ..exact.arrays import (
     check_observations,
     check_reals,
     frozen,
     reject,
+)
+from .protocols import (
+    Observations,
+    Stationary,
+    check_resolution,
 )
 
 

@@ -3,7 +3,7 @@
 `make` gets one by name, `from_lists` builds one of your own.
 """
 
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.registry import make, names, register
+from .finite_lists import from_lists
+from .registry import make, names, register
 
 __all__ = ["from_lists", "make", "names", "register"]

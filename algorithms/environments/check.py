@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.protocol import (
+
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure
+from .protocol import (
     ObservationSpace,
     Trajectories,
     UnknownTruthError,
     missing_members,
 )
-from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.exact.data import EmpiricalMeasure
 
 _DRAWS = 20
 _RAISED = object()

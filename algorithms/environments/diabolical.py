@@ -22,12 +22,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.latent import LatentEnvironment
-from olivine.algorithms.environments.locks import N_TYPES, extra_dimension, share
-from olivine.algorithms.exact.arrays import INT64_MAX
-from olivine.algorithms.exact.numbers import check_sizes, check_table
+
+from ..exact.arrays import INT64_MAX
+from ..exact.numbers import check_sizes, check_table
+from .emissions import BitsEmission, GaussianEmission
+from .finite_model import FiniteLevel, FiniteModel
+from .latent import LatentEnvironment
+from .locks import N_TYPES, extra_dimension, share
 
 _DEAD = 2
 _PAYS = ("reward", "second_reward", "death_reward", "cost")

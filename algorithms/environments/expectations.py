@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import action_weights
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.numbers import weighted_sum
+
+from ..classes.policies import action_weights
+from ..exact.arrays import object_array
+from ..exact.numbers import weighted_sum
+from .finite_model import FiniteLevel, FiniteModel
+from .protocol import Environment
 
 ZERO = Fraction(0)
 _ROOT_BITS = 64

@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import check_policies
-from olivine.algorithms.environments import finite_draws as draws
-from olivine.algorithms.environments.finite_draws import ReturnLaws
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.over_model import OverModel, check_draws
-from olivine.algorithms.environments.protocol import (
+
+from ..classes.policies import check_policies
+from ..exact.arrays import END, object_array
+from ..exact.data import EmpiricalMeasure
+from ..exact.multinomial import multinomial, multinomial_rows
+from . import finite_draws as draws
+from .finite_draws import ReturnLaws
+from .finite_model import FiniteModel, path_weights
+from .finite_truth import FiniteTruth
+from .over_model import OverModel, check_draws
+from .protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
     Path,
     Trajectories,
 )
-from olivine.algorithms.exact.arrays import END, object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.exact.multinomial import multinomial, multinomial_rows
 
 
 class FiniteEnvironment(OverModel):

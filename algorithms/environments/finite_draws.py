@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import action_weights
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel, pick
-from olivine.algorithms.exact.arrays import END, group_sums
-from olivine.algorithms.exact.multinomial import multinomial_rows
+
+from ..classes.policies import action_weights
+from ..exact.arrays import END, group_sums
+from ..exact.multinomial import multinomial_rows
+from .finite_model import FiniteLevel, FiniteModel, pick
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FiniteValueClass,
     PolicyClassByLevel,
     TabularPolicyClass,
@@ -17,9 +18,9 @@ from olivine.algorithms.classes import (
     ValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.protocol import Environment
+from .finite import FiniteEnvironment
+from .finite_model import FiniteLevel, FiniteModel
+from .protocol import Environment
 
 Number = int | Fraction
 Reward = Number | Mapping[Number, Number]

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import END, frozen
+
+from ..exact.arrays import END, frozen
 
 
 @dataclass(frozen=True, eq=False)

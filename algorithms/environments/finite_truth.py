@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import (
+
+from ..classes.policies import (
     action_weights,
     check_action,
     check_policies,
 )
-from olivine.algorithms.classes.tabular import TabularPolicy, TabularValue
-from olivine.algorithms.environments.expectations import followed, means, q_values
-from olivine.algorithms.environments.finite_draws import draw_episodes
-from olivine.algorithms.environments.finite_model import (
+from ..classes.tabular import TabularPolicy, TabularValue
+from ..exact.arrays import frozen
+from ..exact.numbers import weighted_sum
+from .expectations import followed, means, q_values
+from .finite_draws import draw_episodes
+from .finite_model import (
     FiniteModel,
     path_weights,
 )
-from olivine.algorithms.environments.protocol import AnyPolicy, Path
-from olivine.algorithms.exact.arrays import frozen
-from olivine.algorithms.exact.numbers import weighted_sum
+from .protocol import AnyPolicy, Path
 
 
 class FiniteTruth:

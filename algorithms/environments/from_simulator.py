@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.linear import FeatureMap
-from olivine.algorithms.environments.protocol import ObservationSpace
-from olivine.algorithms.environments.simulator import SimulatorEnvironment
-from olivine.algorithms.environments.simulator_calls import (
+
+from ..classes.linear import FeatureMap
+from ..exact.numbers import check_count
+from .protocol import ObservationSpace
+from .simulator import SimulatorEnvironment
+from .simulator_calls import (
     DETERMINISM,
     SEEDS,
     Determinism,
     Simulator,
 )
-from olivine.algorithms.exact.numbers import check_count
 
 
 def from_simulator(

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.exact.arrays import END
+
+from ..exact.arrays import END
+from .finite import FiniteEnvironment
+from .finite_model import FiniteLevel, FiniteModel
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Up, down, left, right in rows and columns: actions 0..3."""

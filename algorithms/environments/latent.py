@@ -12,19 +12,20 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import check_policies, choose_actions
-from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights, pick
-from olivine.algorithms.environments.latent_truth import LatentTruth
-from olivine.algorithms.environments.over_model import OverModel, check_draws
-from olivine.algorithms.environments.protocol import (
+
+from ..classes.policies import check_policies, choose_actions
+from ..exact.data import EmpiricalMeasure
+from .emissions import Emission
+from .finite_model import FiniteModel, path_weights, pick
+from .latent_truth import LatentTruth
+from .over_model import OverModel, check_draws
+from .protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
     Path,
     Trajectories,
 )
-from olivine.algorithms.exact.data import EmpiricalMeasure
 
 MAX_BYTES = 2**31
 """Largest sample of features that is made, in bytes."""

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import (
+
+from ..classes.policies import (
     action_probabilities,
     check_policies,
     sample_actions,
 )
-from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_draws import draw_episodes
-from olivine.algorithms.environments.finite_model import FiniteModel, path_weights
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.protocol import AnyPolicy, Path
+from .emissions import Emission
+from .finite_draws import draw_episodes
+from .finite_model import FiniteModel, path_weights
+from .finite_truth import FiniteTruth
+from .protocol import AnyPolicy, Path
 
 
 class LatentTruth(FiniteTruth):

@@ -22,12 +22,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.latent import LatentEnvironment
-from olivine.algorithms.exact.arrays import INT64_MAX
-from olivine.algorithms.exact.numbers import check_sizes, check_table
+
+from ..exact.arrays import INT64_MAX
+from ..exact.numbers import check_sizes, check_table
+from .emissions import BitsEmission, GaussianEmission
+from .finite import FiniteEnvironment
+from .finite_model import FiniteLevel, FiniteModel
+from .latent import LatentEnvironment
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12

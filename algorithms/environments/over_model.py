@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olivine.algorithms.environments.finite_model import FiniteModel
+from .finite_model import FiniteModel
 
 
 class OverModel:

@@ -27,13 +27,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.truth import (
+
+from ..exact.data import EmpiricalMeasure
+from .truth import (
     AnyPolicy,
     Path,
     Truth,
     UnknownTruthError,
 )
-from olivine.algorithms.exact.data import EmpiricalMeasure
 
 ActionRule = Literal["uniform"] | int | AnyPolicy
 """How one action is chosen: uniformly, always the same, or by a policy."""

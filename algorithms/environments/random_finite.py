@@ -15,11 +15,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.exact.numbers import MOST_NUMBERS, check_table
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from ..exact.numbers import MOST_NUMBERS, check_table
+from ..mdp.tabular import TabularMDP
+from .finite import FiniteEnvironment
+from .finite_model import FiniteLevel, FiniteModel
+from .finite_truth import FiniteTruth
 
 _ATTEMPTS = 1000
 _FINEST = 10**9

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.environments.diabolical import diabolical_lock
-from olivine.algorithms.environments.grid import grid
-from olivine.algorithms.environments.locks import lock, lock_gaussian
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.random_finite import random_finite, tabular
-from olivine.algorithms.exact.arrays import INT64_MAX
+
+from ..exact.arrays import INT64_MAX
+from .diabolical import diabolical_lock
+from .grid import grid
+from .locks import lock, lock_gaussian
+from .protocol import Environment
+from .random_finite import random_finite, tabular
 
 Factory = Callable[..., Environment]
 """Takes a Generator, then options as keywords."""

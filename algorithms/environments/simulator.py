@@ -15,26 +15,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import check_action, check_policies
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.over_model import check_draws
-from olivine.algorithms.environments.protocol import (
+
+from ..classes.policies import check_action, check_policies
+from ..exact.arrays import END, object_array
+from ..exact.data import EmpiricalMeasure
+from .finite_truth import FiniteTruth
+from .over_model import check_draws
+from .protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
     Path,
     Trajectories,
 )
-from olivine.algorithms.environments.simulator_calls import (
+from .simulator_calls import (
     Determinism,
     Simulator,
     stacked,
 )
-from olivine.algorithms.environments.simulator_episodes import Episodes
-from olivine.algorithms.environments.simulator_graph import Graph, Node
-from olivine.algorithms.environments.truth import Truth, UnknownTruthError
-from olivine.algorithms.exact.arrays import END, object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from .simulator_episodes import Episodes
+from .simulator_graph import Graph, Node
+from .truth import Truth, UnknownTruthError
 
 _REPLAYS = 4
 """Random whole episodes that are replayed at the start."""

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.protocol import ObservationSpace
+
+from .protocol import ObservationSpace
 
 Determinism = Literal["nothing", "transitions", "rewards", "everything"]
 """What a path of actions fixes: each word includes those before it."""

@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.policies import (
+
+from ..classes.policies import (
     action_probabilities,
     check_action,
     check_chances,
     check_rule,
     choose_actions,
 )
-from olivine.algorithms.environments.protocol import ActionRule, Trajectories
-from olivine.algorithms.environments.simulator_calls import ROUNDING, SEEDS, Simulator
-from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.exact.data import EmpiricalMeasure
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure
+from .protocol import ActionRule, Trajectories
+from .simulator_calls import ROUNDING, SEEDS, Simulator
 
 MOST_EPISODES = 10**7
 MAX_BYTES = 2**31

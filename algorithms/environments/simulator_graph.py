@@ -14,12 +14,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.policies import action_weights
-from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.protocol import ActionRule, Path
-from olivine.algorithms.environments.simulator_calls import Simulator, stacked
-from olivine.algorithms.environments.truth import UnknownTruthError
-from olivine.algorithms.exact.multinomial import multinomial_rows
+
+from ..classes.policies import action_weights
+from ..exact.multinomial import multinomial_rows
+from .finite_model import FiniteLevel, FiniteModel
+from .protocol import ActionRule, Path
+from .simulator_calls import Simulator, stacked
+from .truth import UnknownTruthError
 
 MOST_NODES = 10**6
 """Most places of a graph; without hidden states each path is one."""

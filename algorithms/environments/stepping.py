@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from olivine.algorithms.environments.emissions import Emission
-from olivine.algorithms.environments.finite_model import pick
-from olivine.algorithms.environments.latent import LatentEnvironment
-from olivine.algorithms.environments.over_model import OverModel
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.simulator import SimulatorEnvironment
-from olivine.algorithms.environments.simulator_calls import SEEDS
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from ..mdp.tabular import TabularMDP
+from .emissions import Emission
+from .finite_model import pick
+from .latent import LatentEnvironment
+from .over_model import OverModel
+from .protocol import Environment
+from .simulator import SimulatorEnvironment
+from .simulator_calls import SEEDS
 
 
 class Stepper(Protocol):

@@ -7,9 +7,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.stepping import MdpStepper, stepper
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from ..mdp.tabular import TabularMDP
+from .protocol import Environment
+from .stepping import MdpStepper, stepper
 
 
 class ProcessEnv(gymnasium.Env[Any, Any]):

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import Observations
+
+from ..classes.protocols import Observations
 
 Path = Sequence[int]
 """Actions a_1, ..., a_{h-1}; it ends at level h."""

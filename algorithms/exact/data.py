@@ -34,7 +34,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import (
+
+from .arrays import (
     END,
     INT64_MAX,
     check_counts,
@@ -46,7 +47,7 @@ from olivine.algorithms.exact.arrays import (
     object_array,
     reject,
 )
-from olivine.algorithms.exact.numbers import weighted_sum
+from .numbers import weighted_sum
 
 Field = Literal["observations", "next_observations"]
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import INT64_MAX, check_counts
+
+from .arrays import INT64_MAX, check_counts
 
 _MOST_DRAWS = 10**300
 _NUMPY_LIMIT = 2**32

@@ -2,22 +2,22 @@
 
 from dataclasses import replace
 
-from olivine.algorithms.global_policy.algorithm import global_policy
-from olivine.algorithms.global_policy.parameters import (
-    GLOBAL_POLICY,
-    GlobalPolicyParameters,
-    GlobalPolicyPracticalParameters,
-    GlobalPolicyTheoremParameters,
-)
-from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
-from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.tasks import (
+from ..learning.registry import Task
+from ..learning.tasks import (
     CLASS_SETTINGS,
     Drawn,
     by_kind,
     classes_of,
     declare,
 )
+from .algorithm import global_policy
+from .parameters import (
+    GLOBAL_POLICY,
+    GlobalPolicyParameters,
+    GlobalPolicyPracticalParameters,
+    GlobalPolicyTheoremParameters,
+)
+from .review import GlobalPolicyMonitors
 
 __all__ = [
     "ALGORITHMS",

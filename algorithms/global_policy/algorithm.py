@@ -30,23 +30,12 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.global_policy.events import (
-    Comparison,
-    LearnedTest,
-    Policies,
-    Rechecked,
-    Refit,
-    Return,
-)
-from olivine.algorithms.global_policy.parameters import (
-    GLOBAL_POLICY,
-    GlobalPolicyParameters,
-)
-from olivine.algorithms.learning.datasets import EXACT_COSTS, exact_cost
-from olivine.algorithms.learning.events import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.datasets import EXACT_COSTS, exact_cost
+from ..learning.events import (
     Descending,
     Entered,
     EventFailedError,
@@ -54,12 +43,24 @@ from olivine.algorithms.learning.events import (
     Path,
     notify,
 )
-from olivine.algorithms.learning.run import Frame, LearningResult, check_fit
-from olivine.algorithms.oracles.csc import csc, importance_costs
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.ledger import evaluate, guard, reveal
-from olivine.algorithms.oracles.lp import ValueProgram
-from olivine.algorithms.oracles.multi import ClassificationSet, MultiResult, multi
+from ..learning.run import Frame, LearningResult, check_fit
+from ..oracles.csc import csc, importance_costs
+from ..oracles.functionals import Constraint, Functional
+from ..oracles.ledger import evaluate, guard, reveal
+from ..oracles.lp import ValueProgram
+from ..oracles.multi import ClassificationSet, MultiResult, multi
+from .events import (
+    Comparison,
+    LearnedTest,
+    Policies,
+    Rechecked,
+    Refit,
+    Return,
+)
+from .parameters import (
+    GLOBAL_POLICY,
+    GlobalPolicyParameters,
+)
 
 
 class MultiOracle(Protocol):

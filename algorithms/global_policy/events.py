@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import AtPath, NewPolicies, Path
+from ..exact.data import EmpiricalMeasure
+from ..learning.events import AtPath, NewPolicies, Path
 
 Policies = tuple[Any, ...]
 """π̂_1, ..., π̂_H at some time; None where there is none yet."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.exact.numbers import ratio_up
-from olivine.algorithms.learning.declared import count, flag, margin, positive
-from olivine.algorithms.learning.parameters import (
+from ..exact.numbers import ratio_up
+from ..learning.declared import count, flag, margin, positive
+from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     Parameters,

@@ -7,26 +7,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions.realizable import realizability
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.global_policy.events import (
+
+from ..assumptions.realizable import realizability
+from ..exact.arrays import object_array
+from ..exact.data import EmpiricalMeasure
+from ..learning.deviations import (
+    largest_policy_deviation,
+    policy_differences,
+    value_deviation,
+)
+from ..learning.events import Descending, Entered, Path
+from ..learning.monitors import FEATURES, UNKNOWN, ClassReview
+from ..learning.run import LearningResult, Scope
+from ..oracles.csc import csc
+from .events import (
     Comparison,
     LearnedTest,
     Policies,
     Refit,
     Return,
 )
-from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.algorithms.learning.deviations import (
-    largest_policy_deviation,
-    policy_differences,
-    value_deviation,
-)
-from olivine.algorithms.learning.events import Descending, Entered, Path
-from olivine.algorithms.learning.monitors import FEATURES, UNKNOWN, ClassReview
-from olivine.algorithms.learning.run import LearningResult, Scope
-from olivine.algorithms.oracles.csc import csc
+from .parameters import GlobalPolicyParameters
 
 _TOLERANCE = 1e-12
 

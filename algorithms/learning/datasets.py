@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import END, object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.events import (
+
+from ..environments.protocol import Environment
+from ..exact.arrays import END, object_array
+from ..exact.data import EmpiricalMeasure, pool
+from ..oracles.csc import importance_costs
+from ..oracles.ledger import evaluate
+from ..oracles.results import CscResult
+from .events import (
     Entered,
     EventFailedError,
     Observer,
     Path,
     notify,
 )
-from olivine.algorithms.learning.parameters import DfsParameters
-from olivine.algorithms.oracles.csc import importance_costs
-from olivine.algorithms.oracles.ledger import evaluate
-from olivine.algorithms.oracles.results import CscResult
+from .parameters import DfsParameters
 
 EXACT_COSTS = Fraction(1, 10**12)
 """Below this ε_sub costs are rationals: float64 would be too coarse."""

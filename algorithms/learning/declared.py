@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from types import SimpleNamespace
 from typing import Any
 
-from olivine.algorithms.exact.numbers import (
+from ..exact.numbers import (
     check_count,
     check_flag,
     check_unit,

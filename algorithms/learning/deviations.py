@@ -17,16 +17,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.finite import FinitePolicyClass, FiniteValueClass
-from olivine.algorithms.classes.kernel_ball import KernelBall
-from olivine.algorithms.classes.linear import LinearValueClass
-from olivine.algorithms.classes.protocols import ValueClass
-from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
-from olivine.algorithms.environments.truth import Path, Truth
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.functionals import Functional
-from olivine.algorithms.oracles.lp import lp
+
+from ..classes.finite import FinitePolicyClass, FiniteValueClass
+from ..classes.kernel_ball import KernelBall
+from ..classes.linear import LinearValueClass
+from ..classes.protocols import ValueClass
+from ..classes.tabular import TabularPolicyClass, TabularValueClass
+from ..environments.truth import Path, Truth
+from ..exact.arrays import object_array
+from ..exact.data import EmpiricalMeasure
+from ..oracles.functionals import Functional
+from ..oracles.lp import lp
 
 _ZERO = Fraction(0)
 _ROUNDING = 1e-10

@@ -17,7 +17,8 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     LinearPolicyClass,
@@ -27,9 +28,9 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.numbers import check_count
+from ..environments.protocol import Environment
+from ..exact.arrays import object_array
+from ..exact.numbers import check_count
 
 ClassKind = Literal["tabular", "finite", "linear"]
 KINDS: tuple[ClassKind, ...] = ("tabular", "finite", "linear")

@@ -32,10 +32,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.q_functions import Decoder, FiniteQClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import check_count
-from olivine.algorithms.learning.draw_classes import state_groups
+
+from ..classes.q_functions import Decoder, FiniteQClass
+from ..environments.protocol import Environment
+from ..exact.numbers import check_count
+from .draw_classes import state_groups
 
 MAX_ENTRIES = 5 * 10**6
 """Most values of all members together, exact numbers of about 100 bytes."""

@@ -31,9 +31,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import Observations
-from olivine.algorithms.environments.protocol import Environment, Truth
-from olivine.algorithms.exact.data import EmpiricalMeasure
+
+from ..classes.protocols import Observations
+from ..environments.protocol import Environment, Truth
+from ..exact.data import EmpiricalMeasure
 
 Path = tuple[int, ...]
 Observer = Callable[[Any], object]

@@ -14,17 +14,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.events import (
+
+from ..environments.protocol import Environment
+from ..oracles.ledger import reveal
+from .events import (
     EventFailedError,
     Iteration,
     Observer,
     Path,
     notify,
 )
-from olivine.algorithms.learning.parameters import MetaAlgParameters
-from olivine.algorithms.learning.run import Frame, LearningResult
-from olivine.algorithms.oracles.ledger import reveal
+from .parameters import MetaAlgParameters
+from .run import Frame, LearningResult
 
 _MOST_LISTED = 20_000_000
 """Actions of explored paths that are listed at a time."""

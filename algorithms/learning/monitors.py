@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.truth import Path, Truth
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.numbers import Number
-from olivine.algorithms.learning.events import Iteration
-from olivine.algorithms.learning.run import LearningResult, MonitorReport, Scope
-from olivine.algorithms.oracles.ledger import reveal
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import Environment
+from ..environments.truth import Path, Truth
+from ..exact.arrays import object_array
+from ..exact.numbers import Number
+from ..oracles.ledger import reveal
+from .events import Iteration
+from .run import LearningResult, MonitorReport, Scope
 
 FEATURES = "observations are features: there are no codes to sum over"
 UNKNOWN = "V^π is not known exactly"

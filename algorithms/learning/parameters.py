@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from olivine.algorithms.exact.numbers import (
+from ..exact.numbers import (
     Number,
     check_count,
     check_unit,
@@ -20,7 +20,7 @@ from olivine.algorithms.exact.numbers import (
     ratio_up,
     rational,
 )
-from olivine.algorithms.learning.declared import Declared, count, flag, unit
+from .declared import Declared, count, flag, unit
 
 Version = Literal["theorem", "paper"]
 

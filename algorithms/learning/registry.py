@@ -20,14 +20,15 @@ from importlib import import_module
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import Environment, missing_members
-from olivine.algorithms.exact.numbers import check_unit, rational
-from olivine.algorithms.learning.draw_classes import KINDS, ClassKind
-from olivine.algorithms.learning.events import Observer
-from olivine.algorithms.learning.run import LearningResult
+
+from ..classes import PolicyClassByLevel, ValueClassByLevel
+from ..classes.protocols import PolicyClass, ValueClass
+from ..classes.q_functions import FiniteQClass
+from ..environments.protocol import Environment, missing_members
+from ..exact.numbers import check_unit, rational
+from .draw_classes import KINDS, ClassKind
+from .events import Observer
+from .run import LearningResult
 
 ParameterKind = Literal["theorem", "paper", "practical", "frugal"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")

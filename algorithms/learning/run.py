@@ -10,10 +10,11 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment, require_deterministic
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.oracles.ledger import KINDS, Ledger, reveal
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import Environment, require_deterministic
+from ..exact.seeds import RecordedSeed
+from ..oracles.ledger import KINDS, Ledger, reveal
 
 Status = Literal["success", "failure"]
 

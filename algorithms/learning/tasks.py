@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from olivine.algorithms.assumptions.checks import violating_classes
-from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
-from olivine.algorithms.assumptions.realizable import realizability
-from olivine.algorithms.classes import (
+from ..assumptions.checks import violating_classes
+from ..assumptions.closure import COMPLETENESS, complete_classes
+from ..assumptions.realizable import realizability
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import (
+from ..classes.q_functions import FiniteQClass
+from ..environments.protocol import (
     Environment,
     knows_truth,
     require_deterministic,
 )
-from olivine.algorithms.learning.draw_classes import ClassKind, check_size, make_classes
-from olivine.algorithms.learning.monitors import Review, with_monitors
-from olivine.algorithms.learning.parameters import (
+from .draw_classes import ClassKind, check_size, make_classes
+from .monitors import Review, with_monitors
+from .parameters import (
     ByChoice,
     ByTheorem,
     Parameters,
     Version,
 )
-from olivine.algorithms.learning.registry import (
+from .registry import (
     PARAMETER_KINDS,
     Algorithm,
     ParameterKind,
     Task,
 )
-from olivine.algorithms.learning.run import LearningResult
+from .run import LearningResult
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",

@@ -1,23 +1,23 @@
 """LSVEE (Krishnamurthy, Agarwal, Langford 2016): value elimination by enumeration."""
 
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.learning.draw_q_functions import make_q_class
-from olivine.algorithms.learning.parameters import Version
-from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.tasks import (
+from ..classes.q_functions import FiniteQClass
+from ..learning.draw_q_functions import make_q_class
+from ..learning.parameters import Version
+from ..learning.registry import Task
+from ..learning.tasks import (
     Drawn,
     declare,
     problem_of,
     show_q_functions,
 )
-from olivine.algorithms.lsvee.algorithm import lsvee
-from olivine.algorithms.lsvee.parameters import (
+from .algorithm import lsvee
+from .parameters import (
     LSVEE,
     LsveeParameters,
     LsveePractical,
     LsveeTheorem,
 )
-from olivine.algorithms.lsvee.review import LsveeMonitors
+from .review import LsveeMonitors
 
 __all__ = [
     "ALGORITHMS",

@@ -37,10 +37,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import (
+
+from ..classes.q_functions import FiniteQClass
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure
+from ..learning.events import (
     AtPath,
     Descending,
     Entered,
@@ -50,10 +51,10 @@ from olivine.algorithms.learning.events import (
     Sampled,
     notify,
 )
-from olivine.algorithms.learning.metaalg import learn
-from olivine.algorithms.learning.run import LearningResult, check_fit
-from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
-from olivine.algorithms.lsvee.parameters import LSVEE, LsveeParameters, Sizes
+from ..learning.metaalg import learn
+from ..learning.run import LearningResult, check_fit
+from .averages import Cells, risks, state_value_averages
+from .parameters import LSVEE, LsveeParameters, Sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
+
+from ..classes.q_functions import FiniteQClass
+from ..exact.arrays import object_array
+from ..exact.data import EmpiricalMeasure, recoded
 
 
 @dataclass(frozen=True, eq=False)

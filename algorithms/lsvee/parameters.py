@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.exact.numbers import (
+from ..exact.numbers import (
     Number,
     check_count,
     log,
     ratio_up,
     rational,
 )
-from olivine.algorithms.learning.declared import count, flag, margin, without_none
-from olivine.algorithms.learning.parameters import MetaAlgParameters, Problem, Version
+from ..learning.declared import count, flag, margin, without_none
+from ..learning.parameters import MetaAlgParameters, Problem, Version
 
 LSVEE = "lsvee"
 

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.learning.draw_q_functions import optimal_member
-from olivine.algorithms.learning.events import Descending, Path
-from olivine.algorithms.learning.monitors import MetaAlgReview
-from olivine.algorithms.learning.run import LearningResult, Scope
-from olivine.algorithms.lsvee.algorithm import Consensus, Elimination, Start
-from olivine.algorithms.lsvee.averages import Cells
-from olivine.algorithms.lsvee.parameters import LsveeParameters, root_down
+
+from ..classes.q_functions import FiniteQClass
+from ..environments.finite_truth import FiniteTruth
+from ..environments.protocol import Environment
+from ..exact.arrays import object_array
+from ..learning.draw_q_functions import optimal_member
+from ..learning.events import Descending, Path
+from ..learning.monitors import MetaAlgReview
+from ..learning.run import LearningResult, Scope
+from .algorithm import Consensus, Elimination, Start
+from .averages import Cells
+from .parameters import LsveeParameters, root_down
 
 
 def code_chances(

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import denominators
+
+from .bellman import denominators
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.distributions import Distribution
-    from olivine.algorithms.mdp.tabular import TabularMDP
+    from .distributions import Distribution
+    from .tabular import TabularMDP
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import (
+
+from ..exact.arrays import (
     IntArray,
     as_integers,
     distinct,
@@ -27,10 +28,10 @@ from olivine.algorithms.exact.arrays import (
     magnitude,
     segment_sums,
 )
-from olivine.algorithms.mdp.distributions import Distributions
+from .distributions import Distributions
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.tabular import TabularMDP
+    from .tabular import TabularMDP
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import (
+
+from ..exact.arrays import (
     INT64_MAX,
     IntArray,
     fits_int64,
@@ -20,10 +21,10 @@ from olivine.algorithms.exact.arrays import (
     magnitude,
     segment_sums,
 )
-from olivine.algorithms.exact.numbers import as_rational
+from ..exact.numbers import as_rational
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.tabular import TabularMDP
+    from .tabular import TabularMDP
 
 Rational = Fraction | int
 ActionData = tuple[str, Rational, Mapping[str, Rational]]

@@ -14,7 +14,8 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import (
+
+from ..exact.arrays import (
     IntArray,
     as_integers,
     fits_int64,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import (
+
+from ..exact.arrays import (
     IntArray,
     as_integers,
     distinct,
@@ -26,11 +27,11 @@ from olivine.algorithms.exact.arrays import (
     magnitude,
     segment_sums,
 )
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
+from .bellman import Pair
+from .distributions import Distribution
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.tabular import TabularMDP
+    from .tabular import TabularMDP
 
 
 def heights(mdp: TabularMDP) -> NDArray[np.int32]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.construction import ActionData, StateData
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from .construction import ActionData, StateData
+from .tabular import TabularMDP
 
 
 def random_tabular_mdp(

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import as_integers
-from olivine.algorithms.mdp import construction as mdp_construction
-from olivine.algorithms.mdp import planning
+
+from ..exact.arrays import as_integers
+from . import construction as mdp_construction
+from . import planning
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.bellman import Pair
-    from olivine.algorithms.mdp.construction import StateData
-    from olivine.algorithms.mdp.distributions import Distribution
+    from .bellman import Pair
+    from .construction import StateData
+    from .distributions import Distribution
 
 _ARRAYS = {
     "state_level": np.int32,

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from .bellman import Pair
+from .distributions import Distribution
+from .tabular import TabularMDP
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.construction import ActionData, StateData
+    from .construction import ActionData, StateData
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.algorithms.exact.arrays import gather
+
+from ..exact.arrays import gather
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.tabular import TabularMDP
-    from olivine.algorithms.olive.program import OliveProgram
+    from ..mdp.tabular import TabularMDP
+    from .program import OliveProgram
 
 
 @dataclass(frozen=True)

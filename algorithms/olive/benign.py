@@ -19,9 +19,10 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from ..mdp.bellman import Pair
+from ..mdp.distributions import Distribution
+from ..mdp.tabular import TabularMDP
 
 _Direction = dict[int, Fraction]
 

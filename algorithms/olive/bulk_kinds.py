@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import gather
-from olivine.algorithms.olive.backups import Affine, backup_of
-from olivine.algorithms.olive.program import OliveProgram
+
+from ..exact.arrays import gather
+from .backups import Affine, backup_of
+from .program import OliveProgram
 
 WIDE = 32
 """Successors of an action from which on it is of no kind but its own."""

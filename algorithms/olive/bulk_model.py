@@ -19,30 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import gather
-from olivine.algorithms.olive.backups import action_classes, backup_range
-from olivine.algorithms.olive.bulk_kinds import (
-    Actions,
-    Alone,
-    distinct_rows,
-    mixed,
-    ranks,
-)
-from olivine.algorithms.olive.bulk_names import (
-    Choices,
-    Ints,
-    Late,
-    StateNames,
-)
-from olivine.algorithms.olive.pair_model import (
-    ProgramModel,
-    add_exact_constraint,
-    bellman_rows,
-    error_terms,
-    switch_rows,
-)
-from olivine.algorithms.olive.program import Form, OliveProgram
-from olivine.solvers.flat_model import (
+
+from ...solvers.flat_model import (
     FlatModel,
     Kind,
     Numbered,
@@ -51,7 +29,30 @@ from olivine.solvers.flat_model import (
     narrow,
     row_kind,
 )
-from olivine.solvers.model import LinearModel
+from ...solvers.model import LinearModel
+from ..exact.arrays import gather
+from .backups import action_classes, backup_range
+from .bulk_kinds import (
+    Actions,
+    Alone,
+    distinct_rows,
+    mixed,
+    ranks,
+)
+from .bulk_names import (
+    Choices,
+    Ints,
+    Late,
+    StateNames,
+)
+from .pair_model import (
+    ProgramModel,
+    add_exact_constraint,
+    bellman_rows,
+    error_terms,
+    switch_rows,
+)
+from .program import Form, OliveProgram
 
 _STATES = 4096
 """States that are worked on at a time."""

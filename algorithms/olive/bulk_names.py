@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.tabular import TabularMDP
+
+from ..mdp.tabular import TabularMDP
 
 Ints = NDArray[np.int64]
 Key = TypeVar("Key")

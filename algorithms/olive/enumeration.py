@@ -24,17 +24,18 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.backups import (
+
+from ...solvers.lp import LpSession, dual_bound
+from ...solvers.model import LinearModel, Sense
+from ...solvers.outcome import LinearOutcome, Status
+from ..mdp.bellman import Pair
+from .backups import (
     backup_of,
     distinct_actions,
     needed_states,
     support_states,
 )
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.solvers.lp import LpSession, dual_bound
-from olivine.solvers.model import LinearModel, Sense
-from olivine.solvers.outcome import LinearOutcome, Status
+from .program import OliveProgram
 
 _MULTIPLIER_DENOMINATOR = 10**6
 

@@ -14,10 +14,11 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.sampled_program import LevelData
+
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure
+from ..mdp.tabular import TabularMDP
+from .sampled_program import LevelData
 
 MAX_TRAJECTORIES = 2**53
 """Counts above this are not exact in numpy's samplers."""

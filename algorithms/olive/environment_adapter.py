@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.protocol import AnyPolicy, Environment
-from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.exact.data import EmpiricalMeasure, recoded
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.finite_pairs import pairs_of_class
-from olivine.algorithms.olive.sampled_program import LevelData
+
+from ..classes.q_functions import FiniteQClass
+from ..environments.protocol import AnyPolicy, Environment
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure, recoded
+from ..mdp.bellman import Pair
+from .finite_pairs import pairs_of_class
+from .sampled_program import LevelData
 
 
 class LayeredEnvironment:

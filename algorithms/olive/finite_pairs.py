@@ -18,13 +18,14 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.classes.tabular import check_codes
-from olivine.algorithms.exact.arrays import IntArray, as_integers, object_array
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.interfaces import Answer, Program, Ranged
-from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledProgram
+
+from ..classes.q_functions import FiniteQClass
+from ..classes.tabular import check_codes
+from ..exact.arrays import IntArray, as_integers, object_array
+from ..mdp.bellman import Pair
+from ..mdp.tabular import TabularMDP
+from .interfaces import Answer, Program, Ranged
+from .sampled_program import SampledConstraint, SampledProgram
 
 
 def pairs_of_q_functions(

@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import IntArray, integer_array
-from olivine.algorithms.exact.numbers import as_rational
-from olivine.algorithms.mdp.bellman import Pair
+
+from ..exact.arrays import IntArray, integer_array
+from ..exact.numbers import as_rational
+from ..mdp.bellman import Pair
 
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""

@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from olivine.algorithms.environments.protocol import UnknownTruthError, knows_truth
-from olivine.algorithms.exact.numbers import check_count
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.learning.draw_q_functions import optimal_member
-from olivine.algorithms.learning.events import Iteration, notify
-from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.registry import Algorithm, Task
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.olive.loop import OliveRound
-from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.review import (
+from ..environments.protocol import UnknownTruthError, knows_truth
+from ..exact.numbers import check_count
+from ..exact.seeds import RecordedSeed
+from ..learning.draw_q_functions import optimal_member
+from ..learning.events import Iteration, notify
+from ..learning.monitors import with_monitors
+from ..learning.registry import Algorithm, Task
+from ..learning.run import LearningResult
+from ..mdp.bellman import Pair
+from .environment_adapter import LayeredEnvironment
+from .loop import OliveRound
+from .parameters import OliveParameters
+from .review import (
     SampledRun,
     Setting,
     olive_reports,
     optimal_pair,
 )
-from olivine.algorithms.olive.run import olive_sampled
-from olivine.algorithms.olive.task_choices import (
+from .run import olive_sampled
+from .task_choices import (
     CHOICES,
     PRACTICAL,
     OliveClasses,
@@ -41,7 +41,7 @@ from olivine.algorithms.olive.task_choices import (
     olive_parameters,
     tiebreak_of,
 )
-from olivine.algorithms.olive.true_errors import TrueErrors
+from .true_errors import TrueErrors
 
 OLIVE = "olive"
 _REASONS = {

@@ -24,10 +24,11 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.interfaces import Optimiser, Program
-from olivine.algorithms.olive.tiebreak import RoundProblem, Tiebreak
+
+from ..exact.seeds import RecordedSeed
+from ..mdp.bellman import Pair
+from .interfaces import Optimiser, Program
+from .tiebreak import RoundProblem, Tiebreak
 
 Constraint = TypeVar("Constraint", covariant=True)
 Ending = Literal["finished", "no pair left", "undecided", "round limit"]

@@ -14,7 +14,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import overload
 
-from olivine.algorithms.olive.backups import (
+from ...solvers.model import LinearModel
+from .backups import (
     backup_of,
     backup_range,
     distinct_actions,
@@ -22,16 +23,15 @@ from olivine.algorithms.olive.backups import (
     single_state_constraints,
     support_states,
 )
-from olivine.algorithms.olive.bulk_model import bulk_model
-from olivine.algorithms.olive.interfaces import Program
-from olivine.algorithms.olive.pair_model import (
+from .bulk_model import bulk_model
+from .interfaces import Program
+from .pair_model import (
     PairModel,
     ProgramModel,
     add_exact_constraint,
 )
-from olivine.algorithms.olive.program import Form, OliveProgram
-from olivine.algorithms.olive.sampled_program import NOTHING, SampledProgram
-from olivine.solvers.model import LinearModel
+from .program import Form, OliveProgram
+from .sampled_program import NOTHING, SampledProgram
 
 __all__ = ["PairModel", "ProgramModel", "program_model"]
 

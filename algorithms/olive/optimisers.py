@@ -15,15 +15,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.interfaces import Answer, Program
-from olivine.algorithms.olive.model import PairModel, program_model
-from olivine.algorithms.olive.program import Form
-from olivine.solvers.branch_and_bound import branch_and_bound
-from olivine.solvers.milp import confirm
-from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import LinearOutcome, Status
-from olivine.solvers.scaled_milp import propose
+
+from ...solvers.branch_and_bound import branch_and_bound
+from ...solvers.milp import confirm
+from ...solvers.model import LinearModel
+from ...solvers.outcome import LinearOutcome, Status
+from ...solvers.scaled_milp import propose
+from ..mdp.bellman import Pair
+from .interfaces import Answer, Program
+from .model import PairModel, program_model
+from .program import Form
 
 _LARGEST_WEIGHT = 100
 

@@ -11,12 +11,13 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.backups import Affine, action_classes, backup_of
-from olivine.algorithms.olive.interfaces import Program
-from olivine.algorithms.olive.program import Form, OliveProgram
-from olivine.solvers.model import LinearModel, Sense
+
+from ...solvers.model import LinearModel, Sense
+from ..mdp.bellman import Pair
+from ..mdp.distributions import Distribution
+from .backups import Affine, action_classes, backup_of
+from .interfaces import Program
+from .program import Form, OliveProgram
 
 
 @dataclass

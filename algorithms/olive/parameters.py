@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.exact.numbers import rational
-from olivine.algorithms.learning.declared import Declared, declared
+from ..exact.numbers import rational
+from ..learning.declared import Declared, declared
 
 _LARGEST = 1e60
 """Of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats."""

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import (
+
+from ..exact.arrays import (
     IntArray,
     distinct,
     fits_int64,
@@ -32,20 +33,20 @@ from olivine.algorithms.exact.arrays import (
     integers,
     magnitude,
 )
-from olivine.algorithms.exact.numbers import as_rational
-from olivine.algorithms.mdp.bellman import (
+from ..exact.numbers import as_rational
+from ..mdp.bellman import (
     Pair,
     as_fractions,
     average_errors,
     denominators,
 )
-from olivine.algorithms.mdp.distributions import Distribution, Distributions
-from olivine.algorithms.mdp.planning import state_distributions
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.interfaces import Ranged, Upper
+from ..mdp.distributions import Distribution, Distributions
+from ..mdp.planning import state_distributions
+from ..mdp.tabular import TabularMDP
+from .interfaces import Ranged, Upper
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.two_actions import TwoActions
+    from ..mdp.two_actions import TwoActions
 
 Form = Literal["value-policy", "q-function"]
 """A model over (g, π), or over Q-functions f."""
@@ -215,7 +216,7 @@ def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]
     MDP is not layered, or the tolerance positive: it would add up.
     """
     # Here, as few programs are written so and each decision loads this file.
-    from olivine.algorithms.mdp.two_actions import TwoActions
+    from ..mdp.two_actions import TwoActions
 
     if program.tolerance:
         raise ValueError(

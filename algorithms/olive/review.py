@@ -31,17 +31,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import rational
-from olivine.algorithms.learning.monitors import UNKNOWN, Tally
-from olivine.algorithms.learning.run import MonitorReport, Scope
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.olive.finite_pairs import FinitePairs
-from olivine.algorithms.olive.loop import OliveResult, OliveRound
-from olivine.algorithms.olive.parameters import OliveParameters, rounds_of_a_level
-from olivine.algorithms.olive.sampled_program import SampledConstraint
-from olivine.algorithms.olive.true_errors import TrueErrors
+from ..environments.protocol import Environment
+from ..exact.numbers import rational
+from ..learning.monitors import UNKNOWN, Tally
+from ..learning.run import MonitorReport, Scope
+from ..mdp.bellman import Pair
+from .environment_adapter import LayeredEnvironment
+from .finite_pairs import FinitePairs
+from .loop import OliveResult, OliveRound
+from .parameters import OliveParameters, rounds_of_a_level
+from .sampled_program import SampledConstraint
+from .true_errors import TrueErrors
 
 SampledRun = OliveResult[SampledConstraint]
 

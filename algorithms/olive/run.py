@@ -26,23 +26,24 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.planning import state_distributions
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.environment import SampledEnvironment
-from olivine.algorithms.olive.interfaces import Optimiser, Upper
-from olivine.algorithms.olive.loop import OliveResult, OliveRound, run_rounds
-from olivine.algorithms.olive.optimisers import Milp
-from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.algorithms.olive.sampled_program import (
+
+from ..exact.seeds import RecordedSeed
+from ..mdp.bellman import Pair
+from ..mdp.distributions import Distribution
+from ..mdp.planning import state_distributions
+from ..mdp.tabular import TabularMDP
+from .environment import SampledEnvironment
+from .interfaces import Optimiser, Upper
+from .loop import OliveResult, OliveRound, run_rounds
+from .optimisers import Milp
+from .parameters import OliveParameters
+from .program import OliveProgram, average_bellman_errors
+from .sampled_program import (
     SampledConstraint,
     SampledProgram,
     on_policy_error,
 )
-from olivine.algorithms.olive.tiebreak import SolverTiebreak, Tiebreak
+from .tiebreak import SolverTiebreak, Tiebreak
 
 
 def olive_exact(

@@ -23,11 +23,12 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import END, as_integers
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.backups import Affine
-from olivine.algorithms.olive.interfaces import Ranged, Upper
+
+from ..exact.arrays import END, as_integers
+from ..exact.data import EmpiricalMeasure
+from ..mdp.bellman import Pair
+from .backups import Affine
+from .interfaces import Ranged, Upper
 
 
 @dataclass(frozen=True)

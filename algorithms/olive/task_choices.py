@@ -8,29 +8,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.latent import MAX_BYTES
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.draw_q_functions import make_q_class
-from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.tasks import (
+
+from ...solvers.milp import available_engines
+from ..classes.q_functions import FiniteQClass
+from ..environments.latent import MAX_BYTES
+from ..environments.protocol import Environment
+from ..learning.draw_classes import make_classes
+from ..learning.draw_q_functions import make_q_class
+from ..learning.registry import Task
+from ..learning.tasks import (
     refuse_fixed,
     show_classes,
     show_q_functions,
 )
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.olive.finite_pairs import FinitePairs
-from olivine.algorithms.olive.interfaces import Optimiser
-from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
-from olivine.algorithms.olive.parameters import (
+from .environment_adapter import LayeredEnvironment
+from .finite_pairs import FinitePairs
+from .interfaces import Optimiser
+from .optimisers import BranchAndBound, Milp
+from .parameters import (
     OliveParameters,
     practical_parameters,
     tabular_log_size,
     theorem_parameters,
 )
-from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
-from olivine.solvers.milp import available_engines
+from .tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
 
 SECONDS = 60.0
 """Default time limit of an engine for the program of a round."""

@@ -22,9 +22,10 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.interfaces import Answer, Optimiser, Program
+
+from ..exact.seeds import RecordedSeed
+from ..mdp.bellman import Pair
+from .interfaces import Answer, Optimiser, Program
 
 LevelRule = Literal["first", "last", "largest"]
 

@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.sampled_program import SampledProgram
-from olivine.solvers.branch_and_bound import branch_and_bound
-from olivine.solvers.milp import confirm
-from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import LinearOutcome, Status
-from olivine.solvers.scaled_milp import propose
+from ...solvers.branch_and_bound import branch_and_bound
+from ...solvers.milp import confirm
+from ...solvers.model import LinearModel
+from ...solvers.outcome import LinearOutcome, Status
+from ...solvers.scaled_milp import propose
+from ..mdp.bellman import Pair
+from .model import program_model
+from .program import OliveProgram
+from .sampled_program import SampledProgram
 
 
 @dataclass(frozen=True)

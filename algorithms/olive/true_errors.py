@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.expectations import law
-from olivine.algorithms.environments.finite_model import FiniteLevel
-from olivine.algorithms.environments.latent_truth import LatentTruth
-from olivine.algorithms.environments.protocol import Environment, UnknownTruthError
-from olivine.algorithms.mdp.bellman import Pair
+
+from ..classes.q_functions import FiniteQClass
+from ..environments.expectations import law
+from ..environments.finite_model import FiniteLevel
+from ..environments.latent_truth import LatentTruth
+from ..environments.protocol import Environment, UnknownTruthError
+from ..mdp.bellman import Pair
 
 _ZERO = Fraction(0)
 

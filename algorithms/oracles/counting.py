@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.ledger import Ledger
+
+from ..exact.data import EmpiricalMeasure
+from .ledger import Ledger
 
 _SORTS = {"argsort", "sort", "lexsort", "unique", "partition", "argpartition"}
 _COLUMNS = ("observations", "actions", "rewards", "next_observations", "weights")

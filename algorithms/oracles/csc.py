@@ -25,22 +25,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.finite import FinitePolicyClass
-from olivine.algorithms.classes.learned import LearnedPolicyClass
-from olivine.algorithms.classes.linear import LinearPolicyClass
-from olivine.algorithms.classes.protocols import PolicyClass
-from olivine.algorithms.classes.tabular import TabularPolicyClass
-from olivine.algorithms.exact.arrays import check_actions, check_reals, reject
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc_enumerated import (
+
+from ..classes.finite import FinitePolicyClass
+from ..classes.learned import LearnedPolicyClass
+from ..classes.linear import LinearPolicyClass
+from ..classes.protocols import PolicyClass
+from ..classes.tabular import TabularPolicyClass
+from ..exact.arrays import check_actions, check_reals, reject
+from ..exact.data import EmpiricalMeasure
+from .csc_enumerated import (
     magnitude,
     minimise_enumerated,
     minimise_tabular,
 )
-from olivine.algorithms.oracles.csc_linear import minimise_linear
-from olivine.algorithms.oracles.ledger import data_rows, oracle
-from olivine.algorithms.oracles.reductions import minimise_learned
-from olivine.algorithms.oracles.results import CscResult, check_accuracy
+from .csc_linear import minimise_linear
+from .ledger import data_rows, oracle
+from .reductions import minimise_learned
+from .results import CscResult, check_accuracy
 
 
 @singledispatch

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.finite import FinitePolicyClass
-from olivine.algorithms.classes.protocols import Observations
-from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.results import (
+from scipy.sparse import csc_matrix
+
+from ..classes.finite import FinitePolicyClass
+from ..classes.protocols import Observations
+from ..classes.tabular import TabularPolicy, TabularPolicyClass
+from ..exact.data import EmpiricalMeasure
+from .results import (
     CscResult,
     scaled_integers,
     summation_bound,
 )
-from scipy.sparse import csc_matrix
 
 _CHUNK = 1 << 22
 """Entries of the members × observations table held at a time."""

@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.linear import LinearPolicy, LinearPolicyClass
-from olivine.algorithms.exact.blas import single_threaded
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc_enumerated import (
+from scipy.optimize import linprog, minimize
+from scipy.sparse import csr_matrix
+
+from ..classes.linear import LinearPolicy, LinearPolicyClass
+from ..exact.blas import single_threaded
+from ..exact.data import EmpiricalMeasure
+from .csc_enumerated import (
     group_costs,
     largest_group,
     magnitude,
     support,
 )
-from olivine.algorithms.oracles.results import CscResult, summation_bound
-from scipy.optimize import linprog, minimize
-from scipy.sparse import csr_matrix
+from .results import CscResult, summation_bound
 
 _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from olivine.algorithms.classes.protocols import ValueClass, ValueFunction
-from olivine.algorithms.exact.data import EmpiricalMeasure, Field
-from olivine.algorithms.oracles.functionals import Functional
-from olivine.algorithms.oracles.lp import ValueProgram
+from ..classes.protocols import ValueClass, ValueFunction
+from ..exact.data import EmpiricalMeasure, Field
+from .functionals import Functional
+from .lp import ValueProgram
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.results import (
+
+from ..classes.tabular import TabularValue, TabularValueClass
+from .functionals import Constraint, Functional
+from .results import (
     LpResult,
     LpStatus,
     check_accuracy,

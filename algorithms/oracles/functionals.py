@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.protocols import Observations, ValueFunction
-from olivine.algorithms.exact.arrays import END, check_observations, check_reals, frozen
-from olivine.algorithms.exact.data import EmpiricalMeasure, Field
-from olivine.algorithms.oracles.results import scaled_integers
+
+from ..classes.protocols import Observations, ValueFunction
+from ..exact.arrays import END, check_observations, check_reals, frozen
+from ..exact.data import EmpiricalMeasure, Field
+from .results import scaled_integers
 
 Number = int | float | Fraction
 

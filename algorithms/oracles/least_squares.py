@@ -19,17 +19,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.finite import FiniteValueClass
-from olivine.algorithms.classes.learned import LearnedValue, LearnedValueClass
-from olivine.algorithms.classes.linear import LinearValueClass
-from olivine.algorithms.classes.protocols import ValueClass
-from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
-from olivine.algorithms.exact.arrays import check_reals, reject
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude, support
-from olivine.algorithms.oracles.least_squares_linear import Regression, fit_linear
-from olivine.algorithms.oracles.ledger import data_rows, oracle
-from olivine.algorithms.oracles.results import (
+
+from ..classes.finite import FiniteValueClass
+from ..classes.learned import LearnedValue, LearnedValueClass
+from ..classes.linear import LinearValueClass
+from ..classes.protocols import ValueClass
+from ..classes.tabular import TabularValue, TabularValueClass
+from ..exact.arrays import check_reals, reject
+from ..exact.data import EmpiricalMeasure
+from .csc_enumerated import largest_group, magnitude, support
+from .least_squares_linear import Regression, fit_linear
+from .ledger import data_rows, oracle
+from .results import (
     LeastSquaresResult,
     check_accuracy,
     scaled_integers,

@@ -17,16 +17,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.linear import LinearValue, LinearValueClass
-from olivine.algorithms.exact.blas import single_threaded
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.results import (
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+
+from ..classes.linear import LinearValue, LinearValueClass
+from ..exact.blas import single_threaded
+from ..exact.data import EmpiricalMeasure
+from .results import (
     LeastSquaresResult,
     scaled_integers,
     summation_bound,
 )
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 Array = NDArray[np.float64]
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from olivine.algorithms.classes.protocols import Observations
+from ..classes.protocols import Observations
 
 KINDS = ("csc", "lp", "ls", "multi")
 """Kinds that every record names; a new kind is what a file gives to `oracle`."""

@@ -34,21 +34,21 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any, Protocol
 
-from olivine.algorithms.classes.finite import FiniteValueClass
-from olivine.algorithms.classes.kernel_ball import KernelBall
-from olivine.algorithms.classes.learned import LearnedValueClass
-from olivine.algorithms.classes.linear import LinearValueClass
-from olivine.algorithms.classes.protocols import ValueClass
-from olivine.algorithms.classes.tabular import TabularValueClass
-from olivine.algorithms.oracles.functionals import Constraint, Functional, Number
-from olivine.algorithms.oracles.ledger import OracleOnly, oracle, reveal
-from olivine.algorithms.oracles.lp_polyhedral import (
+from ..classes.finite import FiniteValueClass
+from ..classes.kernel_ball import KernelBall
+from ..classes.learned import LearnedValueClass
+from ..classes.linear import LinearValueClass
+from ..classes.protocols import ValueClass
+from ..classes.tabular import TabularValueClass
+from .functionals import Constraint, Functional, Number
+from .ledger import OracleOnly, oracle, reveal
+from .lp_polyhedral import (
     LinearForm,
     PolyhedralProgram,
     TabularForm,
 )
-from olivine.algorithms.oracles.lp_special import EnumeratedProgram, KernelProgram
-from olivine.algorithms.oracles.results import LpResult, LpStatus, check_accuracy
+from .lp_special import EnumeratedProgram, KernelProgram
+from .results import LpResult, LpStatus, check_accuracy
 
 __all__ = [
     "Constraint",

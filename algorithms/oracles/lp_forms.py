@@ -13,11 +13,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.linear import FeatureMap, LinearValue, LinearValueClass
-from olivine.algorithms.classes.protocols import ValueFunction
-from olivine.algorithms.classes.tabular import TabularValue, TabularValueClass
-from olivine.algorithms.oracles.functionals import Functional
 from scipy.sparse import csr_matrix, vstack
+
+from ..classes.linear import FeatureMap, LinearValue, LinearValueClass
+from ..classes.protocols import ValueFunction
+from ..classes.tabular import TabularValue, TabularValueClass
+from .functionals import Functional
 
 ExactRow = tuple[list[int], list[Fraction]]
 """Indices and coefficients of a row over z."""

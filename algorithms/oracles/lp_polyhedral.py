@@ -19,14 +19,15 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.lp_forms import Form, LinearForm, TabularForm, stack
-from olivine.algorithms.oracles.results import LpResult, LpStatus, summation_bound
-from olivine.solvers.array_lp import ArrayLp
-from olivine.solvers.lp import LpSession
-from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import Status
 from scipy.sparse import csr_matrix, hstack
+
+from ...solvers.array_lp import ArrayLp
+from ...solvers.lp import LpSession
+from ...solvers.model import LinearModel
+from ...solvers.outcome import Status
+from .functionals import Constraint, Functional
+from .lp_forms import Form, LinearForm, TabularForm, stack
+from .results import LpResult, LpStatus, summation_bound
 
 __all__ = ["LinearForm", "PolyhedralProgram", "TabularForm"]
 

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.finite import FiniteValueClass
-from olivine.algorithms.classes.kernel_ball import KernelBall, KernelFunction
-from olivine.algorithms.classes.protocols import Observations
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.results import LpResult, LpStatus, summation_bound
+
+from ..classes.finite import FiniteValueClass
+from ..classes.kernel_ball import KernelBall, KernelFunction
+from ..classes.protocols import Observations
+from .functionals import Constraint, Functional
+from .results import LpResult, LpStatus, summation_bound
 
 _CHUNK = 1 << 22
 

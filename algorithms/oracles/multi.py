@@ -45,26 +45,27 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from olivine.algorithms.classes.protocols import PolicyClass
-from olivine.algorithms.classes.tabular import TabularPolicyClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.ledger import oracle
-from olivine.algorithms.oracles.multi_deterministic import deterministic
-from olivine.algorithms.oracles.multi_mixtures import (
+
+from ..classes.protocols import PolicyClass
+from ..classes.tabular import TabularPolicyClass
+from ..exact.data import EmpiricalMeasure
+from .csc import csc
+from .ledger import oracle
+from .multi_deterministic import deterministic
+from .multi_mixtures import (
     column_generation,
     multiplicative_weights,
     round_bound,
 )
-from olivine.algorithms.oracles.multi_pricing import CscOracle, Pricing
-from olivine.algorithms.oracles.multi_results import (
+from .multi_pricing import CscOracle, Pricing
+from .multi_results import (
     ClassificationSet,
     InfeasibilityCertificate,
     MultiResult,
     MultiStatus,
 )
-from olivine.algorithms.oracles.multi_tables import Problem
-from olivine.algorithms.oracles.results import check_accuracy
+from .multi_tables import Problem
+from .results import check_accuracy
 
 __all__ = [
     "METHODS",

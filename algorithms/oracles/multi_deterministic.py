@@ -18,14 +18,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.finite import FinitePolicyClass
-from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from olivine.algorithms.oracles.multi_mixtures import column_generation
-from olivine.algorithms.oracles.multi_pricing import Priced, Pricing
-from olivine.algorithms.oracles.multi_results import MultiResult, MultiStatus
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.model import LinearModel, Row, integer_row
-from olivine.solvers.outcome import Status
+
+from ...solvers.milp import solve_milp
+from ...solvers.model import LinearModel, Row, integer_row
+from ...solvers.outcome import Status
+from ..classes.finite import FinitePolicyClass
+from ..classes.tabular import TabularPolicy, TabularPolicyClass
+from .multi_mixtures import column_generation
+from .multi_pricing import Priced, Pricing
+from .multi_results import MultiResult, MultiStatus
 
 METHOD = "deterministic"
 

@@ -16,12 +16,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.oracles.multi_pricing import Priced, Pricing
-from olivine.algorithms.oracles.multi_results import MultiResult
-from olivine.solvers.array_lp import ArrayLp
-from olivine.solvers.lp import LpSession
-from olivine.solvers.model import LinearModel
 from scipy.sparse import csr_matrix
+
+from ...solvers.array_lp import ArrayLp
+from ...solvers.lp import LpSession
+from ...solvers.model import LinearModel
+from .multi_pricing import Priced, Pricing
+from .multi_results import MultiResult
 
 WEIGHTS = "multiplicative-weights"
 

@@ -14,16 +14,17 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.policies import MixedPolicy
-from olivine.algorithms.classes.protocols import Policy, PolicyClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.multi_results import (
+
+from ..classes.policies import MixedPolicy
+from ..classes.protocols import Policy, PolicyClass
+from ..exact.data import EmpiricalMeasure
+from .multi_results import (
     InfeasibilityCertificate,
     MultiResult,
     MultiStatus,
 )
-from olivine.algorithms.oracles.multi_tables import ExactTables, FloatTables, Problem
-from olivine.algorithms.oracles.results import CscResult, summation_bound
+from .multi_tables import ExactTables, FloatTables, Problem
+from .results import CscResult, summation_bound
 
 ROUNDING_SHARE = 1 / 64
 """Share of ε_feas that rounding may take before costs are added up exactly."""

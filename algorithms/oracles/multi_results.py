@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.policies import MixedPolicy
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.functionals import Number
+
+from ..classes.policies import MixedPolicy
+from ..exact.data import EmpiricalMeasure
+from .functionals import Number
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import PolicyClass
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc import check_costs
-from olivine.algorithms.oracles.csc_enumerated import largest_group, magnitude
-from olivine.algorithms.oracles.multi_results import ClassificationSet
-from olivine.algorithms.oracles.results import scaled_integers, summation_bound
 from scipy.sparse import csr_matrix
+
+from ..classes.protocols import PolicyClass
+from ..exact.arrays import object_array
+from ..exact.data import EmpiricalMeasure
+from .csc import check_costs
+from .csc_enumerated import largest_group, magnitude
+from .multi_results import ClassificationSet
+from .results import scaled_integers, summation_bound
 
 
 class Problem:

@@ -14,16 +14,17 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from olivine.algorithms.oracles.multi_results import (
+
+from ...solvers.lp import solve_lp
+from ...solvers.model import LinearModel
+from ..classes.tabular import TabularPolicy, TabularPolicyClass
+from .multi_results import (
     ClassificationSet,
     MultiResult,
     MultiStatus,
 )
-from olivine.algorithms.oracles.problems import exact_cost
-from olivine.algorithms.oracles.testing import measures
-from olivine.solvers.lp import solve_lp
-from olivine.solvers.model import LinearModel
+from .problems import exact_cost
+from .testing import measures
 
 __all__ = ["MultiProblem", "multi_problems", "verify_multi"]
 

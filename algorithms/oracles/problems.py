@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import Policy, ValueFunction
-from olivine.algorithms.exact.arrays import check_actions
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.functionals import Constraint, Functional
+
+from ..classes.protocols import Policy, ValueFunction
+from ..exact.arrays import check_actions
+from ..exact.data import EmpiricalMeasure
+from .functionals import Constraint, Functional
 
 
 @dataclass(frozen=True)

@@ -14,20 +14,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.learned import (
+
+from ..classes.learned import (
     LearnedPolicy,
     LearnedPolicyClass,
     Learner,
     Predictor,
 )
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc_enumerated import (
+from ..exact.data import EmpiricalMeasure
+from .csc_enumerated import (
     group_costs,
     largest_group,
     magnitude,
     support,
 )
-from olivine.algorithms.oracles.results import CscResult, summation_bound
+from .results import CscResult, summation_bound
 
 Features = NDArray[np.float64]
 Costs = NDArray[np.float64]

@@ -22,7 +22,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import Policy, ValueFunction
+
+from ..classes.protocols import Policy, ValueFunction
 
 UNIT = 2.0**-53
 

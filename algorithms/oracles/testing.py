@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.counting import count_operations
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.lp import lp
-from olivine.algorithms.oracles.lp_special import exact_value
-from olivine.algorithms.oracles.problems import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..classes.tabular import TabularPolicyClass, TabularValueClass
+from ..exact.data import EmpiricalMeasure
+from .counting import count_operations
+from .functionals import Constraint, Functional
+from .lp import lp
+from .lp_special import exact_value
+from .problems import (
     CscProblem,
     LeastSquaresProblem,
     LpProblem,
@@ -41,7 +42,7 @@ from olivine.algorithms.oracles.problems import (
     least_cost,
     least_loss,
 )
-from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
+from .results import CscResult, LeastSquaresResult, LpResult
 
 __all__ = [
     "Growth",

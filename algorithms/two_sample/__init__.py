@@ -1,14 +1,14 @@
 """The two-sample algorithm: hidden states told apart by means (paper, Algorithm 5)."""
 
-from olivine.algorithms.learning.tasks import by_kind, declare
-from olivine.algorithms.two_sample.algorithm import two_sample
-from olivine.algorithms.two_sample.parameters import (
+from ..learning.tasks import by_kind, declare
+from .algorithm import two_sample
+from .parameters import (
     TWO_SAMPLE,
     TwoSampleParameters,
     TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,
 )
-from olivine.algorithms.two_sample.review import TwoSampleMonitors
+from .review import TwoSampleMonitors
 
 __all__ = [
     "ALGORITHMS",

@@ -29,25 +29,26 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.datasets import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.datasets import (
     decisions,
     enter,
     next_values,
     policy_costs,
     training_set,
 )
-from olivine.algorithms.learning.events import AtPath, Observer, Path, Triple, notify
-from olivine.algorithms.learning.metaalg import learn
-from olivine.algorithms.learning.run import LearningResult, check_fit
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.discrepancy import mean_discrepancy
-from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.ledger import evaluate, guard
-from olivine.algorithms.two_sample.observed_mdp import observed_mdp
-from olivine.algorithms.two_sample.parameters import TWO_SAMPLE, TwoSampleParameters
+from ..learning.events import AtPath, Observer, Path, Triple, notify
+from ..learning.metaalg import learn
+from ..learning.run import LearningResult, check_fit
+from ..oracles.csc import csc
+from ..oracles.discrepancy import mean_discrepancy
+from ..oracles.least_squares import least_squares
+from ..oracles.ledger import evaluate, guard
+from .observed_mdp import observed_mdp
+from .parameters import TWO_SAMPLE, TwoSampleParameters
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes import (
+
+from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClass,
@@ -27,9 +28,9 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClass,
 )
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.events import Path
+from ..environments.finite_truth import FiniteTruth
+from ..exact.data import EmpiricalMeasure
+from ..learning.events import Path
 
 Floats = NDArray[np.float64]
 

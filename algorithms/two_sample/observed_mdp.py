@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.environments.protocol import Environment, Path, knows_truth
-from olivine.algorithms.learning.draw_classes import paths_to_states
+
+from ..environments.protocol import Environment, Path, knows_truth
+from ..learning.draw_classes import paths_to_states
 
 _MOST_LISTED = 2**12
 

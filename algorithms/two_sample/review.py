@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from olivine.algorithms.assumptions import policy_value_completeness
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.deviations import value_deviation
-from olivine.algorithms.learning.events import Entered, Path
-from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from olivine.algorithms.learning.run import LearningResult, Scope
-from olivine.algorithms.oracles.discrepancy import mean_discrepancy
-from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.two_sample.algorithm import Regression, Visit
-from olivine.algorithms.two_sample.deviations import (
+from ..assumptions import policy_value_completeness
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.finite_truth import FiniteTruth
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure
+from ..learning.deviations import value_deviation
+from ..learning.events import Entered, Path
+from ..learning.monitors import FEATURES, ClassReview, MetaAlgReview
+from ..learning.run import LearningResult, Scope
+from ..oracles.discrepancy import mean_discrepancy
+from ..oracles.ledger import reveal
+from .algorithm import Regression, Visit
+from .deviations import (
     Bracket,
     differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from olivine.algorithms.two_sample.observed_mdp import observed_mdp
-from olivine.algorithms.two_sample.parameters import TwoSampleParameters
+from .observed_mdp import observed_mdp
+from .parameters import TwoSampleParameters
 
 _PREMISES = ("event", "oracles", "complete", "markov")
 _LEMMAS = (

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from olivine.algorithms.learning.registry import PARAMETER_KINDS, Task
-from olivine.algorithms.learning.tasks import by_kind, declare
-from olivine.algorithms.valor.algorithm import valor, valor_constrained
-from olivine.algorithms.valor.frugal import FrugalValues
-from olivine.algorithms.valor.frugal_parameters import (
+from ..learning.registry import PARAMETER_KINDS, Task
+from ..learning.tasks import by_kind, declare
+from .algorithm import valor, valor_constrained
+from .frugal import FrugalValues
+from .frugal_parameters import (
     FrugalFields,
     FrugalParameters,
     frugal_defaults,
 )
-from olivine.algorithms.valor.parameters import (
+from .parameters import (
     CONSTRAINED,
     VALOR,
     PracticalParameters,
@@ -20,7 +20,7 @@ from olivine.algorithms.valor.parameters import (
     ValorParameters,
     linear_defaults,
 )
-from olivine.algorithms.valor.review import ValorMonitors
+from .review import ValorMonitors
 
 __all__ = [
     "ALGORITHMS",

@@ -27,18 +27,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import group_sums
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.datasets import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import Environment
+from ..exact.arrays import group_sums
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.datasets import (
     EXACT_COSTS,
     decisions,
     enter,
     exact_cost,
     training_set,
 )
-from olivine.algorithms.learning.events import (
+from ..learning.events import (
     ConsensusTest,
     Descending,
     EventFailedError,
@@ -48,13 +49,13 @@ from olivine.algorithms.learning.events import (
     Triple,
     notify,
 )
-from olivine.algorithms.learning.metaalg import learn
-from olivine.algorithms.learning.run import LearningResult, check_fit
-from olivine.algorithms.oracles.csc import csc, importance_costs
-from olivine.algorithms.oracles.ledger import guard, reveal
-from olivine.algorithms.oracles.multi import ClassificationSet, multi
-from olivine.algorithms.valor.consensus import ConsensusPrograms
-from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
+from ..learning.metaalg import learn
+from ..learning.run import LearningResult, check_fit
+from ..oracles.csc import csc, importance_costs
+from ..oracles.ledger import guard, reveal
+from ..oracles.multi import ClassificationSet, multi
+from .consensus import ConsensusPrograms
+from .parameters import CONSTRAINED, VALOR, ValorParameters
 
 PolicyStep = Callable[["LocalValues", int], Any]
 """Line 4 of polvalfun: π̂_h from the data sets of level h."""

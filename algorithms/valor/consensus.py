@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from olivine.algorithms.classes.protocols import ValueClass
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.events import EventFailedError, Path, Triple
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.ledger import guard
-from olivine.algorithms.oracles.lp import ValueProgram
-from olivine.algorithms.oracles.results import LpResult
-from olivine.algorithms.valor.parameters import ValorParameters
+from ..classes.protocols import ValueClass
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.events import EventFailedError, Path, Triple
+from ..oracles.functionals import Constraint, Functional
+from ..oracles.ledger import guard
+from ..oracles.lp import ValueProgram
+from ..oracles.results import LpResult
+from .parameters import ValorParameters
 
 
 class ConsensusPrograms:

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.protocols import PolicyClass, ValueClass
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.datasets import EXACT_COSTS, decisions
-from olivine.algorithms.learning.events import (
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.datasets import EXACT_COSTS, decisions
+from ..learning.events import (
     ConsensusTest,
     Observer,
     Path,
@@ -32,10 +33,10 @@ from olivine.algorithms.learning.events import (
     Triple,
     notify,
 )
-from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.valor.algorithm import LocalValues, local_values
-from olivine.algorithms.valor.frugal_parameters import FrugalFields
-from olivine.algorithms.valor.shared_data import SharedData
+from ..oracles.ledger import reveal
+from .algorithm import LocalValues, local_values
+from .frugal_parameters import FrugalFields
+from .shared_data import SharedData
 
 
 class FrugalValues(LocalValues):

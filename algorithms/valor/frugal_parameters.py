@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import Number, ratio_up
-from olivine.algorithms.learning.declared import count
-from olivine.algorithms.learning.parameters import ByChoice
-from olivine.algorithms.valor.parameters import (
+from ..environments.protocol import Environment
+from ..exact.numbers import Number, ratio_up
+from ..learning.declared import count
+from ..learning.parameters import ByChoice
+from .parameters import (
     ValorParameters,
     dimension,
     linear_defaults,

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.numbers import Number, check_unit, ratio_up, rational
-from olivine.algorithms.learning.declared import count, flag, margin, positive
-from olivine.algorithms.learning.parameters import (
+from ..environments.protocol import Environment
+from ..exact.numbers import Number, check_unit, ratio_up, rational
+from ..learning.declared import count, flag, margin, positive
+from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     DfsParameters,

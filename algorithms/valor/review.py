@@ -5,23 +5,23 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.assumptions.realizable import realizability
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.deviations import (
+from ..assumptions.realizable import realizability
+from ..exact.data import EmpiricalMeasure
+from ..learning.deviations import (
     largest_policy_deviation,
     policy_differences,
     value_deviation,
 )
-from olivine.algorithms.learning.events import (
+from ..learning.events import (
     Descending,
     Entered,
     Path,
     Sampled,
     Triple,
 )
-from olivine.algorithms.learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from olivine.algorithms.learning.run import LearningResult, Scope
-from olivine.algorithms.valor.parameters import CONSTRAINED, ValorParameters
+from ..learning.monitors import FEATURES, ClassReview, MetaAlgReview
+from ..learning.run import LearningResult, Scope
+from .parameters import CONSTRAINED, ValorParameters
 
 
 class ValorMonitors(ClassReview, MetaAlgReview):

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 import numpy as np
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.data import EmpiricalMeasure, pool
-from olivine.algorithms.learning.events import Path
+
+from ..environments.protocol import Environment
+from ..exact.data import EmpiricalMeasure, pool
+from ..learning.events import Path
 
 
 class SharedData:

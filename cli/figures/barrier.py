@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from olivine.algorithms.barriers.average import balanced_policies
-from olivine.cli.figures.barrier_backup import draw_backup
-from olivine.cli.figures.files import (
+
+from ...algorithms.barriers.average import balanced_policies
+from .barrier_backup import draw_backup
+from .files import (
     COLOURS,
     DASHES,
     GREY,

@@ -7,13 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from olivine.algorithms.barriers.backup import BackupBarrier
-from olivine.algorithms.barriers.backup_probability import failure_probability
-from olivine.cli.figures.files import COLOURS, DASHES, GREY, MARKERS, legend
+
+from ...algorithms.barriers.backup import BackupBarrier
+from ...algorithms.barriers.backup_probability import failure_probability
+from .files import COLOURS, DASHES, GREY, MARKERS, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from olivine.algorithms.barriers.backup import BackupBarrier
+
+    from ...algorithms.barriers.backup import BackupBarrier
 
 
 def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from olivine.cli.figures.files import legend, plain, style, write_figure
-from olivine.reduction.contrast.contrast import EASY, HARD, describe
+
+from ...reduction.contrast.contrast import EASY, HARD, describe
+from .files import legend, plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from olivine.reduction.contrast.contrast import Measurement, Plan
-    from olivine.reduction.contrast.fit import Fit
+
+    from ...reduction.contrast.contrast import Measurement, Plan
+    from ...reduction.contrast.fit import Fit
 
 Fits = Mapping[str, Mapping[str, "Fit | None"]]
 Quantity = Literal["seconds", "work"]

@@ -7,17 +7,18 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from olivine.reduction.program.optimum import optimum, step
+from ...reduction.program.optimum import optimum, step
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-    from olivine.cli.figures.scene import Scene
-    from olivine.reduction.family.instance import Instance
-    from olivine.reduction.family.variants import Parameters
-    from olivine.reduction.formula.dimacs import DimacsFile
-    from olivine.reduction.verify.verification import Verification
+
+    from ...reduction.family.instance import Instance
+    from ...reduction.family.variants import Parameters
+    from ...reduction.formula.dimacs import DimacsFile
+    from ...reduction.verify.verification import Verification
+    from .scene import Scene
 
 _FAINT, _STRONG = "#9aa3ad", "#c2410c"
 _POINTS = 60
@@ -42,8 +43,8 @@ def lay_out(
     assignment
         What to highlight, of the 3-SAT form, shape (n,); None for nothing.
     """
-    from olivine.cli.figures.family_caption import verdict
-    from olivine.cli.figures.family_scene import scene
+    from .family_caption import verdict
+    from .family_scene import scene
 
     remarks = list(verdict(answer, witness, shown=assignment is not None))
     if instance.used is not None:
@@ -54,7 +55,7 @@ def lay_out(
 
 def draw_family(drawn: Scene) -> str:
     """Draw a family without its caption; the text of an ``<svg>`` element."""
-    from olivine.cli.figures.family_picture import draw_scene
+    from .family_picture import draw_scene
 
     return _svg(lambda: draw_scene(drawn))
 

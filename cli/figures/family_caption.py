@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.cli.figures.family_subject import BITS, Subject, span
+
+from .family_subject import BITS, Subject, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from olivine.reduction.formula.formula import ThreeSat
-    from olivine.reduction.verify.verification import Verification
+
+    from ...reduction.formula.formula import ThreeSat
+    from ...reduction.verify.verification import Verification
 
 NAMED = 3
 """Most clauses of a kind that are told by name."""

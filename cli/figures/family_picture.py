@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.figures.scene import ROW, Node, Scene
+from .scene import ROW, Node, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

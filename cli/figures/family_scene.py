@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from olivine.cli.figures.family_caption import sentences
-from olivine.cli.figures.family_subject import Subject, span
-from olivine.cli.figures.scene import (
+from .family_caption import sentences
+from .family_subject import Subject, span
+from .scene import (
     ROW,
     Frame,
     Line,
@@ -27,7 +27,8 @@ from olivine.cli.figures.scene import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from olivine.reduction.family.family import Family
+
+    from ...reduction.family.family import Family
 
 PAD, CHARACTER = 0.14, 0.073
 _LITERAL_LINES: dict[tuple[bool, int], tuple[LineKind, float]] = {

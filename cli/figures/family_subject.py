@@ -9,13 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from olivine.reduction.formula.checks import literal_truth
-from olivine.reduction.program.witness import forward
+
+from ...reduction.formula.checks import literal_truth
+from ...reduction.program.witness import forward
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from olivine.algorithms.mdp.bellman import Pair
-    from olivine.reduction.family.family import Family
+
+    from ...algorithms.mdp.bellman import Pair
+    from ...reduction.family.family import Family
 
 SINGLE_CLAUSES, SINGLE_VARIABLES = 16, 10
 """Most clauses and variables that are drawn one by one."""

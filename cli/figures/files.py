@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.outputs import check_output
-from olivine.solvers.files import write_bytes
+from ...solvers.files import write_bytes
+from ..outputs import check_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def legend(panel: Axes, columns: int = 1) -> None:
 
 def look(algorithm: str) -> tuple[str, str, Any]:
     """Colour, marker and dashes of a learning algorithm, the same in each figure."""
-    from olivine.algorithms.learning.registry import algorithms
+    from ...algorithms.learning.registry import algorithms
 
     names = [entry.name for entry in algorithms()]
     number = names.index(algorithm) if algorithm in names else len(names)

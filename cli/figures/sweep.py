@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olivine.cli.figures.files import (
+from .files import (
     COLOURS,
     DASHES,
     GREY,
@@ -22,7 +22,8 @@ from olivine.cli.figures.files import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from olivine.cli.summaries import Curve, Phase
+
+    from ..summaries import Curve, Phase
 
 
 _THRESHOLD = 4.267

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from olivine.cli.ledger.claim import Claim, registered
+from .claim import Claim, registered
 
 # In the order of the ledger.
 SUBJECTS = (

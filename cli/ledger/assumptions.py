@@ -7,33 +7,34 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.assumptions import policy, policy_value, realizable
-from olivine.algorithms.assumptions.checks import (
+
+from ...algorithms.assumptions import policy, policy_value, realizable
+from ...algorithms.assumptions.checks import (
     CLIPPED,
     NAMES,
     check_assumptions,
     violating_classes,
 )
-from olivine.algorithms.assumptions.closure import COMPLETENESS, complete_classes
-from olivine.algorithms.assumptions.members import Assumption
-from olivine.algorithms.assumptions.policy_value import (
+from ...algorithms.assumptions.closure import COMPLETENESS, complete_classes
+from ...algorithms.assumptions.members import Assumption
+from ...algorithms.assumptions.policy_value import (
     evaluation_closed,
     evaluation_closed_classes,
 )
-from olivine.algorithms.classes import (
+from ...algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import from_lists
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from ...algorithms.environments import make
+from ...algorithms.environments.finite import FiniteEnvironment
+from ...algorithms.environments.finite_lists import from_lists
+from ...algorithms.environments.protocol import Environment
+from ...algorithms.exact.arrays import object_array
+from ...algorithms.learning.draw_classes import make_classes
+from . import runs
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 HALF = Fraction(1, 2)
 QUARTER = Fraction(1, 4)

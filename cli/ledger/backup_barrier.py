@@ -6,23 +6,24 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.assumptions import check_assumptions
-from olivine.algorithms.barriers.backup import TIES, A, B, BackupBarrier
-from olivine.algorithms.barriers.backup_probability import (
+
+from ...algorithms.assumptions import check_assumptions
+from ...algorithms.barriers.backup import TIES, A, B, BackupBarrier
+from ...algorithms.barriers.backup_probability import (
     exact_fair_tail,
     failure_probability,
     slud_bound,
 )
-from olivine.algorithms.barriers.backup_runs import (
+from ...algorithms.barriers.backup_runs import (
     absolute,
     clopper_pearson,
     replay,
     run_valor,
     simulate,
 )
-from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
-from olivine.cli.ledger.runs import seeds, some
+from ...algorithms.classes.tabular import TabularPolicy
+from .claim import EXACT, STATISTICAL, Evidence, Refuted, claim
+from .runs import seeds, some
 
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.baselines.backwards import backup, fqi, psdp
-from olivine.algorithms.baselines.parameters import (
+
+from ...algorithms.baselines.backwards import backup, fqi, psdp
+from ...algorithms.baselines.parameters import (
     BACKUP,
     FQI,
     PSDP,
@@ -18,24 +19,24 @@ from olivine.algorithms.baselines.parameters import (
     rmax_theorem,
     theorem_parameters,
 )
-from olivine.algorithms.baselines.review import BaselineMonitors
-from olivine.algorithms.baselines.rmax import rmax
-from olivine.algorithms.baselines.rmax_model import Decoding
-from olivine.algorithms.classes import (
+from ...algorithms.baselines.review import BaselineMonitors
+from ...algorithms.baselines.rmax import rmax
+from ...algorithms.baselines.rmax_model import Decoding
+from ...algorithms.classes import (
     TabularPolicy,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.expectations import finite_model, occupancies
-from olivine.algorithms.environments.finite_lists import Instance
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.valor.algorithm import valor
-from olivine.algorithms.valor.parameters import PracticalParameters
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, MONITORED, STATISTICAL, Evidence, claim
-from olivine.cli.ledger.support.instances import amplified, unrepresented
+from ...algorithms.environments import make
+from ...algorithms.environments.expectations import finite_model, occupancies
+from ...algorithms.environments.finite_lists import Instance
+from ...algorithms.environments.protocol import Environment
+from ...algorithms.learning.draw_classes import make_classes
+from ...algorithms.learning.monitors import with_monitors
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.valor.algorithm import valor
+from ...algorithms.valor.parameters import PracticalParameters
+from . import runs
+from .claim import EXACT, MONITORED, STATISTICAL, Evidence, claim
+from .support.instances import amplified, unrepresented
 
 BARRIERS = "paper, appendix Additional Barriers"
 OWN = "this project, docs/baselines.md"

@@ -7,20 +7,21 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.classes.tabular import TabularPolicyClass
-from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
-from olivine.algorithms.oracles.problems import random_csc
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import CERTIFIED, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import families, least_unsatisfied
-from olivine.reduction.family.family import Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.multi.hardness import MultiInstance
-from olivine.reduction.multi.verification import verify_multi_hardness
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.verify.members import best_member
-from olivine.solvers.treewidth import solve_by_treewidth
+
+from ...algorithms.classes.tabular import TabularPolicyClass
+from ...algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
+from ...algorithms.oracles.problems import random_csc
+from ...reduction.family.family import Variant
+from ...reduction.formula.formula import Formula
+from ...reduction.formula.random_formula import random_ksat
+from ...reduction.multi.hardness import MultiInstance
+from ...reduction.multi.verification import verify_multi_hardness
+from ...reduction.program.optimum import optimum
+from ...reduction.verify.members import best_member
+from ...solvers.treewidth import solve_by_treewidth
+from . import runs
+from .claim import CERTIFIED, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import families, least_unsatisfied
 
 
 @claim(

@@ -10,23 +10,24 @@ meets that program (erratum 26).
 from __future__ import annotations
 
 import numpy as np
-from olivine.algorithms.olive.interfaces import Optimiser
-from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import (
+
+from ...algorithms.olive.interfaces import Optimiser
+from ...algorithms.olive.optimisers import BranchAndBound, Milp
+from ...algorithms.olive.program import OliveProgram
+from ...reduction.contrast.data import oracle_data
+from ...reduction.family.family import Family, Variant
+from ...reduction.formula.random_formula import random_ksat
+from ...reduction.run.benign import BenignRun, benign_run
+from ...reduction.run.run import adversarial_run, n_rounds
+from . import runs
+from .claim import EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import (
     assignments,
     contradiction,
     eight_clauses,
     least_unsatisfied,
     milp_value,
 )
-from olivine.reduction.contrast.data import oracle_data
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.run.benign import BenignRun, benign_run
-from olivine.reduction.run.run import adversarial_run, n_rounds
 
 _SEED = 41
 _RATIO = 4.26

@@ -10,15 +10,16 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import contradiction, families
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula
+
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.enumeration import enumerate_policies
+from ...algorithms.olive.program import OliveProgram
+from ...reduction.family.family import Family, Variant
+from ...reduction.formula.formula import Formula
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import contradiction, families
 
 
 @claim(

@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.barriers.average import (
+
+from ...algorithms.barriers.average import (
     BEST,
     EVEN,
     REVERSED,
@@ -16,12 +17,12 @@ from olivine.algorithms.barriers.average import (
     run_all,
     run_average,
 )
-from olivine.algorithms.barriers.average_exploration import explore_by_averages
-from olivine.algorithms.barriers.exact import Surd
-from olivine.algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
-from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
-from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.cli.ledger.claim import EXACT, STATISTICAL, Evidence, Refuted, claim
+from ...algorithms.barriers.average_exploration import explore_by_averages
+from ...algorithms.barriers.exact import Surd
+from ...algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
+from ...algorithms.classes import TabularValueClass, ValueClassByLevel
+from ...algorithms.classes.tabular import TabularPolicy
+from .claim import EXACT, STATISTICAL, Evidence, Refuted, claim
 
 SOURCE = "paper, appendix Additional Barriers"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

@@ -7,20 +7,21 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.olive.enumeration import policy_optimum
-from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import (
+
+from ...algorithms.olive.enumeration import policy_optimum
+from ...reduction.family.family import Family, Variant
+from ...reduction.formula.formula import Formula, ThreeSat
+from ...reduction.program.optimum import optimum
+from ...reduction.program.program import FORMS, FORMULATIONS, build
+from ...solvers.milp import solve_milp
+from .claim import EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import (
     assignments,
     contradiction,
     families,
     least_unsatisfied,
     milp_value,
 )
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula, ThreeSat
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.program import FORMS, FORMULATIONS, build
-from olivine.solvers.milp import solve_milp
 
 
 @claim("vertex-lemma", "docs/reduction.md, consequences of Theorem O", EXHAUSTIVE)

@@ -12,30 +12,31 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.assumptions import check_assumptions, complete_classes
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import Instance
-from olivine.algorithms.global_policy.algorithm import global_policy
-from olivine.algorithms.global_policy.events import (
+
+from ...algorithms.assumptions import check_assumptions, complete_classes
+from ...algorithms.environments import make
+from ...algorithms.environments.finite_lists import Instance
+from ...algorithms.global_policy.algorithm import global_policy
+from ...algorithms.global_policy.events import (
     Comparison,
     LearnedTest,
     Rechecked,
     Refit,
 )
-from olivine.algorithms.global_policy.parameters import (
+from ...algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
     GlobalPolicyTheoremParameters,
 )
-from olivine.algorithms.global_policy.review import GlobalPolicyMonitors
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Path
-from olivine.algorithms.learning.parameters import Version
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, claim
-from olivine.cli.ledger.support.global_policy import (
+from ...algorithms.global_policy.review import GlobalPolicyMonitors
+from ...algorithms.learning.draw_classes import make_classes
+from ...algorithms.learning.events import Path
+from ...algorithms.learning.parameters import Version
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.valor import valor
+from ...algorithms.valor.parameters import TheoremParameters
+from . import runs
+from .claim import EXACT, MONITORED, Evidence, claim
+from .support.global_policy import (
     incomplete,
     pruned_then_learned,
     stale,

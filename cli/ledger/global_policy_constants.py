@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.global_policy.parameters import (
+
+from ...algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
     GlobalPolicyTheoremParameters,
 )
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.global_policy import (
+from . import runs
+from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .global_policy import (
     DELTA,
     EPSILON,
     SOURCE,
@@ -25,8 +26,8 @@ from olivine.cli.ledger.global_policy import (
     monitored,
     results,
 )
-from olivine.cli.ledger.support.global_policy import overpruned, search
-from olivine.cli.ledger.support.global_policy_worst import (
+from .support.global_policy import overpruned, search
+from .support.global_policy_worst import (
     adversary,
     worst_loss,
     worst_permitted,

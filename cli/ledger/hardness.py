@@ -10,12 +10,22 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import Form, OliveProgram
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import (
+
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.olive.model import program_model
+from ...algorithms.olive.program import Form, OliveProgram
+from ...reduction.family.family import Family, Variant
+from ...reduction.family.variants import Parameters
+from ...reduction.formula.formula import Formula, ThreeSat
+from ...reduction.formula.random_formula import random_ksat
+from ...reduction.program.optimum import optimum
+from ...reduction.program.program import build
+from ...reduction.program.witness import back, check, forward
+from ...solvers.milp import solve_milp
+from ...solvers.outcome import Status
+from . import runs
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import (
     assignments,
     eight_clauses,
     families,
@@ -23,15 +33,6 @@ from olivine.cli.ledger.support.families import (
     program_optimum,
     vertex_bound,
 )
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.variants import Parameters
-from olivine.reduction.formula.formula import Formula, ThreeSat
-from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.program import build
-from olivine.reduction.program.witness import back, check, forward
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.outcome import Status
 
 _SIMPLE = (
     "paper, theorem {number} in its order (thm:olive_nphard_{letter}_simple, appendix "

@@ -11,20 +11,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.learning.events import Observer
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.lsvee.algorithm import Elimination, lsvee
-from olivine.algorithms.lsvee.parameters import LsveeTheorem
-from olivine.algorithms.lsvee.review import LsveeMonitors, optimal_q
-from olivine.algorithms.valor.algorithm import valor
-from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.support.lsvee import (
+
+from ...algorithms.classes.q_functions import FiniteQClass
+from ...algorithms.environments import make
+from ...algorithms.environments.protocol import Environment
+from ...algorithms.learning.draw_q_functions import make_q_class, optimal_member
+from ...algorithms.learning.events import Observer
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.lsvee.algorithm import Elimination, lsvee
+from ...algorithms.lsvee.parameters import LsveeTheorem
+from ...algorithms.lsvee.review import LsveeMonitors, optimal_q
+from ...algorithms.valor.algorithm import valor
+from ...algorithms.valor.parameters import TheoremParameters
+from . import runs
+from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .support.lsvee import (
     decoupled,
     misled_at,
     noisy_successor,

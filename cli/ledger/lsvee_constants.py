@@ -10,10 +10,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from olivine.algorithms.lsvee.parameters import LsveeTheorem, Sizes
-from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.cli.ledger.claim import EXACT, Evidence, claim
-from olivine.cli.ledger.lsvee import ANALYSIS
+from ...algorithms.lsvee.parameters import LsveeTheorem, Sizes
+from ...algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
+from .claim import EXACT, Evidence, claim
+from .lsvee import ANALYSIS
 
 COMPARED = "paper, section VALOR, after the PAC bound"
 _DELTA = Fraction(1, 10)

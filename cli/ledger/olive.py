@@ -7,27 +7,28 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.environment import TabularEnvironment
-from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.parameters import (
+
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.random_mdp import random_tabular_mdp
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.environment import TabularEnvironment
+from ...algorithms.olive.optimisers import BranchAndBound
+from ...algorithms.olive.parameters import (
     rounds_of_a_level,
     tabular_log_size,
     theorem_parameters,
 )
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.run import olive_exact, olive_sampled
-from olivine.algorithms.olive.sampled_program import (
+from ...algorithms.olive.program import OliveProgram
+from ...algorithms.olive.run import olive_exact, olive_sampled
+from ...algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,
 )
-from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import (
+from ...algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
+from . import runs
+from .claim import (
     EXACT,
     EXHAUSTIVE,
     STATISTICAL,

@@ -12,31 +12,32 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.environments.random_finite import from_mdp
-from olivine.algorithms.exact.arrays import END
-from olivine.algorithms.learning.draw_classes import ClassKind
-from olivine.algorithms.learning.draw_q_functions import make_q_class
-from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
-from olivine.algorithms.olive.learning import run
-from olivine.algorithms.olive.parameters import (
+
+from ...algorithms.classes.q_functions import FiniteQClass
+from ...algorithms.environments import make
+from ...algorithms.environments.protocol import Environment
+from ...algorithms.environments.random_finite import from_mdp
+from ...algorithms.exact.arrays import END
+from ...algorithms.learning.draw_classes import ClassKind
+from ...algorithms.learning.draw_q_functions import make_q_class
+from ...algorithms.learning.registry import Task
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.mdp.random_mdp import random_tabular_mdp
+from ...algorithms.olive.environment_adapter import LayeredEnvironment
+from ...algorithms.olive.learning import run
+from ...algorithms.olive.parameters import (
     rounds_of_a_level,
     theorem_parameters,
     trajectory_bound,
 )
-from olivine.algorithms.olive.sampled_program import (
+from ...algorithms.olive.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,
 )
-from olivine.algorithms.olive.true_errors import TrueErrors
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import (
+from ...algorithms.olive.true_errors import TrueErrors
+from . import runs
+from .claim import (
     EXACT,
     MONITORED,
     STATISTICAL,

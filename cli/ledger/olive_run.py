@@ -11,17 +11,18 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import assignments, families
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.run.bound import StartBound
-from olivine.reduction.run.functions import QFunction, q_functions
-from olivine.reduction.run.run import Run, adversarial_run, n_rounds
-from olivine.reduction.run.schedule import Move
+
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.olive.program import OliveProgram, average_bellman_errors
+from ...reduction.family.family import Family, Variant
+from ...reduction.formula.formula import Formula
+from ...reduction.run.bound import StartBound
+from ...reduction.run.functions import QFunction, q_functions
+from ...reduction.run.run import Run, adversarial_run, n_rounds
+from ...reduction.run.schedule import Move
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import assignments, families
 
 _SINGLE_LEVEL = tuple(v for v in Variant if not v.declaration.every_level)
 _ASSUMED = (

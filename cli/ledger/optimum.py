@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.enumeration import enumerate_policies, policy_choices
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import (
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.olive.enumeration import enumerate_policies, policy_choices
+from ...algorithms.olive.program import OliveProgram
+from ...reduction.family.family import Family, Variant
+from ...reduction.family.variants import Parameters, default_penalty
+from ...reduction.formula.formula import Formula
+from ...reduction.program.optimum import optimum, possible_optima, step
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import (
     assignments,
     contradiction,
     eight_clauses,
@@ -19,10 +23,6 @@ from olivine.cli.ledger.support.families import (
     milp_value,
     program_optimum,
 )
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.variants import Parameters, default_penalty
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.optimum import optimum, possible_optima, step
 
 
 @claim("lemma-1", "docs/reduction.md, Lemma 1", EXHAUSTIVE)

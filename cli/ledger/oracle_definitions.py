@@ -6,24 +6,25 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes import (
+from scipy.optimize import linprog
+
+from ...algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     LinearValueClass,
 )
-from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.lp import LpStatus, lp
-from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
-from olivine.algorithms.oracles.problems import (
+from ...algorithms.oracles.csc import csc
+from ...algorithms.oracles.functionals import Constraint, Functional
+from ...algorithms.oracles.least_squares import least_squares
+from ...algorithms.oracles.lp import LpStatus, lp
+from ...algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
+from ...algorithms.oracles.problems import (
     exact_cost,
     exact_loss,
     random_csc,
     random_least_squares,
 )
-from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
-from scipy.optimize import linprog
+from .claim import EXHAUSTIVE, Evidence, Refuted, claim
 
 SETTING = "paper, section Setting, Function Classes and Optimization Oracles"
 APPENDIX = "paper, appendix Additional Notation and Definitions, Additional Oracles"

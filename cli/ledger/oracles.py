@@ -12,18 +12,19 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.classes.tabular import (
+
+from ...algorithms.classes.tabular import (
     TabularPolicy,
     TabularPolicyClass,
     TabularValueClass,
 )
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc import csc, importance_costs
-from olivine.algorithms.oracles.ellipsoid import ellipsoid_lp
-from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.lp import lp
-from olivine.algorithms.oracles.problems import (
+from ...algorithms.exact.arrays import object_array
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.oracles.csc import csc, importance_costs
+from ...algorithms.oracles.ellipsoid import ellipsoid_lp
+from ...algorithms.oracles.least_squares import least_squares
+from ...algorithms.oracles.lp import lp
+from ...algorithms.oracles.problems import (
     exact_cost,
     exact_loss,
     fitted_exponent,
@@ -32,8 +33,8 @@ from olivine.algorithms.oracles.problems import (
     random_least_squares,
     random_lp,
 )
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.plain_oracles import (
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.plain_oracles import (
     CSC_CONSTANT,
     LS_CONSTANT,
     plain_csc,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olivine.cli.ledger.statements import STATEMENTS
+from .statements import STATEMENTS
 
 COMMAND = "olivine claims --run --page docs/claims.md"
 FAILED = "check failed"

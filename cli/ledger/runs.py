@@ -13,12 +13,13 @@ from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
-from olivine.algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from olivine.algorithms.environments.finite_lists import Instance
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.run import LearningResult
-from olivine.cli.ledger.claim import Evidence
+
+from ...algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+from ...algorithms.environments.finite_lists import Instance
+from ...algorithms.environments.protocol import Environment
+from ...algorithms.learning.monitors import with_monitors
+from ...algorithms.learning.run import LearningResult
+from .claim import Evidence
 
 CONFIDENCE = 0.95
 MOST = 1_000

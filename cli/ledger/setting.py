@@ -12,11 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import Target, from_lists
-from olivine.algorithms.environments.random_finite import random_finite, tabular
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+
+from ...algorithms.classes.tabular import TabularPolicy
+from ...algorithms.environments.finite import FiniteEnvironment
+from ...algorithms.environments.finite_lists import Target, from_lists
+from ...algorithms.environments.random_finite import random_finite, tabular
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 SETTING = "paper, section Setting and Background"
 NOTATION = "paper, appendix Additional Notation and Definitions, conventions"

@@ -5,23 +5,24 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.benign import benign_rounds
-from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import assignments, families, least_unsatisfied
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.forced import ForcedFamily
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.program import build
-from olivine.reduction.run.every_tie import every_tie
-from olivine.reduction.run.forced import ManyLevels, forced_runs
-from olivine.solvers.lp import solve_lp
-from olivine.solvers.model import LinearModel
+
+from ...algorithms.mdp.random_mdp import random_tabular_mdp
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.benign import benign_rounds
+from ...algorithms.olive.enumeration import enumerate_policies
+from ...algorithms.olive.program import OliveProgram, average_bellman_errors
+from ...reduction.family.family import Family, Variant
+from ...reduction.family.forced import ForcedFamily
+from ...reduction.formula.formula import Formula
+from ...reduction.formula.random_formula import random_ksat
+from ...reduction.program.optimum import optimum
+from ...reduction.program.program import build
+from ...reduction.run.every_tie import every_tie
+from ...reduction.run.forced import ManyLevels, forced_runs
+from ...solvers.lp import solve_lp
+from ...solvers.model import LinearModel
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import assignments, families, least_unsatisfied
 
 SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
     (1, [[1]]),

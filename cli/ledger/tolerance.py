@@ -5,11 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.olive.enumeration import policy_optimum
-from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
-from olivine.cli.ledger.claim import (
+
+from ...algorithms.olive.enumeration import policy_optimum
+from ...algorithms.olive.optimisers import BranchAndBound
+from ...algorithms.olive.program import OliveProgram
+from ...algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
+from ...reduction.family.family import Family, Variant
+from ...reduction.formula.formula import Formula
+from ...reduction.program.optimum import optimum
+from ...reduction.program.tolerance import critical_tolerance, tolerance_ceiling
+from ...reduction.run.honest import adversarial_tiebreak, honest_run
+from ...reduction.run.schedule import n_rounds
+from .claim import (
     CERTIFIED,
     EXACT,
     EXHAUSTIVE,
@@ -17,18 +24,12 @@ from olivine.cli.ledger.claim import (
     Refuted,
     claim,
 )
-from olivine.cli.ledger.support.families import (
+from .support.families import (
     contradiction,
     eight_clauses,
     least_unsatisfied,
     random_formula,
 )
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.tolerance import critical_tolerance, tolerance_ceiling
-from olivine.reduction.run.honest import adversarial_tiebreak, honest_run
-from olivine.reduction.run.schedule import n_rounds
 
 _FORMULAS = 8
 _TWO = (Variant.NORMALIZED, Variant.ALL_LEVELS)

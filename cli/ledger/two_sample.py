@@ -13,29 +13,30 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.assumptions import complete_classes, policy_value_completeness
-from olivine.algorithms.classes import (
+
+from ...algorithms.assumptions import complete_classes, policy_value_completeness
+from ...algorithms.classes import (
     FiniteValueClass,
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import Instance
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Descending
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.two_sample.algorithm import two_sample
-from olivine.algorithms.two_sample.parameters import (
+from ...algorithms.environments import make
+from ...algorithms.environments.finite_lists import Instance
+from ...algorithms.environments.protocol import Environment
+from ...algorithms.learning.draw_classes import make_classes
+from ...algorithms.learning.events import Descending
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.two_sample.algorithm import two_sample
+from ...algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
-from olivine.algorithms.two_sample.review import TwoSampleMonitors
-from olivine.algorithms.valor import valor
-from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.support.two_sample import amplified, unlearned
+from ...algorithms.two_sample.review import TwoSampleMonitors
+from ...algorithms.valor import valor
+from ...algorithms.valor.parameters import TheoremParameters
+from . import runs
+from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .support.two_sample import amplified, unlearned
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
 _RUNS = 6

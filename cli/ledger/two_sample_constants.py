@@ -11,35 +11,36 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ...algorithms.classes import (
     FiniteValueClass,
     KernelBall,
     TabularValueClass,
     identity_kernel,
 )
-from olivine.algorithms.environments.finite_lists import Instance
-from olivine.algorithms.environments.finite_truth import FiniteTruth
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.deviations import (
+from ...algorithms.environments.finite_lists import Instance
+from ...algorithms.environments.finite_truth import FiniteTruth
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.learning.deviations import (
     largest_value_deviation,
     value_differences,
 )
-from olivine.algorithms.learning.events import Path
-from olivine.algorithms.oracles.discrepancy import mean_discrepancy
-from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.two_sample.algorithm import two_sample
-from olivine.algorithms.two_sample.deviations import (
+from ...algorithms.learning.events import Path
+from ...algorithms.oracles.discrepancy import mean_discrepancy
+from ...algorithms.oracles.ledger import reveal
+from ...algorithms.two_sample.algorithm import two_sample
+from ...algorithms.two_sample.deviations import (
     differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from olivine.algorithms.two_sample.parameters import (
+from ...algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, Evidence, claim
-from olivine.cli.ledger.support.two_sample import outvoted, unlearned
+from . import runs
+from .claim import EXACT, Evidence, claim
+from .support.two_sample import outvoted, unlearned
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
 _DELTA = 0.1

@@ -10,40 +10,41 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ...algorithms.classes import (
     FiniteValueClass,
     TabularPolicy,
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.classes.policies import action_weights
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import (
+from ...algorithms.classes.policies import action_weights
+from ...algorithms.environments import make
+from ...algorithms.environments.finite_lists import (
     Instance,
     from_lists,
     late_discovery,
     wrongly_pruned,
 )
-from olivine.algorithms.learning.draw_classes import ClassKind, make_classes
-from olivine.algorithms.learning.events import Triple
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.valor.algorithm import (
+from ...algorithms.learning.draw_classes import ClassKind, make_classes
+from ...algorithms.learning.events import Triple
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.oracles.ledger import reveal
+from ...algorithms.valor.algorithm import (
     constrained_step,
     pooled_step,
     valor,
     valor_constrained,
 )
-from olivine.algorithms.valor.parameters import (
+from ...algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
     PracticalParameters,
     TheoremParameters,
 )
-from olivine.algorithms.valor.review import ValorMonitors
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import EXACT, MONITORED, Evidence, Refuted, claim
-from olivine.cli.ledger.support.instances import sacrificed
+from ...algorithms.valor.review import ValorMonitors
+from . import runs
+from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .support.instances import sacrificed
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 ALTERNATIVES = "appendix Alternative Algorithms"

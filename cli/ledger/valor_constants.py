@@ -11,15 +11,16 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.valor.parameters import (
+
+from ...algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
     PracticalParameters,
     TheoremParameters,
     ValorParameters,
 )
-from olivine.cli.ledger.claim import EXACT, EXHAUSTIVE, Evidence, claim
-from olivine.cli.ledger.valor import SOURCE
+from .claim import EXACT, EXHAUSTIVE, Evidence, claim
+from .valor import SOURCE
 
 _DELTA = Fraction(1, 10)
 

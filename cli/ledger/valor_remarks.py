@@ -7,24 +7,25 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ...algorithms.classes import (
     FiniteValueClass,
     TabularPolicyClass,
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.classes.protocols import ValueClass
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import Instance
-from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.learning.deviations import largest_value_deviation
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.events import Triple
-from olivine.algorithms.learning.run import LearningResult
-from olivine.algorithms.valor.algorithm import valor
-from olivine.algorithms.valor.parameters import PracticalParameters, TheoremParameters
-from olivine.cli.ledger import runs
-from olivine.cli.ledger.claim import (
+from ...algorithms.classes.protocols import ValueClass
+from ...algorithms.environments import make
+from ...algorithms.environments.finite_lists import Instance
+from ...algorithms.exact.arrays import object_array
+from ...algorithms.learning.deviations import largest_value_deviation
+from ...algorithms.learning.draw_classes import make_classes
+from ...algorithms.learning.events import Triple
+from ...algorithms.learning.run import LearningResult
+from ...algorithms.valor.algorithm import valor
+from ...algorithms.valor.parameters import PracticalParameters, TheoremParameters
+from . import runs
+from .claim import (
     EXACT,
     EXHAUSTIVE,
     MONITORED,
@@ -32,7 +33,7 @@ from olivine.cli.ledger.claim import (
     Refuted,
     claim,
 )
-from olivine.cli.ledger.support.instances import amplified
+from .support.instances import amplified
 
 SECTION = "paper, section VALOR"
 _DRAWS = 10**9

@@ -7,22 +7,23 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.loop import run_rounds
-from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.program import OliveProgram, two_action_program
-from olivine.algorithms.olive.run import ExactWorld
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
-from olivine.cli.ledger.claim import EXHAUSTIVE, Evidence, Refuted, claim
-from olivine.cli.ledger.support.families import assignments, families, least_unsatisfied
-from olivine.cli.ledger.ties import SEARCHED
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.run.every_tie import Noise, every_tie
-from olivine.reduction.run.honest import adversarial_tiebreak
-from olivine.reduction.run.levels import LevelRule
-from olivine.reduction.run.run import adversarial_run
+
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.olive.loop import run_rounds
+from ...algorithms.olive.optimisers import BranchAndBound
+from ...algorithms.olive.program import OliveProgram, two_action_program
+from ...algorithms.olive.run import ExactWorld
+from ...algorithms.olive.tiebreak import RandomTiebreak
+from ...reduction.family.family import Family, Variant
+from ...reduction.formula.formula import Formula
+from ...reduction.program.optimum import optimum
+from ...reduction.run.every_tie import Noise, every_tie
+from ...reduction.run.honest import adversarial_tiebreak
+from ...reduction.run.levels import LevelRule
+from ...reduction.run.run import adversarial_run
+from .claim import EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import assignments, families, least_unsatisfied
+from .ties import SEARCHED
 
 _LITTLE = Fraction(1, 10**6)
 _TWENTIETH = Fraction(1, 20)

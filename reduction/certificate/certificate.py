@@ -33,17 +33,18 @@ from fractions import Fraction
 from typing import Any
 
 from numpy.typing import ArrayLike
-from olivine.reduction.certificate import checker
-from olivine.reduction.certificate.text import certificate_text, sections
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.optimum import unsatisfied_from_optimum
-from olivine.reduction.program.witness import check, forward
-from olivine.solvers.child import run_in_child
-from olivine.solvers.clauses import Clauses
-from olivine.solvers.files import write_text, write_texts
-from olivine.solvers.outcome import SatStatus
-from olivine.solvers.sat import solve_sat
+
+from ...solvers.child import run_in_child
+from ...solvers.clauses import Clauses
+from ...solvers.files import write_text, write_texts
+from ...solvers.outcome import SatStatus
+from ...solvers.sat import solve_sat
+from ..family.instance import Instance
+from ..formula.formula import Formula
+from ..program.optimum import unsatisfied_from_optimum
+from ..program.witness import check, forward
+from . import checker
+from .text import certificate_text, sections
 
 SECONDS = 60.0
 """Default time limit of a proof and its check, together."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.reduction.certificate import checker
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.formula import Formula
+from ...algorithms.mdp.bellman import Pair
+from ..family.family import Family
+from ..family.instance import Instance
+from ..formula.formula import Formula
+from . import checker
 
 
 def sections(instance: Instance, pair: Pair, at_least: int) -> dict[str, Any]:

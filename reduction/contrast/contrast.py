@@ -30,16 +30,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.oracles.multi import MultiStatus
-from olivine.reduction.contrast.data import oracle_data
-from olivine.reduction.contrast.fit import Fit, Law, fit
-from olivine.reduction.family.family import Family
-from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.multi.hardness import MultiInstance
-from olivine.reduction.program.program import FORMULATIONS, build
-from olivine.solvers.child import cpu_seconds
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.outcome import Status
+
+from ...algorithms.oracles.multi import MultiStatus
+from ...solvers.child import cpu_seconds
+from ...solvers.milp import solve_milp
+from ...solvers.outcome import Status
+from ..family.family import Family
+from ..formula.random_formula import random_ksat
+from ..multi.hardness import MultiInstance
+from ..program.program import FORMULATIONS, build
+from .data import oracle_data
+from .fit import Fit, Law, fit
 
 RATIO = 4.26
 SMALLEST = 3

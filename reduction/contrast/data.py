@@ -19,15 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.oracles.csc import csc, importance_costs
-from olivine.algorithms.oracles.functionals import Constraint, Functional
-from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.lp import lp
-from olivine.algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
-from olivine.reduction.family.family import Family
+
+from ...algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.oracles.csc import csc, importance_costs
+from ...algorithms.oracles.functionals import Constraint, Functional
+from ...algorithms.oracles.least_squares import least_squares
+from ...algorithms.oracles.lp import lp
+from ...algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
+from ..family.family import Family
 
 ACCURACY = 1e-6
 DRAWS_PER_ACTION = 4

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-from olivine.solvers.files import write_text
+
+from ...solvers.files import write_text
 
 
 def generate_dot(graph: nx.DiGraph[Any]) -> Iterator[str]:

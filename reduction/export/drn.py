@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.reduction.export.identifiers import identifiers
-from olivine.solvers.files import write_text
+
+from ...algorithms.mdp.tabular import TabularMDP
+from ...solvers.files import write_text
+from .identifiers import identifiers
 
 _BLOCK = 1 << 15
 """Actions whose arrays are lists at a time."""

@@ -20,13 +20,14 @@ from xml.etree.ElementTree import ParseError
 from xml.sax.saxutils import escape, quoteattr
 
 import networkx as nx
-from olivine.reduction.export.rationals import (
+
+from ...solvers.files import write_text
+from .rationals import (
     EDGE_RATIONALS,
     GRAPH_RATIONALS,
     NODE_RATIONALS,
     decode,
 )
-from olivine.solvers.files import write_text
 
 
 def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:

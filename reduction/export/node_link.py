@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-from olivine.reduction.export.rationals import (
+
+from ...solvers.files import write_text
+from .rationals import (
     EDGE_RATIONALS,
     GRAPH_RATIONALS,
     NODE_RATIONALS,
     decode,
     encode,
 )
-from olivine.solvers.files import write_text
 
 
 def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:

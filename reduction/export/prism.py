@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.reduction.export.identifiers import identifiers
-from olivine.solvers.files import write_text
+from ...algorithms.mdp.tabular import TabularMDP
+from ...solvers.files import write_text
+from .identifiers import identifiers
 
 KEYWORDS = frozenset(
     """

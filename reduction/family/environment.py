@@ -8,11 +8,12 @@ literal), so that algorithms for deterministic dynamics refuse it.
 from __future__ import annotations
 
 import numpy as np
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.random_finite import from_mdp
-from olivine.algorithms.exact.numbers import check_sizes, check_table
-from olivine.reduction.family.family import Family
-from olivine.reduction.formula.random_formula import random_ksat
+
+from ...algorithms.environments.finite import FiniteEnvironment
+from ...algorithms.environments.random_finite import from_mdp
+from ...algorithms.exact.numbers import check_sizes, check_table
+from ..formula.random_formula import random_ksat
+from .family import Family
 
 _MOST_MOVES = 10**8
 

@@ -24,15 +24,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import exact_sum
-from olivine.algorithms.mdp.distributions import Distribution, Distributions
-from olivine.algorithms.mdp.planning import checked_policy
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.reduction.family.layout import Chosen, Layout
-from olivine.reduction.family.sizes import Sizes, clause_transitions, declared_sizes
-from olivine.reduction.family.transitions import transitions
-from olivine.reduction.family.variants import (
+
+from ...algorithms.exact.arrays import exact_sum
+from ...algorithms.mdp.distributions import Distribution, Distributions
+from ...algorithms.mdp.planning import checked_policy
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.program import OliveProgram
+from .layout import Chosen, Layout
+from .sizes import Sizes, clause_transitions, declared_sizes
+from .transitions import transitions
+from .variants import (
     MAX_TOTAL_WEIGHT,
     Parameters,
     Ranges,
@@ -43,7 +44,7 @@ from olivine.reduction.family.variants import (
 )
 
 if TYPE_CHECKING:
-    from olivine.reduction.formula.formula import ThreeSat
+    from ..formula.formula import ThreeSat
 
 __all__ = ["Family", "Sizes", "Variant", "declared_sizes", "default_penalty"]
 

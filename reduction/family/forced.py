@@ -21,16 +21,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.reduction.family.family import as_assignment
-from olivine.reduction.family.layout import CLAUSE_BITS
+
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.program import OliveProgram
+from .family import as_assignment
+from .layout import CLAUSE_BITS
 
 if TYPE_CHECKING:
-    from olivine.algorithms.mdp.construction import StateData
-    from olivine.reduction.formula.formula import ThreeSat
+    from ...algorithms.mdp.construction import StateData
+    from ..formula.formula import ThreeSat
 
 TOP = Fraction(1, 10)
 """Reward of the rewarding literal of a pair, and of each side state."""

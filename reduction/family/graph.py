@@ -30,10 +30,11 @@ from typing import Any
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.mdp.two_actions import TwoActions
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.graph_validation import label_of, validate_graph
+
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.mdp.two_actions import TwoActions
+from .family import Family
+from .graph_validation import label_of, validate_graph
 
 __all__ = [
     "estimate_bytes",

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.variants import Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.unused import Used, without_unused
+
+from ..formula.formula import Formula
+from ..formula.unused import Used, without_unused
+from .family import Family
+from .variants import Variant
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.variants import Declaration, Variant, as_variant
+
+from .variants import Declaration, Variant, as_variant
 
 CLAUSE_BITS: NDArray[np.int8] = np.array(
     [[v >> 2 & 1, v >> 1 & 1, v & 1] for v in range(1, 8)], dtype=np.int8

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.layout import Layout
-from olivine.reduction.family.variants import Variant, as_variant
+
+from .layout import Layout
+from .variants import Variant, as_variant
 
 
 class Sizes(NamedTuple):

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import exact_sum
-from olivine.reduction.family.layout import CLAUSE_BITS, QUIT, Layout
+
+from ...algorithms.exact.arrays import exact_sum
+from .layout import CLAUSE_BITS, QUIT, Layout
 
 _Long = NDArray[np.int64]
 

@@ -220,7 +220,7 @@ def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
         message states.
     """
     # Here, as it loads numpy, which the command line's options do without.
-    from olivine.algorithms.exact.numbers import as_rational
+    from ...algorithms.exact.numbers import as_rational
 
     variant = as_variant(variant)
     declared = variant.declaration

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import as_integers
+
+from ...algorithms.exact.arrays import as_integers
 
 MAX_VARIABLE = 2**31 - 1
 """Greatest variable: what a literal in int32, and DIMACS solvers, can hold."""

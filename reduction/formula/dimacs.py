@@ -47,13 +47,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.formula.checks import MAX_VARIABLE
-from olivine.reduction.formula.dimacs_body import Body
-from olivine.reduction.formula.dimacs_error import DimacsError, located
-from olivine.reduction.formula.dimacs_header import InputFormat, read_start
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.hard import Hardened
-from olivine.reduction.formula.inputs import RAISE_LIMIT, read_chunks, source_name
+
+from .checks import MAX_VARIABLE
+from .dimacs_body import Body
+from .dimacs_error import DimacsError, located
+from .dimacs_header import InputFormat, read_start
+from .formula import Formula
+from .hard import Hardened
+from .inputs import RAISE_LIMIT, read_chunks, source_name
 
 __all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs"]
 

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.formula.checks import MAX_VARIABLE, MAX_WEIGHT
-from olivine.reduction.formula.dimacs_error import DimacsError, shown
-from olivine.reduction.formula.dimacs_header import Header, integer
+
+from .checks import MAX_VARIABLE, MAX_WEIGHT
+from .dimacs_error import DimacsError, shown
+from .dimacs_header import Header, integer
 
 _BLANKS = rb"[ \t\r\v\f]*"
 # A literal line feed in front, where ^ would do: the engine then skips to the

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from olivine.reduction.formula.dimacs_error import DimacsError, shown
+from .dimacs_error import DimacsError, shown
 
 InputFormat = Literal["cnf", "wcnf"]
 """What a reader may be asked to read; WCNF with a header or without."""

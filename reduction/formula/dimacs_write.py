@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import numpy as np
-from olivine.reduction.formula.formula import Formula
-from olivine.solvers.files import write_text
+
+from ...solvers.files import write_text
+from .formula import Formula
 
 OutputFormat = Literal["cnf", "wcnf", "wcnf-headerless"]
 

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import exact_sum
-from olivine.reduction.formula.checks import (
+
+from ...algorithms.exact.arrays import exact_sum
+from ...solvers.clauses import clause_lists, satisfied
+from .checks import (
     MAX_VARIABLE,
     MAX_WEIGHT,
     checked_assignment,
@@ -27,8 +29,7 @@ from olivine.reduction.formula.checks import (
     checked_weights,
     literal_truth,
 )
-from olivine.reduction.formula.three_sat import three_literal_clauses
-from olivine.solvers.clauses import clause_lists, satisfied
+from .three_sat import three_literal_clauses
 
 __all__ = ["MAX_VARIABLE", "MAX_WEIGHT", "Formula", "ThreeSat"]
 

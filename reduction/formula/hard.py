@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from olivine.reduction.formula.checks import MAX_WEIGHT
-from olivine.reduction.formula.formula import Formula
+
+from .checks import MAX_WEIGHT
+from .formula import Formula
 
 
 @dataclass(frozen=True, eq=False)

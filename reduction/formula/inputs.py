@@ -22,7 +22,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, Protocol
 
-from olivine.reduction.formula.dimacs_error import DimacsError
+from .dimacs_error import DimacsError
 
 CHUNK = 1 << 18
 """Bytes read at a time: large enough to vectorise, small enough for the cache."""

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import INT64_MAX, exact_sum
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.reduction.formula.checks import literal_truth
-from olivine.reduction.formula.formula import ThreeSat
+
+from ...algorithms.exact.arrays import INT64_MAX, exact_sum
+from ...algorithms.exact.seeds import RecordedSeed
+from .checks import literal_truth
+from .formula import ThreeSat
 
 _NOISE = 0.5
 _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK = 1024

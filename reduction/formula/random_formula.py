@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.reduction.formula.checks import MAX_VARIABLE, checked_assignment
-from olivine.reduction.formula.formula import Formula
+
+from .checks import MAX_VARIABLE, checked_assignment
+from .formula import Formula
 
 
 def random_ksat(

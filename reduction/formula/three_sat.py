@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.formula.checks import MAX_VARIABLE
+
+from .checks import MAX_VARIABLE
 
 NO_SOURCE = -1
 """`ThreeSat.source` of the tautology that stands for no clause at all."""

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.formula.checks import checked_assignment
-from olivine.reduction.formula.formula import Formula
+
+from .checks import checked_assignment
+from .formula import Formula
 
 MOST_UNUSED = 10_000
 """Unused variables stay up to this number, or up to that of the used ones."""

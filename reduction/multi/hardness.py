@@ -33,17 +33,18 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.classes.protocols import Policy
-from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.multi import (
+
+from ...algorithms.classes.protocols import Policy
+from ...algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.oracles.multi import (
     ClassificationSet,
     Method,
     MultiResult,
     multi,
 )
-from olivine.reduction.formula.checks import checked_assignment, literal_truth
-from olivine.reduction.formula.formula import ThreeSat
+from ..formula.checks import checked_assignment, literal_truth
+from ..formula.formula import ThreeSat
 
 LIMIT = Fraction(2, 3)
 """U_j."""

@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.oracles.multi import MultiResult, MultiStatus
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.unused import Used, without_unused
-from olivine.reduction.multi.hardness import TOLERANCE, MultiInstance
-from olivine.reduction.verify.route import RouteResult
-from olivine.solvers.outcome import SatStatus
-from olivine.solvers.sat import solve_sat
+
+from ...algorithms.oracles.multi import MultiResult, MultiStatus
+from ...solvers.outcome import SatStatus
+from ...solvers.sat import solve_sat
+from ..formula.formula import Formula
+from ..formula.unused import Used, without_unused
+from ..verify.route import RouteResult
+from .hardness import TOLERANCE, MultiInstance
 
 BRUTE_VARIABLES = 10
 

@@ -41,7 +41,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from olivine.reduction.family.variants import Parameters
+from ..family.variants import Parameters
 
 DEFAULT_ACCURACY = Fraction(1, 10**6)
 """Accuracy to which engines are trusted: their feasibility tolerance, 1e-6."""

@@ -32,13 +32,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from olivine.algorithms.olive.program import Form
-from olivine.reduction.family.family import Family
-from olivine.reduction.program.formulations import FORMULATIONS
-from olivine.reduction.program.formulations.faithful import faithful
-from olivine.reduction.program.formulations.projected import projected
-from olivine.reduction.program.formulations.reduction_model import ReductionModel
-from olivine.reduction.program.formulations.strengthened import strengthened
+from ...algorithms.olive.program import Form
+from ..family.family import Family
+from .formulations import FORMULATIONS
+from .formulations.faithful import faithful
+from .formulations.projected import projected
+from .formulations.reduction_model import ReductionModel
+from .formulations.strengthened import strengthened
 
 __all__ = ["FORMS", "FORMULATIONS", "ReductionModel", "build"]
 

@@ -24,16 +24,17 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
-from olivine.reduction.family.family import Family
-from olivine.reduction.formula.local_search import least_by_trying, walksat
-from olivine.reduction.program.formulations.reduction_model import (
+
+from ...solvers.milp import solve_milp
+from ...solvers.model import LinearModel
+from ...solvers.outcome import LinearOutcome, Status
+from ..family.family import Family
+from ..formula.local_search import least_by_trying, walksat
+from .formulations.reduction_model import (
     ReductionModel,
     clause_weights,
 )
-from olivine.reduction.program.optimum import least_better
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.model import LinearModel
-from olivine.solvers.outcome import LinearOutcome, Status
+from .optimum import least_better
 
 _FLIPS = 20_000
 

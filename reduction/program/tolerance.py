@@ -42,10 +42,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.tolerance import least_tolerance
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.variants import Parameters, Variant
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.olive.tolerance import least_tolerance
+from ..family.family import Family
+from ..family.variants import Parameters, Variant
 
 Reason = Literal["closed form", "branch and bound", "numerical"]
 

@@ -26,11 +26,12 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.arrays import IntArray, fits_int64
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.formula.checks import literal_truth
-from olivine.reduction.program.optimum import step
+
+from ...algorithms.exact.arrays import IntArray, fits_int64
+from ...algorithms.mdp.bellman import Pair
+from ..family.family import Family, as_assignment
+from ..formula.checks import literal_truth
+from .optimum import step
 
 
 def forward(family: Family, assignment: ArrayLike) -> Pair:

@@ -33,13 +33,14 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.layout import CLAUSE_BITS
-from olivine.reduction.run.check import Replay
-from olivine.reduction.run.run import CheckedRun, Round, judged, not_maximiser
-from olivine.reduction.run.schedule import Setting
+
+from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.distributions import Distribution
+from ..family.family import Family, Variant
+from ..family.layout import CLAUSE_BITS
+from .check import Replay
+from .run import CheckedRun, Round, judged, not_maximiser
+from .schedule import Setting
 
 __all__ = ["BenignRun", "benign_run"]
 

@@ -26,8 +26,8 @@ from collections import Counter
 from fractions import Fraction
 from typing import Literal
 
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.reduction.family.family import Family
+from ...algorithms.mdp.distributions import Distribution
+from ..family.family import Family
 
 Kind = Literal[
     "start", "clause", "clauses", "variable", "pair", "literals", "bottom", "mixed"

@@ -36,10 +36,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.interfaces import Ranged, Upper
-from olivine.reduction.run.schedule import Setting
+
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.interfaces import Ranged, Upper
+from .schedule import Setting
 
 _ZERO = Fraction(0)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.reduction.family.family import Family
-from olivine.reduction.run.faces import Faces, Noise
-from olivine.reduction.run.levels import LevelRule
+
+from ...algorithms.mdp.distributions import Distribution
+from ..family.family import Family
+from .faces import Faces, Noise
+from .levels import LevelRule
 
 __all__ = ["EveryTie", "Noise", "every_tie"]
 

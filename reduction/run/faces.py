@@ -20,19 +20,20 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.planning import state_distributions
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.backups import (
+
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.planning import state_distributions
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive.backups import (
     distinct_actions,
     single_state_constraints,
     support_states,
 )
-from olivine.algorithms.olive.interfaces import Upper
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.reduction.run.levels import LevelRule
-from olivine.solvers.lp import LpSession
-from olivine.solvers.model import LinearModel
+from ...algorithms.olive.interfaces import Upper
+from ...algorithms.olive.program import OliveProgram
+from ...solvers.lp import LpSession
+from ...solvers.model import LinearModel
+from .levels import LevelRule
 
 _Policy = NDArray[np.int32]
 _Bound = Sequence[Distribution]

@@ -22,12 +22,13 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.backups import support_states
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.reduction.family.forced import ForcedFamily
-from olivine.reduction.run.faces import Faces, Noise
-from olivine.reduction.run.levels import LevelRule
+
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.olive.backups import support_states
+from ...algorithms.olive.program import OliveProgram
+from ..family.forced import ForcedFamily
+from .faces import Faces, Noise
+from .levels import LevelRule
 
 ManyLevels = Literal["all", "lowest", "largest"]
 MANY_LEVELS: tuple[ManyLevels, ...] = get_args(ManyLevels)

@@ -13,9 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.reduction.family.family import Family
-from olivine.reduction.run.schedule import Move, schedule
+
+from ...algorithms.mdp.bellman import Pair
+from ..family.family import Family
+from .schedule import Move, schedule
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.interfaces import Optimiser
-from olivine.algorithms.olive.loop import OliveResult
-from olivine.algorithms.olive.run import olive_exact
-from olivine.algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
-from olivine.reduction.family.family import Family
-from olivine.reduction.run.bound import Kind, kind_of
-from olivine.reduction.run.functions import q_functions
+
+from ...algorithms.exact.seeds import RecordedSeed
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.olive.interfaces import Optimiser
+from ...algorithms.olive.loop import OliveResult
+from ...algorithms.olive.run import olive_exact
+from ...algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
+from ..family.family import Family
+from .bound import Kind, kind_of
+from .functions import q_functions
 
 
 @dataclass(frozen=True, eq=False)

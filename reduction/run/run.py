@@ -42,15 +42,16 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.average_constraint import (
+
+from ...algorithms.mdp.average_constraint import (
     AverageConstraint,
     average_constraint,
 )
-from olivine.reduction.family.family import Family
-from olivine.reduction.run.bound import StartBound
-from olivine.reduction.run.check import Replay, Replayed
-from olivine.reduction.run.levels import LevelRule, chosen_level
-from olivine.reduction.run.schedule import Move, n_rounds, schedule
+from ..family.family import Family
+from .bound import StartBound
+from .check import Replay, Replayed
+from .levels import LevelRule, chosen_level
+from .schedule import Move, n_rounds, schedule
 
 __all__ = [
     "Checks",

@@ -47,9 +47,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.layout import QUIT
-from olivine.reduction.family.variants import Variant
+
+from ..family.family import Family
+from ..family.layout import QUIT
+from ..family.variants import Variant
 
 Kind = Literal["clause", "literal", "variable", "start"]
 

@@ -20,19 +20,20 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.loop import OliveRound
-from olivine.algorithms.olive.optimisers import Milp
-from olivine.algorithms.olive.tiebreak import (
+
+from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.olive.loop import OliveRound
+from ...algorithms.olive.optimisers import Milp
+from ...algorithms.olive.tiebreak import (
     LevelRule as TiebreakRule,
 )
-from olivine.algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
-from olivine.reduction.family.family import Family
-from olivine.reduction.run.benign import benign_run
-from olivine.reduction.run.bound import StartBound
-from olivine.reduction.run.honest import HonestRun, honest_run
-from olivine.reduction.run.levels import LEVEL_RULES, LevelRule
-from olivine.reduction.run.run import Checks, Round, Run, adversarial_run
+from ...algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from ..family.family import Family
+from .benign import benign_run
+from .bound import StartBound
+from .honest import HonestRun, honest_run
+from .levels import LEVEL_RULES, LevelRule
+from .run import Checks, Round, Run, adversarial_run
 
 Ties = Literal["adversary", "solver", "random", "benign"]
 TIES: tuple[Ties, ...] = get_args(Ties)

@@ -8,10 +8,10 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from olivine.reduction.family.variants import Parameters
-from olivine.reduction.program.optimum import optimum as theorem_o
-from olivine.reduction.program.optimum import unsatisfied_from_optimum
-from olivine.reduction.verify.route import ROUTES, Results, Route, RouteResult
+from ..family.variants import Parameters
+from ..program.optimum import optimum as theorem_o
+from ..program.optimum import unsatisfied_from_optimum
+from .route import ROUTES, Results, Route, RouteResult
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.program.witness import back, forward
-from olivine.solvers.outcome import SatStatus
-from olivine.solvers.sat import Clauses, solve_sat
+
+from ...algorithms.mdp.bellman import Pair
+from ...solvers.outcome import SatStatus
+from ...solvers.sat import Clauses, solve_sat
+from ..family.family import Family
+from ..family.instance import Instance
+from ..program.witness import back, forward
 
 Engine = Literal["sat", "milp"]
 ENGINES: tuple[Engine, ...] = ("sat", "milp")
@@ -135,8 +136,8 @@ def _ask_milp(
     instance: Instance, formulation: str | None, time_limit: float | None
 ) -> tuple[_Answer, tuple[str, ...]]:
     # Imported on use: with PuLP and HiGHS it takes longer than a small decision.
-    from olivine.reduction.verify.route import Settings
-    from olivine.reduction.verify.routes import run_route
+    from .route import Settings
+    from .routes import run_route
 
     limit = math.inf if time_limit is None else time_limit
     settings = Settings(formulation, limit, np.random.default_rng(0))

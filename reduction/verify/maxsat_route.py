@@ -13,15 +13,16 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.certificate.certificate import as_checked
-from olivine.reduction.certificate.checker import bound_formula
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.formula import Formula, ThreeSat
-from olivine.reduction.formula.local_search import least_by_trying, walksat
-from olivine.reduction.program.optimum import optimum as theorem_o
-from olivine.reduction.verify.route import RouteResult, Settings
-from olivine.solvers.maxsat import solve_maxsat
-from olivine.solvers.outcome import MaxSatOutcome, SatStatus
+
+from ...solvers.maxsat import solve_maxsat
+from ...solvers.outcome import MaxSatOutcome, SatStatus
+from ..certificate.certificate import as_checked
+from ..certificate.checker import bound_formula
+from ..family.instance import Instance
+from ..formula.formula import Formula, ThreeSat
+from ..formula.local_search import least_by_trying, walksat
+from ..program.optimum import optimum as theorem_o
+from .route import RouteResult, Settings
 
 _FLIPS = 2_000
 _FLIPS_A_VARIABLE = 100

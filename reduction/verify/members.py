@@ -23,9 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.exact.arrays import IntArray, fits_int64
-from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.reduction.family.family import Family
+
+from ...algorithms.exact.arrays import IntArray, fits_int64
+from ...algorithms.mdp.tabular import TabularMDP
+from ..family.family import Family
 
 MAX_VARIABLES = 20
 _CHUNK_BITS = 13  # members at a time: their values of one state fit a cache

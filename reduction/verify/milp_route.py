@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.program.optimum import round_to_possible
-from olivine.reduction.program.program import build
-from olivine.reduction.program.solve import solve_program
-from olivine.reduction.program.witness import back, certify
-from olivine.reduction.verify.route import RouteResult, Settings
-from olivine.solvers.child import run_in_child
-from olivine.solvers.outcome import LinearOutcome, Status
+
+from ...solvers.child import run_in_child
+from ...solvers.outcome import LinearOutcome, Status
+from ..family.family import Family
+from ..family.instance import Instance
+from ..program.optimum import round_to_possible
+from ..program.program import build
+from ..program.solve import solve_program
+from ..program.witness import back, certify
+from .route import RouteResult, Settings
 
 FAITHFUL_SIZE = 12
 STRENGTHENED_SIZE = 80

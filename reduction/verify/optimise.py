@@ -13,13 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.hard import Hardened
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.witness import back, forward
-from olivine.reduction.verify.maxsat_route import least_unsatisfied
-from olivine.reduction.verify.route import Settings
-from olivine.solvers.outcome import SatStatus
+
+from ...solvers.outcome import SatStatus
+from ..family.instance import Instance
+from ..formula.hard import Hardened
+from ..program.optimum import optimum
+from ..program.witness import back, forward
+from .maxsat_route import least_unsatisfied
+from .route import Settings
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _ask_milp(
 ) -> str:
     """Say what the program's MILP finds."""
     # Imported on use: PuLP and HiGHS are slow to load, and seldom asked.
-    from olivine.reduction.verify.milp_route import milp_route
+    from .milp_route import milp_route
 
     limit = math.inf if time_limit is None else time_limit
     found = milp_route(instance, Settings(formulation, limit, np.random.default_rng(0)))

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.program.formulations import FORMULATIONS
+
+from ..program.formulations import FORMULATIONS
 
 Route = Literal["sat", "maxsat", "milp", "brute", "treewidth", "witness"]
 ROUTES: tuple[Route, ...] = (
@@ -126,7 +127,7 @@ class Settings:
                 f"unknown formulation {self.formulation!r}: choose from {names}"
             )
         if self.engine != "highs":  # which is always there, and need not be loaded
-            from olivine.solvers.milp import available_engines
+            from ...solvers.milp import available_engines
 
             if self.engine not in available_engines():
                 known = ", ".join(available_engines())

@@ -35,20 +35,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.formula import ThreeSat
-from olivine.reduction.formula.local_search import walksat
-from olivine.reduction.program.optimum import optimum as theorem_o
-from olivine.reduction.program.optimum import unsatisfied_from_optimum
-from olivine.reduction.program.witness import certify
-from olivine.reduction.verify.maxsat_route import maxsat_route
-from olivine.reduction.verify.members import MAX_VARIABLES, best_member
-from olivine.reduction.verify.milp_route import milp_route
-from olivine.reduction.verify.route import Results, Route, RouteResult, Settings
-from olivine.solvers.child import run_in_child
-from olivine.solvers.outcome import SatStatus
-from olivine.solvers.sat import solve_sat
-from olivine.solvers.treewidth import Elimination, TooWideError, solve_by_treewidth
+
+from ...solvers.child import run_in_child
+from ...solvers.outcome import SatStatus
+from ...solvers.sat import solve_sat
+from ...solvers.treewidth import Elimination, TooWideError, solve_by_treewidth
+from ..family.instance import Instance
+from ..formula.formula import ThreeSat
+from ..formula.local_search import walksat
+from ..program.optimum import optimum as theorem_o
+from ..program.optimum import unsatisfied_from_optimum
+from ..program.witness import certify
+from .maxsat_route import maxsat_route
+from .members import MAX_VARIABLES, best_member
+from .milp_route import milp_route
+from .route import Results, Route, RouteResult, Settings
 
 FLIPS = 100_000
 """Flips of the local search, and 20 more a variable."""

@@ -19,13 +19,14 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.exact.seeds import RecordedSeed
-from olivine.algorithms.olive.environment import TabularEnvironment
-from olivine.algorithms.olive.sampled_program import SampledConstraint, SampledProgram
-from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
-from olivine.reduction.family.family import Family
-from olivine.reduction.program.tolerance import tolerance_ceiling
+
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.exact.seeds import RecordedSeed
+from ...algorithms.olive.environment import TabularEnvironment
+from ...algorithms.olive.sampled_program import SampledConstraint, SampledProgram
+from ...algorithms.olive.tolerance import LeastTolerance, least_tolerance
+from ..family.family import Family
+from ..program.tolerance import tolerance_ceiling
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.instance import Instance
-from olivine.reduction.family.variants import Variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.verify.agreement import Combined, combine
-from olivine.reduction.verify.route import ROUTES, Route, RouteResult, Settings
-from olivine.reduction.verify.routes import run_route
+
+from ..family.family import Family
+from ..family.instance import Instance
+from ..family.variants import Variant
+from ..formula.formula import Formula
+from .agreement import Combined, combine
+from .route import ROUTES, Route, RouteResult, Settings
+from .routes import run_route
 
 MAXSAT_CLAUSES = 20_000
 MILP_CLAUSES, MILP_VARIABLES = 1_000, 3_000

@@ -17,10 +17,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pulp
-from olivine.solvers.child import run_in_child
-from olivine.solvers.integer_form import IntegerForm
-from olivine.solvers.outcome import Answer, LinearOutcome, Status
-from olivine.solvers.pulp_adapter import PulpModel, from_form
+
+from ..child import run_in_child
+from ..integer_form import IntegerForm
+from ..outcome import Answer, LinearOutcome, Status
+from ..pulp_adapter import PulpModel, from_form
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pulp
-from olivine.solvers import highs
-from olivine.solvers.engines import UNREADABLE, Engine
-from olivine.solvers.outcome import Answer, LinearOutcome, Status
-from olivine.solvers.pulp_adapter import MAJOR, PulpModel
-from olivine.solvers.temporary import scratch_folder
+
+from .. import highs
+from ..outcome import Answer, LinearOutcome, Status
+from ..pulp_adapter import MAJOR, PulpModel
+from ..temporary import scratch_folder
+from . import UNREADABLE, Engine
 
 _TOLERANCES = ("primalTolerance", "dualTolerance", "integerTolerance")
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import highspy
 import pulp
-from olivine.solvers import highs
-from olivine.solvers.engines import UNREADABLE, Engine
-from olivine.solvers.outcome import Answer, LinearOutcome, Status
-from olivine.solvers.pulp_adapter import PulpModel
+
+from .. import highs
+from ..outcome import Answer, LinearOutcome, Status
+from ..pulp_adapter import PulpModel
+from . import UNREADABLE, Engine
 
 
 def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:

@@ -15,9 +15,9 @@ def imported() -> dict[str, str]:
     """Public names and their homes, as type checkers see them."""
     tree = ast.parse(Path(olivine.__file__).read_text("utf-8"))
     return {
-        alias.name: node.module
+        alias.name: f"olivine.{node.module}"
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("olivine.")
+        if isinstance(node, ast.ImportFrom) and node.level == 1
         for alias in node.names
     }
 

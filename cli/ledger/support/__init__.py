@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from olivine.algorithms.classes import (
+from ....algorithms.classes import (
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
-from olivine.algorithms.environments.protocol import Environment
+from ....algorithms.environments.finite_lists import Instance, from_lists
+from ....algorithms.environments.protocol import Environment
 
 
 def known_values(environment: Environment) -> ValueClassByLevel:

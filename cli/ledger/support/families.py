@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.cli.ledger import runs
-from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.family.variants import as_variant
-from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.program import build
-from olivine.reduction.program.witness import check
-from olivine.reduction.verify.members import best_member
-from olivine.solvers.milp import solve_milp
+
+from ....algorithms.olive.program import OliveProgram
+from ....reduction.family.family import Family, Variant
+from ....reduction.family.variants import as_variant
+from ....reduction.formula.formula import Formula
+from ....reduction.program.program import build
+from ....reduction.program.witness import check
+from ....reduction.verify.members import best_member
+from ....solvers.milp import solve_milp
+from .. import runs
 
 ODD: tuple[tuple[int, list[list[int]]], ...] = (
     (0, []),

@@ -11,16 +11,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ....algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     TabularPolicyClass,
     TabularValueClass,
 )
-from olivine.algorithms.environments.finite_lists import HALF, Instance
-from olivine.algorithms.global_policy.algorithm import global_policy
-from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.cli.ledger.support import instance
+from ....algorithms.environments.finite_lists import HALF, Instance
+from ....algorithms.global_policy.algorithm import global_policy
+from ....algorithms.global_policy.parameters import GlobalPolicyParameters
+from . import instance
 
 _UNIT = 2000
 """Rewards are multiples of 1/2000: laws of returns have a cell for each multiple."""

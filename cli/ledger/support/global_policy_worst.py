@@ -21,21 +21,22 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ....algorithms.classes import (
     FinitePolicyClass,
     MixedPolicy,
     PolicyClassByLevel,
 )
-from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
-from olivine.algorithms.environments.protocol import ActionRule, AnyPolicy, Path
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.algorithms.oracles.ledger import reveal
-from olivine.algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
-from olivine.cli.ledger.support import known_values
-from olivine.solvers.lp import solve_lp
-from olivine.solvers.model import LinearModel
+from ....algorithms.environments.finite import FiniteEnvironment
+from ....algorithms.environments.finite_lists import Instance, from_lists
+from ....algorithms.environments.protocol import ActionRule, AnyPolicy, Path
+from ....algorithms.exact.data import EmpiricalMeasure
+from ....algorithms.global_policy.parameters import GlobalPolicyParameters
+from ....algorithms.oracles.ledger import reveal
+from ....algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
+from ....solvers.lp import solve_lp
+from ....solvers.model import LinearModel
+from . import known_values
 
 _LARGEST = 1000
 """Values are at most this many τ; far from binding."""

@@ -7,19 +7,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ....algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     TabularPolicyClass,
     TabularValueClass,
     ValueClass,
 )
-from olivine.algorithms.environments.finite_lists import HALF, Instance
-from olivine.algorithms.exact.numbers import check_count
-from olivine.algorithms.learning.events import Triple
-from olivine.algorithms.valor.algorithm import LocalValues
-from olivine.algorithms.valor.parameters import PracticalParameters
-from olivine.cli.ledger.support import instance
+from ....algorithms.environments.finite_lists import HALF, Instance
+from ....algorithms.exact.numbers import check_count
+from ....algorithms.learning.events import Triple
+from ....algorithms.valor.algorithm import LocalValues
+from ....algorithms.valor.parameters import PracticalParameters
+from . import instance
 
 
 def unrepresented() -> Instance:

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ....algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments.finite_lists import (
+from ....algorithms.classes.q_functions import FiniteQClass
+from ....algorithms.environments.finite_lists import (
     HALF,
     from_lists,
     path_with_traps,
 )
-from olivine.algorithms.environments.protocol import Environment
-from olivine.algorithms.learning.draw_classes import (
+from ....algorithms.environments.protocol import Environment
+from ....algorithms.learning.draw_classes import (
     DecodedPolicyClass,
     DecodedValueClass,
 )

@@ -17,16 +17,17 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
-from olivine.algorithms.classes.tabular import (
+
+from ....algorithms.classes.tabular import (
     TabularPolicy,
     TabularPolicyClass,
     TabularValue,
     TabularValueClass,
 )
-from olivine.algorithms.exact.arrays import check_reals
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.csc import check_costs
-from olivine.algorithms.oracles.results import (
+from ....algorithms.exact.arrays import check_reals
+from ....algorithms.exact.data import EmpiricalMeasure
+from ....algorithms.oracles.csc import check_costs
+from ....algorithms.oracles.results import (
     CscResult,
     LeastSquaresResult,
     check_accuracy,

@@ -7,18 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from olivine.algorithms.classes import (
+
+from ....algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
     TabularPolicyClass,
     TabularValueClass,
     ValueClass,
 )
-from olivine.algorithms.environments.finite_lists import HALF, Instance
-from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
-from olivine.algorithms.two_sample.parameters import TwoSamplePracticalParameters
-from olivine.cli.ledger.support import instance
+from ....algorithms.environments.finite_lists import HALF, Instance
+from ....algorithms.exact.data import EmpiricalMeasure
+from ....algorithms.two_sample.algorithm import TwoSampleLearner
+from ....algorithms.two_sample.parameters import TwoSamplePracticalParameters
+from . import instance
 
 HORIZON = 16
 """Least H at which an error of 3.8τ, doubled at each level, exceeds ε."""

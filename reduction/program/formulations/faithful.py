@@ -19,16 +19,17 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.enumeration import policy_optimum
-from olivine.algorithms.olive.model import ProgramModel, program_model
-from olivine.algorithms.olive.program import Form, OliveProgram
-from olivine.reduction.family.family import Family
-from olivine.reduction.program.formulations.reduction_model import (
+
+from ....algorithms.mdp.bellman import Pair
+from ....algorithms.olive.enumeration import policy_optimum
+from ....algorithms.olive.model import ProgramModel, program_model
+from ....algorithms.olive.program import Form, OliveProgram
+from ...family.family import Family
+from ..witness import back, forward
+from .reduction_model import (
     ReductionModel,
     Values,
 )
-from olivine.reduction.program.witness import back, forward
 
 _SNAP = 1e-6
 _DENOMINATOR = 10**6

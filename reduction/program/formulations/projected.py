@@ -31,21 +31,22 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.olive.program import Form
-from olivine.reduction.family.family import Family, as_assignment
-from olivine.reduction.formula.local_search import (
+
+from ....algorithms.olive.program import Form
+from ....solvers.flat_model import BLOCK, FlatModel, Numbered, row_kind
+from ....solvers.model import LinearModel
+from ...family.family import Family, as_assignment
+from ...formula.local_search import (
     is_out_of_reach,
     least_by_trying,
     walksat,
 )
-from olivine.reduction.program.formulations.reduction_model import (
+from ..optimum import step
+from .reduction_model import (
     ReductionModel,
     Values,
     clause_weights,
 )
-from olivine.reduction.program.optimum import step
-from olivine.solvers.flat_model import BLOCK, FlatModel, Numbered, row_kind
-from olivine.solvers.model import LinearModel
 
 _FLIPS = 10_000
 

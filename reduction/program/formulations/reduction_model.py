@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.program import Form
-from olivine.reduction.family.family import Family
-from olivine.reduction.program.witness import forward
-from olivine.solvers.model import LinearModel
+
+from ....algorithms.mdp.bellman import Pair
+from ....algorithms.olive.program import Form
+from ....solvers.model import LinearModel
+from ...family.family import Family
+from ..witness import forward
 
 Values = Sequence[Fraction] | Sequence[float]
 """A point of a model: one value a variable, exact or an engine's floats."""

@@ -44,23 +44,24 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from olivine.algorithms.olive.program import Form
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.layout import CLAUSE_BITS, QUIT, Layout
-from olivine.reduction.program.formulations.reduction_model import (
-    ReductionModel,
-    Values,
-    clause_weights,
-)
-from olivine.reduction.program.witness import forward
-from olivine.solvers.flat_model import (
+
+from ....algorithms.olive.program import Form
+from ....solvers.flat_model import (
     BLOCK,
     FlatModel,
     Numbered,
     kind_of,
     row_kind,
 )
-from olivine.solvers.model import LinearModel, Variable
+from ....solvers.model import LinearModel, Variable
+from ...family.family import Family
+from ...family.layout import CLAUSE_BITS, QUIT, Layout
+from ..witness import forward
+from .reduction_model import (
+    ReductionModel,
+    Values,
+    clause_weights,
+)
 
 _SIGN_WEIGHTS: dict[tuple[int, ...], list[int]] = {
     signs: (CLAUSE_BITS @ np.array(signs)).tolist()

@@ -32,36 +32,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from olivine.algorithms.assumptions import check_assumptions
-    from olivine.algorithms.classes import sklearn_policies, sklearn_values
-    from olivine.algorithms.environments import from_lists, make
-    from olivine.algorithms.environments.check import check_environment
-    from olivine.algorithms.environments.from_simulator import (
+    from .algorithms.assumptions import check_assumptions
+    from .algorithms.classes import sklearn_policies, sklearn_values
+    from .algorithms.environments import from_lists, make
+    from .algorithms.environments.check import check_environment
+    from .algorithms.environments.from_simulator import (
         from_gymnasium,
         from_simulator,
     )
-    from olivine.algorithms.global_policy import global_policy
-    from olivine.algorithms.learning.draw_classes import make_classes
-    from olivine.algorithms.learning.registry import learn
-    from olivine.algorithms.lsvee import lsvee
-    from olivine.algorithms.mdp.tabular import TabularMDP
-    from olivine.algorithms.olive.run import olive_exact, olive_sampled
-    from olivine.algorithms.two_sample import two_sample
-    from olivine.algorithms.valor import valor, valor_constrained
-    from olivine.reduction.certificate.certificate import make_certificate
-    from olivine.reduction.family.family import Family
-    from olivine.reduction.family.graph import graph
-    from olivine.reduction.formula.dimacs import parse_dimacs, read_dimacs
-    from olivine.reduction.formula.dimacs_write import write_dimacs
-    from olivine.reduction.formula.formula import Formula
-    from olivine.reduction.formula.random_formula import random_ksat
-    from olivine.reduction.gymnasium_ids import to_gymnasium
-    from olivine.reduction.program.program import build
-    from olivine.reduction.program.witness import back, forward
-    from olivine.reduction.run.run import adversarial_run
-    from olivine.reduction.verify.decision import decide
-    from olivine.reduction.verify.verification import verify
-    from olivine.solvers.milp import to_pulp
+    from .algorithms.global_policy import global_policy
+    from .algorithms.learning.draw_classes import make_classes
+    from .algorithms.learning.registry import learn
+    from .algorithms.lsvee import lsvee
+    from .algorithms.mdp.tabular import TabularMDP
+    from .algorithms.olive.run import olive_exact, olive_sampled
+    from .algorithms.two_sample import two_sample
+    from .algorithms.valor import valor, valor_constrained
+    from .reduction.certificate.certificate import make_certificate
+    from .reduction.family.family import Family
+    from .reduction.family.graph import graph
+    from .reduction.formula.dimacs import parse_dimacs, read_dimacs
+    from .reduction.formula.dimacs_write import write_dimacs
+    from .reduction.formula.formula import Formula
+    from .reduction.formula.random_formula import random_ksat
+    from .reduction.gymnasium_ids import to_gymnasium
+    from .reduction.program.program import build
+    from .reduction.program.witness import back, forward
+    from .reduction.run.run import adversarial_run
+    from .reduction.verify.decision import decide
+    from .reduction.verify.verification import verify
+    from .solvers.milp import to_pulp
 
 __version__ = "0.1.0"
 

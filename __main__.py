@@ -1,6 +1,6 @@
 """``python -m olivine`` is the command ``olivine``."""
 
-from olivine.cli.entry import main
+from .cli.entry import main
 
 if __name__ == "__main__":
     main()
