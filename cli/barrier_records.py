@@ -34,26 +34,14 @@ MOST_RUNS = 100_000
 
 
 def check_runs(runs: int) -> None:
-    """Refuse a number of runs that would take days.
-
-    Raises
-    ------
-    ValueError
-        With the range.
-    """
+    """Refuse a number of runs that would take days."""
     check_count("--runs", runs)
     if runs > MOST_RUNS:
         raise ValueError(f"--runs: {runs} is not in 1..{MOST_RUNS}")
 
 
 def average(*, seed: int, contexts: int = 8) -> dict[str, Any]:
-    """Run the barrier of average constraints.
-
-    Raises
-    ------
-    ValueError
-        For a number of contexts out of range.
-    """
+    """Run the barrier of average constraints."""
     barrier = AverageBarrier(contexts)
     found = run_all(barrier, np.random.default_rng(seed))
     contradictions = []
@@ -86,13 +74,7 @@ def square_loss(
     samples: Sequence[int] = (100, 10**4, 10**6, 10**8),
     runs: int = 200,
 ) -> dict[str, Any]:
-    """Compute the square-loss barrier, and sample it where floats allow.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range.
-    """
+    """Compute the square-loss barrier, and sample it where floats allow."""
     barrier = SquareLossBarrier(epsilon)
     check_runs(runs)
     for n in samples:
@@ -174,11 +156,6 @@ def backup(
     """Run the backup barrier at each horizon and number of samples.
 
     With `figure` also what its second panel shows, `growth`.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range; nothing has been run then.
     """
     if ties not in TIES:
         hint = suggestion(ties, TIES)

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_target(certificate: Path, file: str) -> None:
-    """Refuse a certificate that cannot be written, or would replace its formula.
-
-    Raises
-    ------
-    ValueError, OSError
-        If the certificate or its proof is refused by `check_output`.
-    """
+    """Refuse a certificate that cannot be written, or would replace its formula."""
     check_output(certificate, file)
     check_output(proof_path(certificate), file)
 
@@ -35,25 +29,9 @@ def certify(
 ) -> tuple[dict[str, Any], ExitStatus]:
     """Write the certificate of a verified optimum; never lose the optimum over it.
 
-    Parameters
-    ----------
-    instance
-        The formula and its family.
-    answer
-        What the routes found.
-    path
-        File of the certificate; its proof goes to `path`.drat.
-    time_limit
-        Seconds for the proof and its check; 60 when None.
-
-    Returns
-    -------
-    record
-        `file` (None where there is no certificate), `reason` why not, and the
-        `seconds` it took.
-    status
-        Undecided where the certificate was not found, bad input where it cannot
-        be written, failed where making it went wrong.
+    Gives `file` (None where there is no certificate), `reason` why not, and the
+    `seconds` it took. Undecided where the certificate was not found, bad input where it
+    cannot be written, failed where making it went wrong.
     """
     from ..reduction.certificate.certificate import SECONDS, make_certificate
     from ..reduction.verify.routes import best_assignment

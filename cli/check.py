@@ -96,13 +96,7 @@ def _judge(
     input_format: options.InputFormat | None,
     limits: tuple[int, int | None],
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return the statement, or None and the reason.
-
-    Raises
-    ------
-    _UnreadableError
-        If the certificate, its proof or the formula cannot be read.
-    """
+    """Return the statement, or None and the reason."""
     from ..reduction.certificate import checker
 
     proof = Path(f"{certificate}.drat")

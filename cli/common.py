@@ -90,13 +90,7 @@ class Reading(NamedTuple):
     max_bytes: int | None = None
 
     def read(self, path: str) -> DimacsFile:
-        """Read a file, or standard input for ``-``; hard clauses become heavy ones.
-
-        Raises
-        ------
-        ValueError, OSError
-            The file is malformed, or cannot be read.
-        """
+        """Read a file, or standard input for ``-``; hard clauses become heavy ones."""
         from ..reduction.formula.dimacs import DimacsError, read_dimacs
         from ..reduction.formula.dimacs_error import located
         from ..reduction.formula.hard import without_hard
@@ -128,14 +122,7 @@ class Reading(NamedTuple):
     def read_instance(
         self, path: str, variant: str, penalty: Fraction | None
     ) -> tuple[DimacsFile, Instance]:
-        """Read a file and make the instance of the reduction that it is.
-
-        Raises
-        ------
-        ValueError, OSError
-            The file is malformed or cannot be read, or is no instance (too much
-            weight); the message names the file.
-        """
+        """Read a file and make the instance of the reduction that it is."""
         from ..reduction.family.instance import Instance
 
         source = self.read(path)
@@ -197,15 +184,7 @@ def _why_skip(file: str) -> str | None:
 
 
 def describe(error: BaseException, place: str | None = None) -> str:
-    """One line for people: no errno, the file in front.
-
-    Parameters
-    ----------
-    error
-        What was raised.
-    place
-        Where, for errors of the system that do not say (a full disk).
-    """
+    """One line for people: no errno, the file in front."""
     if isinstance(error, OSError) and error.strerror:
         name = place if error.filename is None else error.filename
         return error.strerror if name is None else f"{name}: {error.strerror}"

@@ -26,52 +26,28 @@ PATIENCE = 10
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compare.
+    """What to compare."""
 
-    Attributes
-    ----------
-    environments
-        Their names; all if there are none.
-    params
-        Constants for all; None: the theorem's where observations are finite,
-        else practical ones.
-    epsilon, delta
-        Accuracy and failure probability.
-    seeds
-        Runs of a cell: seeds first, first + 1, ...
-    first
-        The first seed.
-    run_limit, cell_limit
-        Seconds of CPU time of one run, and those after which a cell begins no
-        other; at most `PATIENCE` times as much wall time.
-    algorithms
-        Their names; all if there are none.
-    classes
-        Kind of the classes; None: each algorithm's own.
-    settings
-        KEY=VALUE, each for the environments and algorithms that have it.
-    """
-
-    environments: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()  # Their names; all if there are none
+    # Constants for all; None: the theorem's where observations are finite, else
+    # practical ones
     params: str | None = None
+    # epsilon, delta: accuracy and failure probability
     epsilon: float = 0.3
     delta: float = 0.1
-    seeds: int = 50
-    first: int = 0
+    seeds: int = 50  # Runs of a cell: seeds first, first + 1,
+    first: int = 0  # The first seed
+    # run_limit, cell_limit: seconds of CPU time of one run, and those after which a
+    # cell begins no other; at most `PATIENCE` times as much wall time
     run_limit: float = 10.0
     cell_limit: float = 300.0
-    algorithms: tuple[str, ...] = ()
-    classes: str | None = None
+    algorithms: tuple[str, ...] = ()  # Their names; all if there are none
+    classes: str | None = None  # Kind of the classes; None: each algorithm's own
+    # KEY=VALUE, each for the environments and algorithms that have it
     settings: tuple[str, ...] = ()
 
     def cells(self) -> list[LearningRun]:
-        """All cells, by environment.
-
-        Raises
-        ------
-        ValueError
-            For an unknown environment or a value out of range.
-        """
+        """All cells, by environment."""
         from ..algorithms.environments import registry as environments
         from ..algorithms.learning import registry
 
@@ -131,21 +107,15 @@ class Plan:
 def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]:
     """Run a cell and sum it up.
 
-    Returns
-    -------
-    record
-        ``algorithm``, ``env``, ``params``, ``classes``, ``epsilon``, ``seeds``
-        (wanted), ``runs`` (that ended), ``successes`` (status "success" and
-        suboptimality at most ε), ``failures`` (status "failure"), ``timeouts``
-        (stopped by the limit), ``contradictions``, ``trajectories`` (median, an
-        integer), ``calls``, ``enumerated`` (functions evaluated) and ``seconds``
-        (means), ``suboptimality`` (mean, over runs with a policy) and ``worst``,
-        ``refused``
-        (why the algorithm does not take the task, or null),
-        ``left`` (why no run was begun for some seeds, or null). Medians and means
-        are those of the runs that ended.
-    status
-        A contradiction, undecided where runs are missing, or done.
+    Gives ``algorithm``, ``env``, ``params``, ``classes``, ``epsilon``, ``seeds``
+    (wanted), ``runs`` (that ended), ``successes`` (status "success" and suboptimality
+    at most ε), ``failures`` (status "failure"), ``timeouts`` (stopped by the limit),
+    ``contradictions``, ``trajectories`` (median, an integer), ``calls``, ``enumerated``
+    (functions evaluated) and ``seconds`` (means), ``suboptimality`` (mean, over runs
+    with a policy) and ``worst``, ``refused`` (why the algorithm does not take the task,
+    or null), ``left`` (why no run was begun for some seeds, or null). Medians and means
+    are those of the runs that ended. A contradiction, undecided where runs are missing,
+    or done.
     """
     from ..solvers.child import children_seconds, run_in_child
 

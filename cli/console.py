@@ -35,24 +35,6 @@ def print_table(
     """Print a table that fits the terminal, without breaking a word or a number.
 
     What does not fit becomes a list, a line for each cell.
-
-    Parameters
-    ----------
-    header
-        Names of the columns.
-    rows
-        Cells; what does not belong on a terminal is escaped.
-    title, caption
-        Stand above and below.
-    right
-        Columns of numbers.
-    folded
-        Columns whose words may be broken, as the names of files.
-    spare
-        Columns left out of a table of several rows before it becomes a list, the
-        first one first.
-    boxed
-        Whether to draw lines.
     """
     console = stdout_console()
 

@@ -51,13 +51,7 @@ _LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
 
 
 def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
-    """Read the bits of a member; fresh variables that are left out are filled in.
-
-    Raises
-    ------
-    ValueError
-        If there are other characters than 0 and 1 or not one a variable.
-    """
+    """Read the bits of a member; fresh variables that are left out are filled in."""
     three_sat, n = family.three_sat, family.n_variables
     if text is None:
         return np.zeros(n, dtype=np.bool_)
@@ -76,13 +70,7 @@ def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
 
 
 def refuse_two_actions(family: Family, formulation: str) -> None:
-    """Refuse what cannot have two actions a state, before anything is written.
-
-    Raises
-    ------
-    ValueError
-        If the variant is not layered or the formulation not `faithful`.
-    """
+    """Refuse what cannot have two actions a state, before anything is written."""
     if not family.mdp().is_layered:
         layered = ", ".join(v for v in Variant if v.declaration.variable_states)
         raise ValueError(
@@ -218,13 +206,7 @@ def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
 def _describe_family(
     family: Family, member: NDArray[np.bool_], used: Used | None
 ) -> dict[str, Any]:
-    """Sizes, parameters and maps.
-
-    Raises
-    ------
-    RuntimeError
-        If the sizes counted are not the ones declared.
-    """
+    """Sizes, parameters and maps."""
     three_sat = family.three_sat
     declared = family.declared_sizes()._asdict()
     measured = family.measured_sizes()._asdict()

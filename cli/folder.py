@@ -21,25 +21,6 @@ def staged(
     A new folder is written beside its place and renamed. Files for an existing
     one are written inside it, on the same file system whatever is mounted
     there, and moved one by one.
-
-    Parameters
-    ----------
-    directory
-        Where the files are to be; parents are made.
-    force
-        Whether a folder that is not empty will do. What is in it stays, save
-        for files written anew and those named in `stale`.
-    stale
-        Names of files that belong to an earlier run and would contradict this.
-    last
-        The file that describes the others and is moved after them.
-
-    Raises
-    ------
-    OSError
-        If something cannot be written, or `directory` is no folder, or is not
-        empty without `force`, or something in it has a name of ours and is no
-        regular file. Nothing is left of the attempt.
     """
     if directory.is_dir():
         if not force and any(directory.iterdir()):

@@ -29,24 +29,7 @@ _ON = " on "
 def learn_all(
     plan: Plan, output: Path | None, jobs: int, *, json_lines: bool
 ) -> ExitStatus:
-    """Compare all algorithms; print each cell as it is done.
-
-    Parameters
-    ----------
-    plan
-        What to compare.
-    output
-        Figure to write (.svg, .png or .pdf), or None.
-    jobs
-        Cells at a time.
-    json_lines
-        Print JSON Lines instead of a table.
-
-    Raises
-    ------
-    ValueError
-        If the plan or the figure's name is no good.
-    """
+    """Compare all algorithms; print each cell as it is done."""
     from .figures.comparison import save_figure
     from .figures.files import check_figure
     from .parallel import in_parallel

@@ -26,17 +26,7 @@ class ViolatedError(ValueError):
 class Examination:
     """Check the assumptions of an algorithm on the classes of a run.
 
-    Parameters
-    ----------
-    insist
-        Whether to run nevertheless.
-    show
-        Whether to print a table when the check is done.
-
-    Attributes
-    ----------
-    found
-        The assumptions by name, empty before the check.
+    `found`: The assumptions by name, empty before the check.
     """
 
     def __init__(self, *, insist: bool, show: bool) -> None:
@@ -47,13 +37,7 @@ class Examination:
         self._environment: Environment | None = None
 
     def begin(self, algorithm: Algorithm, environment: Environment, kind: str) -> None:
-        """Say what is run on what; tabular classes are examined at once.
-
-        Raises
-        ------
-        ViolatedError
-            As when called.
-        """
+        """Say what is run on what; tabular classes are examined at once."""
         import numpy as np
 
         from ..algorithms.learning.draw_classes import make_classes
@@ -64,13 +48,7 @@ class Examination:
             self(*make_classes(environment, "tabular", rng))
 
     def __call__(self, values: ValueClassByLevel, policies: PolicyClassByLevel) -> None:
-        """Examine classes; once a run.
-
-        Raises
-        ------
-        ViolatedError
-            If an assumption is violated, unless the user insists.
-        """
+        """Examine classes; once a run."""
         from ..algorithms.assumptions import check_assumptions
 
         assert self._algorithm is not None

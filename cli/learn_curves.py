@@ -27,26 +27,7 @@ def learn_curves(
     *,
     json_lines: bool,
 ) -> ExitStatus:
-    """Run algorithms over seeds; print, write and draw the value on the way.
-
-    Parameters
-    ----------
-    plan
-        Algorithms, environments and seeds.
-    figure
-        Figure to write, or None.
-    results
-        Rows to write (.jsonl, .parquet), or None.
-    jobs
-        Runs at a time.
-    json_lines
-        Print each row as it comes instead of a table.
-
-    Raises
-    ------
-    ValueError
-        If the plan or a file's name is no good.
-    """
+    """Run algorithms over seeds; print, write and draw the value on the way."""
     from .figures.files import check_figure
     from .parquet import check_results, write_results
     from .sweep import draw, show, tell_trouble

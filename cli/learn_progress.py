@@ -26,13 +26,7 @@ def make_progress(console: Console) -> Progress:
 
 
 class ProgressObserver:
-    """Moves a bar on a run's events.
-
-    Parameters
-    ----------
-    progress
-        From `make_progress`.
-    """
+    """Moves a bar on a run's events."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

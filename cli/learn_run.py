@@ -38,33 +38,20 @@ def register_environments() -> None:
 
 @dataclass(frozen=True)
 class LearningRun:
-    """A run of an algorithm on an environment, complete but for its seed.
+    """A run of an algorithm on an environment, complete but for its seed."""
 
-    Attributes
-    ----------
-    algorithm, env
-        Names.
-    params
-        ``"theorem"``, ``"paper"``, ``"practical"`` or ``"frugal"``.
-    classes
-        Kind of the classes.
-    epsilon, delta
-        Accuracy and failure probability, in (0, 1).
-    for_env, for_algorithm
-        Options of the environment and settings of the algorithm.
-    time_limit
-        Seconds of CPU time of a run, None for no limit.
-    """
-
+    # algorithm, env: names
     algorithm: str
     env: str
-    params: str
-    classes: str
+    params: str  # ``"theorem"``, ``"paper"``, ``"practical"`` or ``"frugal"``
+    classes: str  # Kind of the classes
+    # epsilon, delta: accuracy and failure probability, in (0, 1)
     epsilon: float
     delta: float
+    # for_env, for_algorithm: options of the environment and settings of the algorithm
     for_env: Mapping[str, Any]
     for_algorithm: Mapping[str, Any]
-    time_limit: float | None = None
+    time_limit: float | None = None  # Seconds of CPU time of a run, None for no limit
 
     def with_seed(
         self,
@@ -78,13 +65,6 @@ class LearningRun:
         The seed fixes the environment, the classes and the samples. Assumptions
         are checked before the run if there is an examination; a recorder notes the
         policies on the way.
-
-        Raises
-        ------
-        ValueError
-            If the task does not fit the algorithm, or an option is out of range.
-        OutOfTimeError
-            If the time limit is reached.
         """
         with limited(self.time_limit):
             return self._with_seed(seed, observers, examination, recorder)
@@ -152,13 +132,7 @@ def prepare(
     settings: Sequence[str] = (),
     time_limit: float | None = None,
 ) -> LearningRun:
-    """Check what the command line says and make a run of it.
-
-    Raises
-    ------
-    ValueError
-        If something is missing, unknown or out of range.
-    """
+    """Check what the command line says and make a run of it."""
     from ..algorithms.learning import registry
     from ..algorithms.learning.draw_classes import KINDS
 

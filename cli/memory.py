@@ -50,16 +50,7 @@ def _says_so(error: BaseException) -> bool:
 
 
 def parse_bytes(text: str) -> int:
-    """Read an amount of memory, as in 2GB, 512MiB or 2000000000.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or this platform cannot limit memory.
-
-    >>> parse_bytes("1.5GB"), parse_bytes("512MiB"), parse_bytes("4096")
-    (1500000000, 536870912, 4096)
-    """
+    """Read an amount of memory, as in 2GB, 512MiB or 2000000000."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT]?I?)B?", text.strip().upper())
     if found is None or found[2] not in _UNITS or not float(found[1]):
         raise ValueError(f"{text!r} is no amount of memory, as 2GB or 512MiB is")

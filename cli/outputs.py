@@ -11,24 +11,7 @@ from .common import STANDARD_INPUT
 
 
 def check_output(output: Path, source: str | None = None) -> None:
-    """Refuse a file that cannot or must not be written.
-
-    Parameters
-    ----------
-    output
-        The file to write.
-    source
-        The input, which it must not be, by whatever name; - for standard input;
-        None where nothing is read.
-
-    Raises
-    ------
-    OSError
-        If there is no folder for it, or something that is no regular file, or
-        nothing can be written there.
-    ValueError
-        If it is the input.
-    """
+    """Refuse a file that cannot or must not be written."""
     from ..solvers.files import check_writable, write_target
 
     target = write_target(output)
@@ -45,11 +28,6 @@ def check_not_input(outputs: Iterable[Path], source: str) -> None:
 
     Links of both kinds are seen through, and standard input that is redirected
     from a file is that file.
-
-    Raises
-    ------
-    ValueError
-        If it is.
     """
     try:
         read = os.fstat(0) if source == STANDARD_INPUT else os.stat(source)

@@ -12,23 +12,7 @@ Job = Callable[[str], Result]
 
 
 def in_parallel(job: Job, files: Sequence[str], jobs: int) -> Iterator[Result]:
-    """Yield the results of a job for every file, in the order of the files.
-
-    Parameters
-    ----------
-    job
-        What to do; what it needs is best imported beforehand, once. Standard
-        input is read in this process.
-    files
-        What to work on.
-    jobs
-        Number of child processes at a time, at least 1.
-
-    Yields
-    ------
-    record, status
-        A file whose process dies is reported as undecided.
-    """
+    """Yield the results of a job for every file, in the order of the files."""
     from ..solvers.child import run_each
 
     children = run_each(job, [f for f in files if f != STANDARD_INPUT], jobs)

@@ -20,15 +20,7 @@ _INT64 = 2**63
 
 
 def check_results(path: Path) -> None:
-    """Refuse, before any work, a file of results that could not be written.
-
-    Raises
-    ------
-    ValueError
-        If its name ends in neither suffix, or pyarrow is missing for Parquet.
-    OSError
-        If nothing can be written there.
-    """
+    """Refuse, before any work, a file of results that could not be written."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: a file of results ends in {' or '.join(SUFFIXES)}")

@@ -24,11 +24,6 @@ def read_back(
 
     Where the possible optima lie closer together than floating point tells apart
     (large weights, a small penalty), the check is not decided.
-
-    Raises
-    ------
-    RuntimeError
-        If a file has another optimum than the family.
     """
     family = instance.family
     known = verify_instance(

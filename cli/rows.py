@@ -27,12 +27,8 @@ SYNC = 1.0
 class RowFile:
     """Rows so far, and where to append more.
 
-    Attributes
-    ----------
-    rows
-        By their keys, in the order of the file.
-    remark
-        What was found cut off, or "".
+    `rows`: By their keys, in the order of the file. `remark`: What was found cut off,
+    or "".
     """
 
     def __init__(self, descriptor: int, rows: dict[str, Row], remark: str) -> None:
@@ -41,13 +37,7 @@ class RowFile:
         self._synced = time.monotonic()
 
     def append(self, row: Row) -> None:
-        """Write a row, whole, and keep it.
-
-        Raises
-        ------
-        OSError
-            If the disk is full, say. What was written of the row is taken back.
-        """
+        """Write a row, whole, and keep it."""
         self.rows[row["key"]] = row
         _write(self._descriptor, row)
         if time.monotonic() - self._synced > SYNC:
@@ -65,22 +55,7 @@ def open_rows(
 ) -> Iterator[RowFile]:
     """Open the rows of a sweep, or begin them.
 
-    Parameters
-    ----------
-    path
-        The file.
-    sweep
-        What the sweep is, as plain values; it is held against the first line.
-    keys
-        Of all its units.
-
-    Raises
-    ------
-    ValueError
-        If the file is no sweep's, of another version, of another sweep, or damaged
-        elsewhere than at its end; or another process writes to it. It stays as it is.
-    OSError
-        If it cannot be opened.
+    `keys`: of all its units.
     """
     header = {_MARK: FORMAT, "version": __version__, "sweep": sweep}
     header = json.loads(json.dumps(header))

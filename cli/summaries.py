@@ -15,37 +15,21 @@ from .units import Row
 
 @dataclass(frozen=True)
 class Phase:
-    """The formulas of one size in one variant.
+    """The formulas of one size in one variant."""
 
-    Attributes
-    ----------
-    variant
-        Of the family.
-    variables, clauses
-        Of each formula as read.
-    formulas
-        Their number, bad files not counted.
-    satisfiable, unsatisfiable
-        Of them; the others are undecided.
-    optima
-        Of those whose optimum is proved, ascending.
-    seconds
-        Median of each route, over the formulas where it has an answer.
-    unfinished
-        Formulas where a route has none, by route.
-    ways
-        `seconds`, apart for each formulation of a MILP and each MaxSAT engine.
-    """
-
-    variant: str
+    variant: str  # Of the family
+    # variables, clauses: of each formula as read
     variables: int
     clauses: int
-    formulas: int
+    formulas: int  # Their number, bad files not counted
+    # satisfiable, unsatisfiable: of them; the others are undecided
     satisfiable: int
     unsatisfiable: int
-    optima: Sequence[Fraction]
+    optima: Sequence[Fraction]  # Of those whose optimum is proved, ascending
+    # Median of each route, over the formulas where it has an answer
     seconds: Mapping[str, float]
-    unfinished: Mapping[str, int]
+    unfinished: Mapping[str, int]  # Formulas where a route has none, by route
+    # `seconds`, apart for each formulation of a MILP and each MaxSAT engine
     ways: Mapping[str, float]
 
     @property
@@ -122,48 +106,30 @@ def _phase(size: tuple[str, int, int], rows: Sequence[Row]) -> Phase:
 
 @dataclass(frozen=True)
 class Curve:
-    """One algorithm on one environment, over its seeds.
+    """One algorithm on one environment, over its seeds."""
 
-    Attributes
-    ----------
-    algorithm, env
-        Names.
-    trajectories
-        Where some run's value changes or a run ends, ascending.
-    median, least, most
-        Over the runs, from each of these on.
-    ends
-        Trajectories and value at the end of each run, and whether it was stopped.
-    wanted
-        Runs wanted; those without a curve were refused, or stopped before the start.
-    optimum, optima
-        Median of V*, and its least and greatest value where seeds differ in it.
-    gaps
-        Where seeds differ in V*: this curve of V^π − V*, whose own `gaps` is None.
-    successes
-        Runs that ended with "success" within ε of V*.
-    refused
-        Why the algorithm does not take the task, or "".
-    exact
-        Whether values are exact; else they are estimated.
-    params
-        Kind of the constants.
-    """
-
+    # algorithm, env: names
     algorithm: str
     env: str
+    # Where some run's value changes or a run ends, ascending
     trajectories: Sequence[int]
+    # median, least, most: over the runs, from each of these on
     median: Sequence[float]
     least: Sequence[float]
     most: Sequence[float]
+    # Trajectories and value at the end of each run, and whether it was stopped
     ends: Sequence[tuple[int, float, bool]]
+    # Runs wanted; those without a curve were refused, or stopped before the start
     wanted: int
+    # optimum, optima: median of V*, and its least and greatest value where seeds differ
+    # in it
     optimum: float | None
     optima: tuple[float, float] | None
-    successes: int
-    refused: str
-    exact: bool
-    params: str
+    successes: int  # Runs that ended with "success" within ε of V*
+    refused: str  # Why the algorithm does not take the task, or ""
+    exact: bool  # Whether values are exact; else they are estimated
+    params: str  # Kind of the constants
+    # Where seeds differ in V*: this curve of V^π − V*, whose own `gaps` is None
     gaps: Curve | None = None
 
     @property

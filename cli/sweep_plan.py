@@ -27,34 +27,16 @@ MOST_CLAUSES = 100_000_000
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep, read and checked.
+    """A sweep, read and checked."""
 
-    Attributes
-    ----------
-    kind
-        "formulas" or "learning".
-    units
-        What is to be done, in order; their keys differ.
-    says
-        What the rows depend on, as plain values; rows of another sweep differ there.
-    """
-
-    kind: str
-    units: Sequence[Unit]
+    kind: str  # "formulas" or "learning"
+    units: Sequence[Unit]  # What is to be done, in order; their keys differ
+    # What the rows depend on, as plain values; rows of another sweep differ there
     says: Mapping[str, Any]
 
 
 def read_sweep(path: Path) -> Sweep:
-    """Read a sweep file.
-
-    Raises
-    ------
-    ValueError
-        If it is no TOML, or says something unknown, wrong or nothing; the message
-        names file and key.
-    OSError
-        If it, or a formula that it names, cannot be read.
-    """
+    """Read a sweep file."""
     try:
         with open(path, "rb") as file:
             given = tomllib.load(file)

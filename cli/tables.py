@@ -12,13 +12,7 @@ Record = dict[str, Any]
 
 
 def show(records: list[Record]) -> None:
-    """Print a summary table, and for a single file what each route found.
-
-    Parameters
-    ----------
-    records
-        As ``olivine verify --json`` prints them, at least one.
-    """
+    """Print a summary table, and for a single file what each route found."""
     good = [record for record in records if "error" not in record]
     if not good:
         return

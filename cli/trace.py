@@ -165,15 +165,7 @@ def trace(
 def _choose(
     family: Family, member: MemberName, seed: int, seconds: float
 ) -> NDArray[np.bool_]:
-    """Choose the assignment of the member.
-
-    Raises
-    ------
-    ValueError
-        If a satisfying one is asked for and there is none.
-    _UnknownError
-        If none is found in time.
-    """
+    """Choose the assignment of the member."""
     import numpy as np
 
     if member is MemberName.ZERO:

@@ -34,20 +34,13 @@ class Unit(Protocol):
 
 @dataclass(frozen=True)
 class RandomJob(Job):
-    """Verifies the random formulas of given sizes, named by their numbers.
+    """Verifies the random formulas of given sizes, named by their numbers."""
 
-    Attributes
-    ----------
-    variables, clauses, width
-        Of each formula.
-    draw
-        Seed of all formulas; each has a generator of its own.
-    """
-
+    # variables, clauses, width: of each formula
     variables: int = 3
     clauses: int = 1
     width: int = 3
-    draw: int = 0
+    draw: int = 0  # Seed of all formulas; each has a generator of its own
 
     def instance(self, file: str) -> tuple[None, Instance]:
         """Draw the formula whose name ends in its number."""
@@ -167,13 +160,7 @@ def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
 
 
 def learning_units(plan: Plan) -> list[LearningUnit]:
-    """All runs of a plan, seed by seed, so that each seed's rows come together.
-
-    Raises
-    ------
-    ValueError
-        As `Plan.cells`.
-    """
+    """All runs of a plan, seed by seed, so that each seed's rows come together."""
     from dataclasses import replace
 
     cells = [replace(cell, time_limit=plan.run_limit) for cell in plan.cells()]

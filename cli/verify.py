@@ -80,13 +80,7 @@ class Job:
             return record, ExitStatus.FAILED
 
     def instance(self, file: str) -> tuple[DimacsFile | None, Instance]:
-        """Read a file: what was read, if there is a file, and the instance that it is.
-
-        Raises
-        ------
-        ValueError, OSError
-            As `Reading.read_instance`.
-        """
+        """Read a file: what was read, if it is a file, and the instance it is."""
         return self.reading.read_instance(file, self.variant, self.penalty)
 
     def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:

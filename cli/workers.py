@@ -35,23 +35,7 @@ def cores() -> int:
 
 
 def rows_of(units: Sequence[Unit], jobs: int, address: str | None) -> Iterator[Row]:
-    """Do all units and yield their rows as they come.
-
-    Parameters
-    ----------
-    units
-        What to do.
-    jobs
-        Processes of this machine; with 1 it is done in this one.
-    address
-        Of a Dask scheduler, whose workers have olivine installed; None: this machine.
-
-    Raises
-    ------
-    WorkersError
-        If Dask is missing or the cluster is not found; a `LostWorkersError` if
-        workers die.
-    """
+    """Do all units and yield their rows as they come."""
     if address is None and min(jobs, len(units)) < 2:
         for unit in units:
             yield unit()

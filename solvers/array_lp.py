@@ -22,34 +22,20 @@ from .outcome import Status
 
 @dataclass(frozen=True)
 class ArrayOutcome:
-    """What HiGHS says of a program.
+    """What HiGHS says of a program."""
 
-    Attributes
-    ----------
-    status
-        Its verdict, within its tolerances.
-    values
-        float64, shape (columns,); None unless OPTIMAL.
-    multipliers
-        Shadow prices of the rows, float64: the rate at which the optimum grows
-        with a row's limit; None unless OPTIMAL.
-    iterations
-        Simplex iterations of this solve.
-    """
-
-    status: Status
-    values: NDArray[np.float64] | None
+    status: Status  # Its verdict, within its tolerances
+    values: NDArray[np.float64] | None  # float64, shape (columns,); None unless OPTIMAL
+    # Shadow prices of the rows, float64: the rate at which the optimum grows with a
+    # row's limit; None unless OPTIMAL
     multipliers: NDArray[np.float64] | None
-    iterations: int
+    iterations: int  # Simplex iterations of this solve
 
 
 class ArrayLp:
     """A linear program over a box whose rows only grow in number.
 
-    Parameters
-    ----------
-    lower, upper
-        Finite bounds of the columns, shape (columns,).
+    `lower, upper`: finite bounds of the columns, shape (columns,).
     """
 
     def __init__(self, lower: NDArray[Any], upper: NDArray[Any]) -> None:
@@ -101,11 +87,6 @@ class ArrayLp:
 
 
 def _demand(status: highspy.HighsStatus) -> None:
-    """Fail loudly where HiGHS refuses or changes data: a caller's bug.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Fail loudly where HiGHS refuses or changes data: a caller's bug."""
     if status == highspy.HighsStatus.kError:
         raise ValueError("HiGHS refuses the data of a linear program")

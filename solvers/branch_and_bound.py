@@ -32,27 +32,7 @@ def branch_and_bound(
 ) -> LinearOutcome:
     """Solve a mixed-integer linear program exactly.
 
-    Parameters
-    ----------
-    model
-        The program.
-    start
-        A feasible exact point to beat, one value a variable.
-    node_limit
-        Most nodes to visit.
-    time_limit
-        Wall seconds; looked at between nodes.
-
-    Returns
-    -------
-    LinearOutcome
-        With ``exact=True`` and status OPTIMAL or INFEASIBLE: proved. At a limit
-        FEASIBLE with the best exact point found and `reason`, or UNKNOWN.
-
-    Raises
-    ------
-    ValueError
-        If `start` is not feasible or a limit is negative.
+    `time_limit`: wall seconds; looked at between nodes.
     """
     for name, limit in (("node", node_limit), ("time", time_limit)):
         if limit is not None and not limit >= 0:

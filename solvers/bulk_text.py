@@ -30,20 +30,7 @@ _FEW = 8
 class NumberedText:
     """Text with places for numbers.
 
-    Parameters
-    ----------
-    template
-        ASCII; ``%d`` stands for a number, as does ``%-7d``, which blanks fill up to 7
-        characters. There is no other ``%``.
-    digits
-        Most digits of a number.
-
-    Attributes
-    ----------
-    width
-        Most bytes of a line.
-    places
-        How many numbers a line has.
+    `width`: Most bytes of a line. `places`: How many numbers a line has.
     """
 
     def __init__(self, template: str, digits: int) -> None:
@@ -71,10 +58,7 @@ class NumberedText:
     def lines(self, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
         """Fill in numbers from 0 to 2^32 - 1, shape (n, places).
 
-        Returns
-        -------
-        numpy.ndarray
-            Shape (n, at most width); a byte 0 stands for nothing, see `text_of`.
+        Gives shape (n, at most width); a byte 0 stands for nothing, see `text_of`.
         """
         if len(numbers) < _FEW:
             rows = map(tuple, numbers.tolist())
@@ -106,11 +90,6 @@ def json_pairs(pairs: Iterable[tuple[str, object]], before: str) -> Iterator[str
     """Yield the text of pairs as in a JSON object, each after `before`; many at a time.
 
     The second of each is a string, a number, a truth value or None.
-
-    Raises
-    ------
-    ValueError
-        If one is infinite or NaN.
     """
     rest = iter(pairs)
     while part := [*chain.from_iterable(islice(rest, _PAIRS))]:

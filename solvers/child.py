@@ -42,31 +42,17 @@ _HEARTBEAT = 0.25
 
 
 class ChildResult(NamedTuple, Generic[Value]):
-    """What became of a call in a child process.
+    """What became of a call in a child process."""
 
-    Attributes
-    ----------
-    status
-        ``"done"``: the function returned. ``"timeout"``, ``"memory"``: a limit
-        was reached and the child was killed, or the function raised
-        `MemoryError`. ``"died"``: the child crashed, was killed from outside or
-        left without an answer. ``"error"``: the function raised, or its result
-        cannot be pickled.
-    value
-        The function's result when `status` is ``"done"``, else None.
-    seconds
-        Wall time of the call, process start included.
-    message
-        One line for a person; "" when `status` is ``"done"``.
-    details
-        Traceback of the child when `status` is ``"error"``, else "".
-    """
-
+    # ``"done"``: the function returned. ``"timeout"``, ``"memory"``: a limit was
+    # reached and the child was killed, or the function raised `MemoryError`.
+    # ``"died"``: the child crashed, was killed from outside or left without an answer.
+    # ``"error"``: the function raised, or its result cannot be pickled.
     status: ChildStatus
-    value: Value | None
-    seconds: float
-    message: str = ""
-    details: str = ""
+    value: Value | None  # The function's result when `status` is ``"done"``, else None
+    seconds: float  # Wall time of the call, process start included
+    message: str = ""  # One line for a person; "" when `status` is ``"done"``
+    details: str = ""  # Traceback of the child when `status` is ``"error"``, else ""
 
     def raise_error(self, what: str) -> None:
         """Raise RuntimeError, naming what failed, if the function raised."""
@@ -86,34 +72,12 @@ def run_in_child(
 ) -> ChildResult[Value]:
     """Call ``function(*args)`` in a child process and return what became of it.
 
-    Standard input and output of the child are the null device. Modules that
-    the function needs are best imported beforehand, once, in the parent.
-
-    Parameters
-    ----------
-    function, args
-        What to call. Picklable where the platform cannot fork; the result must
-        be picklable everywhere.
-    time_limit
-        Wall seconds, at least 0, process start included; None for no limit.
-    cpu_limit
-        Seconds of CPU time, above 0, that the child may use, user's and system's
-        together, without what it starts; None for no limit. Other work on the
-        machine does not count. Ignored where there is no ``setitimer``.
-    memory_limit
-        Bytes, at least 1, that the child and what it starts may hold beyond
-        the memory shared with the parent at the start; None for no limit.
-    show_errors
-        Leave the child's standard error where it is, for debugging.
-
-    Raises
-    ------
-    ValueError
-        If a limit is out of its range.
-    NotImplementedError
-        If a memory limit is asked for on a platform without ``/proc``.
-    OSError
-        If no child can be started.
+    Standard input and output of the child are the null device. Modules that the
+    function needs are best imported beforehand, once, in the parent. `time_limit`: wall
+    seconds, at least 0, process start included; None for no limit. `cpu_limit`: seconds
+    of CPU time, above 0, that the child may use, user's and system's together, without
+    what it starts; None for no limit. Other work on the machine does not count. Ignored
+    where there is no ``setitimer``.
 
     Notes
     -----
@@ -166,21 +130,7 @@ def cpu_seconds() -> float:
 def run_each(
     function: Callable[[Item], Value], items: Iterable[Item], jobs: int
 ) -> Iterator[ChildResult[Value]]:
-    """Call ``function(item)`` in a child process for each item, several at a time.
-
-    Parameters
-    ----------
-    function, items
-        As for `run_in_child`.
-    jobs
-        Number of children at a time, at least 1.
-
-    Yields
-    ------
-    ChildResult
-        In the order of the items. No limits are set. When the iterator is closed,
-        as by an exception in between, what runs is killed.
-    """
+    """Call ``function(item)`` in a child process for each item, several at a time."""
     waiting = iter(items)
     running: deque[Running[Value]] = deque()
     with Calls() as calls:

@@ -33,29 +33,17 @@ class ClauseArrays(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Clauses:
-    """A multiset of clauses in the order given, each of any width, also 0.
+    """A multiset of clauses in the order given, each of any width, also 0."""
 
-    Attributes
-    ----------
-    literals
-        Literals of all clauses, one clause after another, shape (L,): i for
-        variable i (from 1), -i for its negation.
-    offsets
-        Clause j has ``literals[offsets[j]:offsets[j + 1]]``, shape (m + 1,).
-    """
-
+    # Literals of all clauses, one clause after another, shape (L,): i for variable i
+    # (from 1), -i for its negation
     literals: NDArray[np.int32]
+    # Clause j has ``literals[offsets[j]:offsets[j + 1]]``, shape (m + 1,)
     offsets: NDArray[np.int64]
 
     @classmethod
     def from_lists(cls, clauses: Iterable[Sequence[int]]) -> Clauses:
-        """Build from clauses given as sequences of literals.
-
-        Raises
-        ------
-        ValueError
-            If a literal does not fit 32 bits.
-        """
+        """Build from clauses given as sequences of literals."""
         lists = list(clauses)
         offsets = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(clause) for clause in lists], out=offsets[1:])
@@ -73,14 +61,7 @@ class Clauses:
 
 
 def check_clauses(clauses: ClauseArrays, n_variables: int) -> None:
-    """Check that arrays hold clauses over variables 1 to `n_variables`.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit together or a literal is 0 or outside
-        ±`n_variables`; the message counts clauses from 1.
-    """
+    """Check that arrays hold clauses over variables 1 to `n_variables`."""
     if not 0 <= n_variables <= MAX_VARIABLES:
         raise ValueError(f"{n_variables} variables: not within 0 to {MAX_VARIABLES}")
     literals, offsets = clauses.literals, clauses.offsets
@@ -123,21 +104,7 @@ def clause_lists(clauses: ClauseArrays) -> Iterator[list[int]]:
 def satisfied(clauses: ClauseArrays, assignment: ArrayLike) -> NDArray[np.bool_]:
     """Tell for each clause whether an assignment satisfies it.
 
-    Parameters
-    ----------
-    clauses
-        m clauses; literals are not 0.
-    assignment
-        Booleans, shape (n,): entry i - 1 is the value of variable i.
-
-    Returns
-    -------
-    Boolean array of shape (m,); an empty clause is never satisfied.
-
-    Raises
-    ------
-    ValueError
-        If `assignment` is no flat array of booleans or misses a variable.
+    `assignment`: booleans, shape (n,): entry i - 1 is the value of variable i.
     """
     values = np.asarray(assignment)
     if values.ndim != 1 or (values.size and values.dtype != np.bool_):

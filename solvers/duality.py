@@ -32,24 +32,6 @@ def dual_bound(
 
     Integrality is ignored, so this bounds the linear relaxation, and with it
     every integer point.
-
-    Parameters
-    ----------
-    multipliers
-        One a row, in the row's own scale. Any finite numbers will do, an
-        engine's floats too: they are taken at their exact value. Good ones
-        give a tight bound.
-
-    Returns
-    -------
-    Fraction
-        No feasible point has a greater objective (maximise), or a smaller one
-        (minimise). If no point is feasible it may be anything.
-
-    Raises
-    ------
-    ValueError
-        If there is not one multiplier a row, or one is not finite.
     """
     return _bound(
         model, model.objective, model.objective_constant, model.maximise, multipliers
@@ -60,11 +42,6 @@ def refutes(model: LinearModel, multipliers: Sequence[Fraction | int | float]) -
     """Whether multipliers prove that no point meets the bounds and rows.
 
     The signs are those of a maximisation, whatever the model's sense is.
-
-    Raises
-    ------
-    ValueError
-        As `dual_bound`.
     """
     return _bound(model, {}, Fraction(0), True, multipliers) < 0
 

@@ -20,12 +20,6 @@ def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:
     target once all chunks are written. If anything fails the target is as it
     was and the temporary file is gone. A symbolic link stays; what it leads to
     is replaced.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, or there is something that is no regular
-        file.
     """
     write_texts({path: chunks})
 
@@ -40,19 +34,9 @@ def write_texts(
 ) -> None:
     """Write files that belong together, each as `write_text` does.
 
-    None is replaced before all are written. They appear in the order given, so
-    the one that speaks of the others should be the last.
-
-    Parameters
-    ----------
-    contents
-        The text of each file, in chunks; or its bytes.
-
-    Raises
-    ------
-    OSError
-        As `write_text`; no file is then new, and only a failure to rename, once
-        all were written, can leave one of several replaced.
+    None is replaced before all are written. They appear in the order given, so the one
+    that speaks of the others should be the last. `contents`: the text of each file, in
+    chunks; or its bytes.
     """
     written: list[tuple[Path, Path]] = []
     place: str | os.PathLike[str] = ""
@@ -82,13 +66,7 @@ def write_texts(
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where `write_text` would fail, by trying it.
-
-    Raises
-    ------
-    OSError
-        If no file can be made beside the one that `path` leads to.
-    """
+    """Refuse a place where `write_text` would fail, by trying it."""
     target = write_target(path)
     try:
         with owned(_beside(target)) as probe:
@@ -104,17 +82,6 @@ def write_target(path: str | os.PathLike[str]) -> Path:
     Files here are written beside their place and renamed. On a link that would
     replace the link, and on a device node the device, so the one is followed and
     the other refused.
-
-    Returns
-    -------
-    Path
-        An existing regular file, or a name that nothing has yet. Its folder
-        need not exist.
-
-    Raises
-    ------
-    OSError
-        If there is a folder, device, pipe or socket, or the links go in circles.
     """
     target = Path(os.path.realpath(path))
     try:

@@ -56,21 +56,10 @@ class IntegerRow:
 class FlatForm:
     """The integer form of a model, its rows and variables kept as few kinds.
 
-    Attributes
-    ----------
-    own_variables, own_rows
-        Number of the model's own; those that were added come after.
-    variables, rows
-        As in `IntegerForm`, flat. The names of rows are the meanings.
-    added
-        Names of the variables that were added.
-    objective, negated
-        As in `IntegerForm`.
-
-    Raises
-    ------
-    ValueError
-        As `integer_form`.
+    `own_variables, own_rows`: Number of the model's own; those that were added come
+    after. `variables, rows`: As in `IntegerForm`, flat. The names of rows are the
+    meanings. `added`: Names of the variables that were added. `objective, negated`: As
+    in `IntegerForm`.
     """
 
     def __init__(self, model: LinearModel) -> None:

@@ -34,23 +34,15 @@ _SHARED = 16
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A row without its variables.
+    """A row without its variables."""
 
-    Attributes
-    ----------
-    places
-        Where the variables stand among the item's, all distinct.
-    coefficients, sense, rhs
-        As in `Row`; in a program in integers, integers.
-    label, numbered
-        Short name with a place for a number, and where that is found: the item's
-        variable of this place, or for -1 the number of the row.
-    """
-
-    places: Sequence[int]
+    places: Sequence[int]  # Where the variables stand among the item's, all distinct
+    # coefficients, sense, rhs: as in `Row`; in a program in integers, integers
     coefficients: tuple[Any, ...]
     sense: Sense
     rhs: Any
+    # label, numbered: short name with a place for a number, and where that is found:
+    # the item's variable of this place, or for -1 the number of the row
     label: str = "c%d"
     numbered: int = -1
 
@@ -97,18 +89,10 @@ def kind_of(model: LinearModel) -> Kind:
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """Names with a number: all of `texts` for each of some natural numbers.
+    """Names with a number: all of `texts` for each of some natural numbers."""
 
-    Attributes
-    ----------
-    texts
-        Each with one ``%d`` and no other ``%``.
-    numbers
-        Below 2^32; neighbours as a range.
-    """
-
-    texts: tuple[str, ...]
-    numbers: range | NDArray[np.int64]
+    texts: tuple[str, ...]  # Each with one ``%d`` and no other ``%``
+    numbers: range | NDArray[np.int64]  # Below 2^32; neighbours as a range
 
     def __call__(self) -> list[str]:
         """Make the names."""
@@ -118,25 +102,14 @@ class Numbered:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The items of a kind in a block.
+    """The items of a kind in a block."""
 
-    Attributes
-    ----------
-    kind, shapes
-        Number of the kind, and its rows.
-    items
-        Places of the items in the block, shape (k,).
-    variables
-        Shape (k, width).
-    first_rows
-        Number of each item's first row, shape (k,).
-    """
-
+    # kind, shapes: number of the kind, and its rows
     kind: int
     shapes: tuple[Shape, ...]
-    items: NDArray[np.int64]
-    variables: NDArray[np.int32]
-    first_rows: NDArray[np.int64]
+    items: NDArray[np.int64]  # Places of the items in the block, shape (k,)
+    variables: NDArray[np.int32]  # Shape (k, width)
+    first_rows: NDArray[np.int64]  # Number of each item's first row, shape (k,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,13 +162,7 @@ class _Blocks(Sequence[Thing]):
 
 
 class FlatRows(_Blocks[Thing], Generic[Thing]):
-    """The rows of a model.
-
-    Parameters
-    ----------
-    row_type
-        `Row`, or what has its fields.
-    """
+    """The rows of a model."""
 
     def __init__(self, row_type: Callable[..., Any] = Row) -> None:
         super().__init__()
@@ -243,14 +210,7 @@ class FlatRows(_Blocks[Thing], Generic[Thing]):
     ) -> None:
         """Add items of equal width, with a number from 1 on in the name of each row.
 
-        Parameters
-        ----------
-        kinds
-            Shape (k,).
-        variables
-            Shape (k, width).
-        texts
-            Names of an item's rows.
+        `kinds`: shape (k,). `variables`: shape (k, width).
         """
         for k in range(0, len(kinds), BLOCK):
             end = min(k + BLOCK, len(kinds))

@@ -52,37 +52,19 @@ def new_highs(*, threads: int = 1) -> highspy.Highs:
 
 
 def set_options(highs: highspy.Highs, **options: bool | int | float | str) -> None:
-    """Set options by name.
-
-    Raises
-    ------
-    ValueError
-        If HiGHS refuses one.
-    """
+    """Set options by name."""
     for name, value in options.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise ValueError(f"HiGHS refuses option {name} = {value!r}")
 
 
 def forget_threads(*, wait: bool = False) -> None:
-    """Give up the process's thread pool, so that the next run makes its own.
-
-    Parameters
-    ----------
-    wait
-        Wait for its threads to end. A forked child must not: they are not there.
-    """
+    """Give up the process's thread pool, so that the next run makes its own."""
     highspy.Highs.resetGlobalScheduler(wait)
 
 
 def demand(status: highspy.HighsStatus) -> None:
-    """Insist that a change of the program was taken.
-
-    Raises
-    ------
-    RuntimeError
-        If HiGHS refused it.
-    """
+    """Insist that a change of the program was taken."""
     if status == highspy.HighsStatus.kError:
         raise RuntimeError("HiGHS refused a change of the program")
 
@@ -92,18 +74,7 @@ def load(
     model: LinearModel,
     scaled: Callable[[Row], ScaledRow] | None = None,
 ) -> list[float]:
-    """Give an empty solver a model's linear relaxation, to be minimised.
-
-    Parameters
-    ----------
-    scaled
-        How a row is scaled; `float_row` by default.
-
-    Returns
-    -------
-    list of float
-        For each row by how much it was scaled.
-    """
+    """Give an empty solver a model's linear relaxation, to be minimised."""
     variables, rows = model.variables, model.rows
     none = np.zeros(0, dtype=np.int32)
     lower = np.array([float(v.lower) for v in variables])

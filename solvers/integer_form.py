@@ -40,40 +40,23 @@ class IntegerVariable:
 
 @dataclass
 class IntegerForm:
-    """A program to be minimised, equivalent to a model.
+    """A program to be minimised, equivalent to a model."""
 
-    Attributes
-    ----------
-    variables
-        The model's own in their order, then perhaps ``z`` and ``zero``.
-    rows
-        The model's own in their order, then those that bounds and the
-        objective needed.
-    objective
-        Integer coefficients by variable, never empty, without a constant.
-    negated
-        Whether the objective is the negative of the model's, which maximises.
-    names
-        Model's names by short name, of variables and rows; for what was added,
-        a description.
-    """
-
+    # Whether the objective is the negative of the model's, which maximises
     negated: bool
+    # The model's own in their order, then perhaps ``z`` and ``zero``
     variables: list[IntegerVariable] = field(default_factory=list)
+    # The model's own in their order, then those that bounds and the objective needed
     rows: list[IntegerRow] = field(default_factory=list)
+    # Integer coefficients by variable, never empty, without a constant
     objective: dict[int, int] = field(default_factory=dict)
+    # Model's names by short name, of variables and rows; for what was added, a
+    # description
     names: dict[str, str] = field(default_factory=dict)
 
 
 def integer_form(model: LinearModel) -> IntegerForm:
-    """Bring a model into integers and short names.
-
-    Raises
-    ------
-    ValueError
-        If a row, bound or the objective needs an integer of more than 15
-        digits; says which.
-    """
+    """Bring a model into integers and short names."""
     flat = FlatForm(model)
     return IntegerForm(
         flat.negated,

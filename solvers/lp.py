@@ -33,35 +33,14 @@ def solve_lp(
 ) -> LinearOutcome:
     """Solve the linear relaxation of a model, in this process.
 
-    Parameters
-    ----------
-    model
-        Integrality is ignored.
-    exact
-        Confirm in exact arithmetic. Then OPTIMAL and INFEASIBLE are proved,
-        by multipliers that the outcome carries, and have been checked; the
-        optimal point is a vertex of the bounds and rows.
-    time_limit
-        Wall seconds. HiGHS looks at it between iterations, the exact part
-        between pivots, so it can be overrun.
-
-    Returns
-    -------
-    LinearOutcome
-        With ``exact`` only OPTIMAL, INFEASIBLE or UNKNOWN (out of time).
-        Without, what HiGHS says within its tolerances.
+    `time_limit`: wall seconds. HiGHS looks at it between iterations, the exact part
+    between pivots, so it can be overrun.
     """
     return LpSession(model).solve(exact=exact, time_limit=time_limit)
 
 
 class LpSession:
     """A linear program that changes and is solved again, from its last basis.
-
-    Parameters
-    ----------
-    model
-        The program to start with. It is copied; the attribute `model` is the
-        session's own, with integrality dropped.
 
     Notes
     -----
@@ -107,13 +86,7 @@ class LpSession:
         sense: Sense,
         rhs: Number,
     ) -> None:
-        """Give the row with this index another content; its name stays.
-
-        Raises
-        ------
-        ValueError
-            As `LinearModel.add_row`; the program is then unchanged.
-        """
+        """Give the row with this index another content; its name stays."""
         old = self.model.rows[index]
         self.model.add_row(indices, coefficients, sense, rhs, old.name)
         row = self.model.rows[index] = self.model.rows.pop()
@@ -136,13 +109,7 @@ class LpSession:
         self._scales = [self._scales[i] for i in kept]
 
     def set_bounds(self, index: int, lower: Number, upper: Number) -> None:
-        """Change the bounds of a variable.
-
-        Raises
-        ------
-        ValueError
-            If ``lower > upper``.
-        """
+        """Change the bounds of a variable."""
         lo, hi = Fraction(lower), Fraction(upper)
         variable = self.model.variables[index]
         if lo > hi:

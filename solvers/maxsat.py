@@ -62,41 +62,10 @@ def solve_maxsat(
 ) -> MaxSatOutcome:
     """Find an assignment of least weight falsified.
 
-    Parameters
-    ----------
-    clauses
-        m clauses, `Clauses` or anything alike; empty, tautological and repeated
-        clauses are fine and count as often as they occur.
-    n_variables
-        Number of variables n, used or not.
-    weights
-        Integers of at least 1, one for each clause, of any size; None for all 1.
-        Those of hard clauses are not looked at.
-    hard
-        Booleans, shape (m,): clauses that must hold; None for none.
-    known
-        A good assignment, bool, shape (n,), that satisfies the hard clauses.
-    bounded
-        For the refutation, which begins with `known`; without either there is none.
-    search
-        What goes before each refutation, in its process; None for nothing.
-    time_limit, memory_limit
-        Wall seconds for all, and bytes beyond what the caller holds for each engine;
-        see `olivine.solvers.child.run_in_child`.
-
-    Returns
-    -------
-    SATISFIABLE with the optimum, UNSATISFIABLE when no assignment satisfies all
-    hard clauses, or UNKNOWN with a reason and the bounds found.
-
-    Raises
-    ------
-    ValueError
-        If the clauses are malformed (see `check_clauses`), or weights, hard or
-        known are not as described.
-    RuntimeError
-        If an engine fails, or its model falsifies a hard clause or has another
-        cost than it says, or a lower bound exceeds the cost of a model.
+    `hard`: booleans, shape (m,): clauses that must hold; None for none. `known`: a good
+    assignment, bool, shape (n,), that satisfies the hard clauses. `time_limit,
+    memory_limit`: wall seconds for all, and bytes beyond what the caller holds for each
+    engine; see `olivine.solvers.child.run_in_child`.
     """
     start = time.monotonic()
     check_clauses(clauses, n_variables)

@@ -25,22 +25,13 @@ Pairs = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """Pairs of neighbours: their short names and what these mean.
+    """Pairs of neighbours: their short names and what these mean."""
 
-    Attributes
-    ----------
-    letter, first
-        The short names are the letter and a number, from `first` on.
-    count
-        How many there are.
-    names
-        Makes the meanings.
-    """
-
+    # letter, first: the short names are the letter and a number, from `first` on
     letter: str
     first: int
-    count: int
-    names: Names
+    count: int  # How many there are
+    names: Names  # Makes the meanings
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         short = (f"{self.letter}{self.first + k}" for k in range(self.count))
@@ -64,15 +55,7 @@ class Called:
 
 
 class NameMap(Mapping[str, str]):
-    """What short names mean: there may be many millions.
-
-    Parameters
-    ----------
-    size
-        How many there are.
-    meanings
-        Makes them, as pairs of neighbours.
-    """
+    """What short names mean: there may be many millions."""
 
     def __init__(self, size: int, meanings: Callable[[], Iterator[Pairs]]) -> None:
         self._size, self._meanings = size, meanings

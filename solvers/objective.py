@@ -21,18 +21,11 @@ from .model import LinearModel, Row
 
 @dataclass(frozen=True)
 class ScaledObjective:
-    """A model with the same feasible points and another objective.
+    """A model with the same feasible points and another objective."""
 
-    Attributes
-    ----------
-    model
-        Its objective has coprime integer coefficients and no constant.
-    scale, constant
-        At every feasible point the original's objective is the scaled one
-        divided by `scale`, which is positive, plus `constant`.
-    """
-
-    model: LinearModel
+    model: LinearModel  # Its objective has coprime integer coefficients and no constant
+    # scale, constant: at every feasible point the original's objective is the scaled
+    # one divided by `scale`, which is positive, plus `constant`
     scale: Fraction
     constant: Fraction
 

@@ -70,20 +70,6 @@ def write_lp(model: LinearModel, path: str | os.PathLike[str]) -> NameMap:
     The file appears whole or not at all: it is written beside `path` under
     another name and then renamed. It is a stream: at no time is more than a small
     part of the text in memory.
-
-    Returns
-    -------
-    NameMap
-        The model's names of variables and rows by the short names in the file;
-        for what the file has beyond the model, a description.
-
-    Raises
-    ------
-    ValueError
-        If a number has more than 15 digits when scaled to integers; says where.
-    OSError
-        If the file cannot be written, or there is something that is no regular
-        file; nothing is left behind.
     """
     form = FlatForm(model)
     write_text(path, lp_lines(form, model.name))
@@ -147,17 +133,10 @@ def mps_lines(form: FlatForm, title: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Template:
-    """Text of an item with places for numbers, and where each number is found.
+    """Text of an item with places for numbers, and where each number is found."""
 
-    Attributes
-    ----------
-    text
-        For ``%``.
-    places
-        For each number: a variable of the item, or behind these a row of it.
-    """
-
-    text: str
+    text: str  # For ``%``
+    # For each number: a variable of the item, or behind these a row of it
     places: list[int]
 
     def numbers(self, group: Group) -> NDArray[np.int64]:

@@ -38,41 +38,19 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class ProofCheck:
-    """Verdict on a proof.
+    """Verdict on a proof."""
 
-    Attributes
-    ----------
-    valid
-        Whether the proof shows that the clauses are unsatisfiable.
-    reason
-        What is wrong and in which line (from 1); "" when `valid`.
-    """
-
-    valid: bool
-    reason: str
+    valid: bool  # Whether the proof shows that the clauses are unsatisfiable
+    reason: str  # What is wrong and in which line (from 1); "" when `valid`
 
 
 def check_drat(clauses: ClauseArrays, proof_lines: Iterable[str]) -> ProofCheck:
     """Check a proof in DRAT's text format, one step a line.
 
-    Parameters
-    ----------
-    clauses
-        The formula; any width, 0 included.
-    proof_lines
-        Steps such as ``"1 -2 0"`` and ``"d 1 -2 0"``; blank lines and comments
-        (``c``) are skipped. The last step, ``"0"``, may be missing where unit
-        propagation gets there by itself, so an empty proof may be right. Lines
-        after ``"0"`` must be well formed but are not needed.
-
-    Returns
-    -------
-    A malformed line makes a proof invalid, like a step that does not follow.
-
-    Raises
-    ------
-    ValueError
-        If `clauses` are malformed.
+    `proof_lines`: steps such as ``"1 -2 0"`` and ``"d 1 -2 0"``; blank lines and
+    comments (``c``) are skipped. The last step, ``"0"``, may be missing where unit
+    propagation gets there by itself, so an empty proof may be right. Lines after
+    ``"0"`` must be well formed but are not needed.
 
     Notes
     -----

@@ -21,26 +21,17 @@ MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-at
 
 @dataclass(frozen=True)
 class PulpModel:
-    """A model as a PuLP problem.
+    """A model as a PuLP problem."""
 
-    Attributes
-    ----------
-    problem
-        The `pulp.LpProblem`, a minimisation in integers; see
-        `olivine.solvers.integer_form`. In PuLP 4 variables live as long as it does.
-    names
-        The model's names of variables and rows by the problem's short names;
-        for what the problem has beyond the model, a description.
-    negated
-        Whether the problem minimises the negative of the model's objective.
-    variables
-        The problem's variables: the model's in their order, then added ones.
-        One that nothing uses is unknown to the engines and stays without value.
-    """
-
+    # The `pulp.LpProblem`, a minimisation in integers; see
+    # `olivine.solvers.integer_form`. In PuLP 4 variables live as long as it does.
     problem: Any
+    # The model's names of variables and rows by the problem's short names; for what the
+    # problem has beyond the model, a description
     names: dict[str, str]
-    negated: bool
+    negated: bool  # Whether the problem minimises the negative of the model's objective
+    # The problem's variables: the model's in their order, then added ones. One that
+    # nothing uses is unknown to the engines and stays without value.
     variables: list[Any]
 
     def values(self) -> tuple[float | None, ...]:
@@ -49,14 +40,7 @@ class PulpModel:
 
 
 def to_pulp(model: LinearModel) -> PulpModel:
-    """Make a PuLP problem of a model.
-
-    Raises
-    ------
-    ValueError
-        If a number has more than 15 digits when scaled to integers. (PuLP's
-        `writeLP` rounds to 12 digits, its `writeMPS` to 13.)
-    """
+    """Make a PuLP problem of a model."""
     return from_form(integer_form(model))
 
 

@@ -73,27 +73,7 @@ def minimise(
     must: NDArray[np.bool_],
     bound: Path,
 ) -> tuple[int, bytes] | None:
-    """Run RC2, in a child process.
-
-    Parameters
-    ----------
-    clauses, n_variables
-        m clauses.
-    weights, must
-        m weights, at least 1 for soft clauses, and booleans: which are hard.
-    bound
-        File for the lower bound, see `lower_bound`.
-
-    Returns
-    -------
-    The least weight falsified and a model, packed by `pack_model`; None where the
-    hard clauses cannot be satisfied.
-
-    Raises
-    ------
-    RuntimeError
-        If RC2 finds no model.
-    """
+    """Run RC2, in a child process."""
     gc.disable()
     soft, hard = _normal_form(clauses, weights, must)
     empty = soft.pop((), 0)

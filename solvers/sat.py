@@ -77,33 +77,8 @@ def solve_sat(
 ) -> SatOutcome:
     """Decide whether clauses have a satisfying assignment.
 
-    Parameters
-    ----------
-    clauses
-        `Clauses` or anything alike; empty, tautological and repeated clauses
-        are fine.
-    n_variables
-        Number of variables n, used or not.
-    engine
-        One of `engines()`, or another of PySAT's names for it ("g4").
-    time_limit, memory_limit
-        Wall seconds, and bytes beyond what the caller holds; see
-        `olivine.solvers.child.run_in_child`.
-    proof
-        Ask for a DRAT proof of unsatisfiability, unchecked.
-
-    Returns
-    -------
-    UNKNOWN with a reason where a limit was reached or the engine died. A model
-    has n entries (variables in no clause are False) and satisfies the clauses.
-
-    Raises
-    ------
-    ValueError
-        If the clauses are malformed (see `check_clauses`), the engine is
-        unknown or a proof is asked of an engine without.
-    RuntimeError
-        If the engine fails or gives a model that does not satisfy the clauses.
+    `time_limit, memory_limit`: wall seconds, and bytes beyond what the caller holds;
+    see `olivine.solvers.child.run_in_child`.
     """
     start = time.monotonic()
     check_clauses(clauses, n_variables)

@@ -50,26 +50,8 @@ def solve_scaled_milp(
 ) -> LinearOutcome:
     """Solve a mixed-integer linear program by HiGHS, rows scaled to at most 1.
 
-    Parameters
-    ----------
-    model
-        The program.
-    time_limit
-        Wall seconds; the process that runs the engine is killed a second (and a
-        tenth of the limit) later.
-
-    Returns
-    -------
-    LinearOutcome
-        Never ``exact``; OPTIMAL and INFEASIBLE are the engine's word. Values of
-        integer variables are whole.
-
-    Raises
-    ------
-    ValueError
-        If the time limit is negative.
-    RuntimeError
-        If the adapter fails in the child.
+    `time_limit`: wall seconds; the process that runs the engine is killed a second (and
+    a tenth of the limit) later.
     """
     began = time.monotonic()
     if time_limit is not None and not time_limit >= 0:

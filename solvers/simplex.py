@@ -33,51 +33,31 @@ from .sparse_systems import Factorisation, factorise
 
 @dataclass(frozen=True)
 class Basis:
-    """Where a simplex method stands.
+    """Where a simplex method stands."""
 
-    Attributes
-    ----------
-    columns
-        Indices of the basic variables of the model.
-    rows
-        Indices of the rows whose activity is nonbasic, that is at a bound; as
-        many as `columns`. The other rows' activities are basic.
-    upper_columns, upper_rows
-        Which nonbasic variables and activities sit at their upper bound. Only
-        a hint: where a reduced cost is not zero its sign decides.
-    """
-
-    columns: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()  # Indices of the basic variables of the model
+    # Indices of the rows whose activity is nonbasic, that is at a bound; as many as
+    # `columns`. The other rows' activities are basic.
     rows: tuple[int, ...] = ()
+    # upper_columns, upper_rows: which nonbasic variables and activities sit at their
+    # upper bound. Only a hint: where a reduced cost is not zero its sign decides.
     upper_columns: frozenset[int] = frozenset()
     upper_rows: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class SimplexResult:
-    """Where the method ended.
+    """Where the method ended."""
 
-    Attributes
-    ----------
-    status
-        ``"limit"``: time ran out.
-    values
-        A vertex that is optimal when `status` is ``"optimal"``, else ().
-    multipliers
-        One a row in the row's own scale. When optimal, shadow prices that
-        prove it (`olivine.solvers.duality.dual_bound`); when infeasible, a refutation
-        (`olivine.solvers.duality.refutes`); else ().
-    basis
-        The last one, fit to start from again.
-    pivots
-        How many were made.
-    """
-
-    status: Literal["optimal", "infeasible", "limit"]
+    status: Literal["optimal", "infeasible", "limit"]  # ``"limit"``: time ran out
+    # A vertex that is optimal when `status` is ``"optimal"``, else ()
     values: tuple[Fraction, ...]
+    # One a row in the row's own scale. When optimal, shadow prices that prove it
+    # (`olivine.solvers.duality.dual_bound`); when infeasible, a refutation
+    # (`olivine.solvers.duality.refutes`); else ().
     multipliers: tuple[Fraction, ...]
-    basis: Basis
-    pivots: int
+    basis: Basis  # The last one, fit to start from again
+    pivots: int  # How many were made
 
 
 def solve(
@@ -85,18 +65,8 @@ def solve(
 ) -> SimplexResult:
     """Solve the linear relaxation of a model exactly.
 
-    Parameters
-    ----------
-    start
-        Basis to start from; None, or one that is singular or of another
-        shape, starts from the basis in which all activities are basic.
-    time_limit
-        Seconds, looked at before each pivot.
-
-    Returns
-    -------
-    SimplexResult
-        Not checked here: `olivine.solvers.lp.solve_lp` with ``exact=True`` confirms it.
+    `start`: basis to start from; None, or one that is singular or of another shape,
+    starts from the basis in which all activities are basic.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     return _DualSimplex(BoxedProgram(model), start or Basis()).run(deadline)

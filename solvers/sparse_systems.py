@@ -15,21 +15,7 @@ from .dense_systems import nucleus as dense_nucleus
 
 
 def factorise(rows: Sequence[Mapping[int, int]]) -> Factorisation | None:
-    """Prepare the solution of ``M x = b`` and ``Mᵀ y = c``.
-
-    Parameters
-    ----------
-    rows
-        Row r of the k×k matrix as ``{column: nonzero integer}``, columns in
-        ``range(k)``.
-
-    Returns
-    -------
-    Factorisation or None
-        None if the matrix is singular (or, which no input that was not made
-        for it will meet, if its determinant is a multiple of three fixed
-        primes near 2³¹).
-    """
+    """Prepare the solution of ``M x = b`` and ``Mᵀ y = c``."""
     lower = _peel(rows, range(len(rows)))
     done_rows = {r for r, _ in lower}
     rest = [r for r in range(len(rows)) if r not in done_rows]

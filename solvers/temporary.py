@@ -72,13 +72,7 @@ def owned(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make an empty folder for temporary files, for this user alone.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made.
-    """
+    """Make an empty folder for temporary files, for this user alone."""
     make_root()
     with owned(scratch_name()) as folder:
         folder.mkdir(mode=0o700)
@@ -98,13 +92,7 @@ def work_below(folder: Path) -> None:
 
 
 def make_root() -> None:
-    """Make the folder of a child's scratch folders, before it has any or children.
-
-    Raises
-    ------
-    OSError
-        If it cannot be made: its own parent was removed, or there is no space.
-    """
+    """Make the folder of a child's scratch folders, before it has any or children."""
     if _root is not None:
         _root.mkdir(mode=0o700, exist_ok=True)
 

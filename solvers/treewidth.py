@@ -54,17 +54,11 @@ class Elimination(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree decomposition with a root.
+    """A tree decomposition with a root."""
 
-    Attributes
-    ----------
-    bags
-        Variables of each bag, ascending; children stand before their parents.
-    parent
-        Index of each bag's parent; that of the root, the last one, is itself.
-    """
-
+    # Variables of each bag, ascending; children stand before their parents
     bags: Sequence[tuple[int, ...]]
+    # Index of each bag's parent; that of the root, the last one, is itself
     parent: Sequence[int]
 
     @property
@@ -100,25 +94,7 @@ def solve_by_treewidth(
     max_width: int = MAX_WIDTH,
     max_bytes: int = MAX_BYTES,
 ) -> Elimination:
-    """Find an assignment of least weight falsified.
-
-    Parameters
-    ----------
-    clauses
-        Literals i or -i of each clause, i from 1 to n; empty, tautological and
-        repeated ones are fine.
-    n_variables
-        Number of variables n, used or not; an unused one is false.
-    weights
-        Integers of at least 0, one for each clause, of any size; None for all 1.
-    max_width, max_bytes
-        Limits on the tree decomposition and on its tables.
-
-    Raises
-    ------
-    TooWideError
-        If no tree decomposition within the limits was found.
-    """
+    """Find an assignment of least weight falsified."""
     if weights is None:
         weights = [1] * len(clauses)
     model = np.zeros(n_variables, dtype=np.bool_)
@@ -147,18 +123,6 @@ def decompose(clauses: Sequence[tuple[int, ...]] | dict[Any, Any], limit: int) -
     """Find a tree decomposition of the primal graph.
 
     By least degree, and where that is wide by least fill-in too; the narrower.
-
-    Parameters
-    ----------
-    clauses
-        At least one, none empty.
-    limit
-        Greatest width to accept.
-
-    Raises
-    ------
-    TooWideError
-        If both orders of elimination are wider than `limit`.
     """
     # Imported here: half of the command line's start, and seldom needed.
     import networkx as nx

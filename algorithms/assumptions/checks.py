@@ -64,21 +64,6 @@ def check_assumptions(
 ) -> dict[str, Assumption]:
     """Check assumptions of an environment and classes.
 
-    Parameters
-    ----------
-    environment
-        It.
-    value_class, policy_class
-        G and Π.
-    names
-        Some of `NAMES`, or `CLIPPED`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or classes that do not admit the environment's
-        observations.
-
     Examples
     --------
     >>> import numpy as np
@@ -112,17 +97,6 @@ def violating_classes(
     an unknown name, observations that are not finite, or where no such classes were
     found. There need not be any, say, where no later policy changes what is best
     before.
-
-    Parameters
-    ----------
-    environment
-        Finite observations.
-    rng
-        Draws the classes.
-    name
-        The assumption, one of `checks.NAMES` or `checks.CLIPPED`.
-    size
-        Most members of a class of a level, at least 1.
     """
     if name not in _CHANGES:
         raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")

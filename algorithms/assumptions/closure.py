@@ -124,29 +124,6 @@ def complete_classes(
 ) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     """Make finite classes that are complete and realizable.
 
-    Parameters
-    ----------
-    environment
-        Finite observations; hidden dynamics may be stochastic.
-    rng
-        Draws the other members and the order of all.
-    kind
-        ``"policy-value"``: policy-value completeness. ``"policy"``: policy
-        completeness of Π, and G with g*. ``"both"``: both. In any case g* is in G
-        and an optimal policy in Π.
-    size
-        Most members of a class of a level, at least 1.
-
-    Returns
-    -------
-    G and Π, by level; tables over all codes, in Fractions.
-
-    Raises
-    ------
-    ValueError
-        For an unknown kind, a size below 1, or observations that are not
-        finite.
-
     Examples
     --------
     >>> from olivine.algorithms.environments import make

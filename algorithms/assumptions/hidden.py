@@ -34,11 +34,6 @@ class HiddenModel:
     vectors one entry for each reachable hidden state. Levels are 1..H; level H+1 has no
     states. Raises ValueError if observations are not finite.
 
-    Parameters
-    ----------
-    environment
-        With finite observations; hidden dynamics may be stochastic.
-
     Examples
     --------
     >>> from olivine.algorithms.environments import make
@@ -152,14 +147,9 @@ class HiddenModel:
     ) -> dict[Vector, int]:
         """E[gains(x, π(x)) | s] for the states, for policies with tables ``rows``.
 
-        Returns the distinct vectors, each with the first of its rows.
-
-        Parameters
-        ----------
-        gains
-            Fractions, shape (observable codes, K).
-        rows
-            Actions, shape (n, observable codes).
+        Returns the distinct vectors, each with the first of its rows. `gains`:
+        fractions, shape (observable codes, K). `rows`: actions, shape (n, observable
+        codes).
         """
         scale = math.lcm(*(v.denominator for v in gains.ravel().tolist()))
         whole = (gains * scale).astype(object)

@@ -33,38 +33,24 @@ Missing = Literal["value", "policy"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A function that an assumption asks for and a class lacks.
+    """A function that an assumption asks for and a class lacks."""
 
-    Attributes
-    ----------
-    missing
-        Whether a value function of G or a policy of Π is missing.
-    level
-        h of the class that lacks it, 1..H.
-    codes
-        The observations x_h that can be observed; tables below are over these.
-    wanted
-        For ``"value"``: the missing function, Fractions. For ``"policy"``: at
-        each observation the actions any of which would do.
-    observation, state
-        Where the nearest member of the class is wrong first: a code, and the
-        hidden state (numbered within its level) that emits it.
-    nearest
-        What the nearest member has there; None where no member has any number
-        like that (a value outside [0, 1]).
-    given
-        What asks for it, by level: g' of level h+1, or the policies of levels
-        h+1..H, as tables over the observable codes of their levels. Empty where
-        it is g* or π*.
-    """
-
-    missing: Missing
-    level: int
+    missing: Missing  # Whether a value function of G or a policy of Π is missing
+    level: int  # h of the class that lacks it, 1..H
+    # The observations x_h that can be observed; tables below are over these
     codes: tuple[int, ...]
+    # For ``"value"``: the missing function, Fractions. For ``"policy"``: at each
+    # observation the actions any of which would do.
     wanted: tuple[Any, ...]
+    # observation, state: where the nearest member of the class is wrong first: a code,
+    # and the hidden state (numbered within its level) that emits it
     observation: int
     state: int
+    # What the nearest member has there; None where no member has any number like that
+    # (a value outside [0, 1])
     nearest: Fraction | float | int | None
+    # What asks for it, by level: g' of level h+1, or the policies of levels h+1..H, as
+    # tables over the observable codes of their levels. Empty where it is g* or π*.
     given: tuple[tuple[int, tuple[Any, ...]], ...] = ()
 
     def __str__(self) -> str:
@@ -135,23 +121,12 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Assumption:
-    """Whether an assumption holds of an environment and classes.
+    """Whether an assumption holds of an environment and classes."""
 
-    Attributes
-    ----------
-    name
-        As in the registry of algorithms, say "policy-completeness".
-    holds
-        None: not decided, `reason` says why.
-    reason
-        One sentence.
-    counterexample
-        Exactly where it does not hold; None for a class that only oracles know.
-    """
-
-    name: str
-    holds: bool | None
-    reason: str
+    name: str  # As in the registry of algorithms, say "policy-completeness"
+    holds: bool | None  # None: not decided, `reason` says why
+    reason: str  # One sentence
+    # Exactly where it does not hold; None for a class that only oracles know
     counterexample: Counterexample | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -170,15 +145,7 @@ Given = tuple[tuple[int, tuple[Any, ...]], ...]
 class Values:
     """G_h on the observable codes of level h.
 
-    Parameters
-    ----------
-    level
-        h, 1..H.
-
-    Attributes
-    ----------
-    kind
-        ``"tabular"``, ``"finite"``, or the name of any other class.
+    `kind`: ``"tabular"``, ``"finite"``, or the name of any other class.
     """
 
     def __init__(self, model: HiddenModel, value_class: ValueClass, level: int) -> None:
@@ -270,10 +237,7 @@ class Policies:
     ) -> Counterexample | None:
         """Show that no policy stays within allowed actions; None if one does.
 
-        Parameters
-        ----------
-        allowed
-            Shape (codes, K), some action allowed at each code.
+        `allowed`: shape (codes, K), some action allowed at each code.
         """
         if self.kind == "tabular":
             return None

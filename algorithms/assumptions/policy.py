@@ -41,20 +41,6 @@ def policy_completeness(
 
     Raises ValueError if the class does not admit the environment's observations, or the
     limit is below 1.
-
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    policy_class
-        Π; decided where it is tabular or finite at every level.
-    limit
-        Most combinations of a policy with a value vector looked at, a level.
-
-    Returns
-    -------
-    Holds, with a counterexample where it does not; None where a class is of
-    another kind or the limit was met, and nothing is violated.
     """
     check_count("limit", limit)
     try:

@@ -54,22 +54,6 @@ def policy_value_completeness(
     """Check policy-value completeness (paper, appendix Additional Notation).
 
     Raises ValueError if a class does not admit the environment's observations.
-
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    value_class, policy_class
-        G and Π; decided where they are tabular or finite at every level.
-    clipped
-        Whether backups above 1 are to be replaced by 1, which is weaker.
-
-    Returns
-    -------
-    Holds, with a counterexample where it does not (if there is one, a function
-    to [0, 1] that is missing; else a backup outside [0, 1], and then `reason` says
-    so); None where a class is of another kind, or G_{h+1} is tabular, Π_h finite,
-    and the argument above does not apply (and nothing else is violated).
     """
     name = CLIPPED if clipped else NAME
     try:
@@ -101,12 +85,8 @@ def policy_value_completeness(
 class _Search:
     """Look for a violation, level by level.
 
-    Attributes
-    ----------
-    outside
-        The first backup outside [0, 1] that a tabular class would need.
-    doubts
-        What could not be decided.
+    `outside`: The first backup outside [0, 1] that a tabular class would need.
+    `doubts`: What could not be decided.
     """
 
     def __init__(self, model: HiddenModel, clipped: bool) -> None:
@@ -208,17 +188,6 @@ def evaluation_closed(
     """Check that G is closed under evaluation of the policies of Π.
 
     Raises ValueError if a class does not admit the environment's observations.
-
-    Parameters
-    ----------
-    environment
-        Any; decided only where observations are finite.
-    values, policies
-        G and Π; decided where both are finite at every level.
-
-    Returns
-    -------
-    Holds, with a counterexample where it does not; None where not decided.
     """
     try:
         model = HiddenModel(environment)
@@ -247,15 +216,6 @@ def evaluation_closed_classes(
 
     Sizes are products over levels: for small environments. Raises ValueError if
     observations are not finite, or ``others`` is below 1.
-
-    Parameters
-    ----------
-    environment
-        Finite observations.
-    rng
-        Draws policies beside the greedy ones.
-    others
-        How many, a level; at least 1.
     """
     check_count("others", others)
     model = HiddenModel(environment)

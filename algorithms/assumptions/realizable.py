@@ -33,20 +33,13 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Realizability:
-    """Whether the two assumptions hold.
+    """Whether the two assumptions hold."""
 
-    Attributes
-    ----------
-    value, policy
-        True, False, or None where the oracles cannot tell (observations
-        without codes, heuristic oracles).
-    reason
-        The first violation: which class, which level.
-    """
-
+    # value, policy: true, False, or None where the oracles cannot tell (observations
+    # without codes, heuristic oracles)
     value: bool | None
     policy: bool | None
-    reason: str = ""
+    reason: str = ""  # The first violation: which class, which level
 
     @property
     def holds(self) -> bool | None:

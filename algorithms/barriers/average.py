@@ -63,20 +63,9 @@ REVERSED: Function = (Fraction(0), Fraction(1))
 
 @dataclass(frozen=True)
 class AverageBarrier:
-    """The construction.
+    """The construction."""
 
-    Attributes
-    ----------
-    m
-        Number of contexts: even, 2 to `MAX_CONTEXTS`.
-
-    Raises
-    ------
-    ValueError
-        For another m.
-    """
-
-    m: int
+    m: int  # Number of contexts: even, 2 to `MAX_CONTEXTS`
 
     def __post_init__(self) -> None:
         m = self.m
@@ -149,27 +138,13 @@ EPSILON, DELTA = Fraction(1, 4), Fraction(1, 10)
 
 @dataclass(frozen=True)
 class Run:
-    """What an algorithm made of the barrier.
+    """What an algorithm made of the barrier."""
 
-    Attributes
-    ----------
-    value
-        V^π of its policy, exactly.
-    promised
-        What it believed that policy to be worth.
-    rounds
-        Rounds, or iterations.
-    trajectories
-        Collected; None where all expectations were exact.
-    calls
-        Oracle calls: lp and csc; for OLIVE, programs solved.
-    """
-
-    value: Fraction
-    promised: Fraction
-    rounds: int
-    trajectories: int | None
-    calls: dict[str, int]
+    value: Fraction  # V^π of its policy, exactly
+    promised: Fraction  # What it believed that policy to be worth
+    rounds: int  # Rounds, or iterations
+    trajectories: int | None  # Collected; None where all expectations were exact
+    calls: dict[str, int]  # Oracle calls: lp and csc; for OLIVE, programs solved
 
 
 def run_average(
@@ -185,21 +160,7 @@ def run_all(
     rng: np.random.Generator,
     functions: Sequence[Function] = (EVEN, BEST),
 ) -> dict[str, Run]:
-    """Run the three algorithms.
-
-    Parameters
-    ----------
-    rng
-        The only source of randomness; exploration with average constraints has
-        none.
-    functions
-        G at level 2, in the order in which ties are broken.
-
-    Raises
-    ------
-    RuntimeError
-        If OLIVE or VALOR ends without a policy, which has a chance of at most δ.
-    """
+    """Run the three algorithms."""
     stuck = run_average(barrier, functions)
     return {
         "average constraints": Run(

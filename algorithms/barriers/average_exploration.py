@@ -56,46 +56,24 @@ _ACCURACY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AverageRound:
-    """A round.
+    """A round."""
 
-    Attributes
-    ----------
-    values
-        Table of ĝ_h at each level h = 2..H, Fractions.
-    policies
-        π̂_1, ..., π̂_H.
-    predicted
-        E[r_1 + ĝ_2(x_2) | π̂_1], what the optimistic functions promise.
-    achieved
-        V^π̂.
-    new
-        Number of distributions it visited for the first time.
-    """
-
+    # Table of ĝ_h at each level h = 2..H, Fractions
     values: tuple[tuple[Fraction, ...], ...]
-    policies: tuple[Any, ...]
+    policies: tuple[Any, ...]  # π̂_1, ..., π̂_H
+    # E[r_1 + ĝ_2(x_2) | π̂_1], what the optimistic functions promise
     predicted: Fraction
-    achieved: Fraction
-    new: int
+    achieved: Fraction  # V^π̂
+    new: int  # Number of distributions it visited for the first time
 
 
 @dataclass(frozen=True)
 class AverageResult:
-    """A run: its rounds in order, the last of which found nothing new.
+    """A run: its rounds in order, the last of which found nothing new."""
 
-    Attributes
-    ----------
-    rounds
-        At least one.
-    visited
-        Distributions visited at each level.
-    calls
-        Oracle calls, csc and lp.
-    """
-
-    rounds: tuple[AverageRound, ...]
-    visited: tuple[int, ...]
-    calls: Mapping[str, int]
+    rounds: tuple[AverageRound, ...]  # At least one
+    visited: tuple[int, ...]  # Distributions visited at each level
+    calls: Mapping[str, int]  # Oracle calls, csc and lp
 
     @property
     def value(self) -> Fraction:
@@ -114,24 +92,7 @@ def explore_by_averages(
     *,
     coverage: Mapping[int, Distribution] | None = None,
 ) -> AverageResult:
-    """Run the algorithm.
-
-    Parameters
-    ----------
-    environment
-        Finite; hidden dynamics may be stochastic.
-    value_class, policy_class
-        G and Π by level, with g* in G.
-    coverage
-        For levels 2..H, the distribution over codes that ĝ is optimistic on.
-
-    Raises
-    ------
-    ValueError
-        For a coverage that is no distribution over the codes of its level.
-    InfeasibleError
-        If no function of G has the right averages.
-    """
+    """Run the algorithm."""
     with Ledger() as ledger:
         run = _Run(environment, value_class, policy_class, coverage or {})
         run.visit(run.any_policies())

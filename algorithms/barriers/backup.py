@@ -47,30 +47,13 @@ _LEAST_EXCESS = Fraction(1, 2**40)
 
 @dataclass(frozen=True)
 class BackupBarrier:
-    """The construction.
+    """The construction."""
 
-    Attributes
-    ----------
-    H
-        Length of the chains, at least 1; the environment has H + 1 levels.
-    epsilon
-        ε, what choosing b loses, in (0, 1/2].
-    ratio
-        ρ in (1, 2]; 2 is the paper's.
-    first_excess
-        Δ_1, in [ε, 1/2]; by default ε if ρ = 2 (the paper's), else half way
-        between ε and 1/2.
-
-    Raises
-    ------
-    ValueError
-        For a parameter out of range; also for a ratio below 2 where Δ_1 > ε is
-        not possible (ε = 1/2) or not given.
-    """
-
-    H: int
-    epsilon: Fraction
-    ratio: Fraction = Fraction(2)
+    H: int  # Length of the chains, at least 1; the environment has H + 1 levels
+    epsilon: Fraction  # ε, what choosing b loses, in (0, 1/2]
+    ratio: Fraction = Fraction(2)  # ρ in (1, 2]; 2 is the paper's
+    # Δ_1, in [ε, 1/2]; by default ε if ρ = 2 (the paper's), else half way between ε and
+    # 1/2
     first_excess: Fraction | None = None
 
     def __post_init__(self) -> None:

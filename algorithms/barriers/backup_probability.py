@@ -29,18 +29,12 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Probability:
-    """A probability, exact or enclosed.
+    """A probability, exact or enclosed."""
 
-    Attributes
-    ----------
-    lower, upper
-        Bounds in [0, 1]; equal up to float64 where it is exact.
-    exact
-        The probability as a rational, or None.
-    """
-
+    # lower, upper: bounds in [0, 1]; equal up to float64 where it is exact
     lower: float
     upper: float
+    # The probability as a rational, or None
     exact: Fraction | None = field(default=None, repr=False)
 
     @property
@@ -60,24 +54,7 @@ class Probability:
 def failure_probability(
     barrier: BackupBarrier, n: int, ties: Ties = "against"
 ) -> Probability:
-    """Probability that the Bellman backup takes b with n samples from every state.
-
-    Parameters
-    ----------
-    barrier
-        The construction.
-    n
-        Samples from a state that count for the fit, at least 1.
-    ties
-        Whom ties favour. With ties for the algorithm the failure is impossible where
-        it needs one, in a chain of two states or more with ρ = 2 or at the start with
-        Δ_1 = ε.
-
-    Raises
-    ------
-    ValueError
-        If n is below 1.
-    """
+    """Probability that the Bellman backup takes b with n samples from every state."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"n: {n!r} is no integer of at least 1")
     if ties == "against":

@@ -59,25 +59,15 @@ def absolute(prediction: Fraction, target: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class Replay:
-    """The course of a Bellman backup.
+    """The course of a Bellman backup."""
 
-    Attributes
-    ----------
-    taken
-        For h = 1..H, which function fits best at x_{h,b}; where they tie, ties go
-        to whom they favour.
-    value
-        ĝ_1(x_{1,b}).
-    start
-        Whether b seems better at the start ("bad"), worse ("good"), or neither.
-    action
-        The action taken at the start.
-    """
-
+    # For h = 1..H, which function fits best at x_{h,b}; where they tie, ties go to whom
+    # they favour
     taken: tuple[Taken, ...]
-    value: Fraction
+    value: Fraction  # ĝ_1(x_{1,b})
+    # Whether b seems better at the start ("bad"), worse ("good"), or neither
     start: Taken
-    action: int
+    action: int  # The action taken at the start
 
 
 def replay(
@@ -86,15 +76,6 @@ def replay(
     """Follow the recursion.
 
     Raises ValueError if the mean is not in [0, 1].
-
-    Parameters
-    ----------
-    mean
-        r̄, the share of rewards 1 at x_{H,b}, in [0, 1].
-    ties
-        Whom ties favour.
-    loss
-        What the fits minimise on average.
     """
     if not 0 <= mean <= 1:
         raise ValueError(f"mean: {mean} is not in [0, 1]")
@@ -134,24 +115,12 @@ _EXACTLY = Fraction(1, 10**20)
 
 @dataclass(frozen=True)
 class Simulated:
-    """Runs of the Bellman backup algorithm.
+    """Runs of the Bellman backup algorithm."""
 
-    Attributes
-    ----------
-    n
-        Samples of each state and action.
-    losses
-        V* - V^π̂ of each run.
-    trajectories
-        Of one run.
-    seed
-        The generator before the first run.
-    """
-
-    n: int
-    losses: tuple[Fraction, ...]
-    trajectories: int
-    seed: RecordedSeed
+    n: int  # Samples of each state and action
+    losses: tuple[Fraction, ...]  # V* - V^π̂ of each run
+    trajectories: int  # Of one run
+    seed: RecordedSeed  # The generator before the first run
 
     @property
     def runs(self) -> int:
@@ -187,12 +156,6 @@ def simulate(
         The only source of randomness.
     ties
         Whom ties favour.
-
-    Raises
-    ------
-    ValueError
-        For a number below 1, or parameters at which float64 would decide
-        (`BackupBarrier.check_floats`).
     """
     check_count("n", n)
     check_count("runs", runs)
@@ -251,17 +214,7 @@ def run_valor(
 def clopper_pearson(
     successes: int, total: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Exact two-sided interval for a probability after so many successes.
-
-    Raises
-    ------
-    ValueError
-        If successes are not in 0..total, total is 0, or the confidence is not in
-        (0, 1).
-
-    >>> clopper_pearson(0, 10)[0], round(clopper_pearson(0, 10)[1], 4)
-    (0.0, 0.3085)
-    """
+    """Exact two-sided interval for a probability after so many successes."""
     from scipy.stats import beta
 
     if total < 1 or not 0 <= successes <= total:

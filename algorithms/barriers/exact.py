@@ -36,18 +36,12 @@ class Surd:
     """The number a + b√d; a rational one if √d is rational.
 
     Numbers with different d do not mix, unless one is rational.
-
-    Attributes
-    ----------
-    a, b
-        Rationals; b is 0 where the number is rational.
-    d
-        Rational, not negative; ValueError for a negative one.
     """
 
+    # a, b: rationals; b is 0 where the number is rational
     a: Fraction
     b: Fraction
-    d: Fraction
+    d: Fraction  # Rational, not negative; ValueError for a negative one
 
     def __init__(self, a: Rational, b: Rational = 0, d: Rational = 0) -> None:
         a, b, d = Fraction(a), Fraction(b), Fraction(d)

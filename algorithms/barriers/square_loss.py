@@ -52,20 +52,9 @@ _ACCURACY = 1e-300
 
 @dataclass(frozen=True)
 class SquareLossBarrier:
-    """The construction.
+    """The construction."""
 
-    Attributes
-    ----------
-    epsilon
-        ε, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        For another ε.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # ε, in (0, 1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Fraction(self.epsilon))
@@ -179,15 +168,6 @@ class SquareLossBarrier:
 
         Raises ValueError if ε is not the square of a float64 (its loss would be
         rounded, and rounding break ties), or runs is below 1.
-
-        Parameters
-        ----------
-        n
-            Returns of π̂ in a data set.
-        runs
-            Number of data sets, at least 1.
-        rng
-            Draws them.
         """
         if self.why_not_sampled:
             raise ValueError(self.why_not_sampled)

@@ -63,27 +63,14 @@ from .parameters import (
 
 @dataclass(frozen=True, eq=False)
 class LevelFit(NewPolicies):
-    """What a backward pass found at a level.
+    """What a backward pass found at a level."""
 
-    Attributes
-    ----------
-    level
-        h, 1-based; levels come from H down to 1.
-    data
-        The data of the level.
-    policy
-        π̂_h.
-    functions
-        ĝ_h (backup), Q̂_h(·, a) for each action a (fitted Q iteration), or none
-        (PSDP).
-    losses
-        Average squared losses that the LS oracle reported, one for each function.
-    """
-
-    level: int
-    data: EmpiricalMeasure
-    policy: Any
+    level: int  # h, 1-based; levels come from H down to 1
+    data: EmpiricalMeasure  # The data of the level
+    policy: Any  # π̂_h
+    # ĝ_h (backup), Q̂_h(·, a) for each action a (fitted Q iteration), or none (PSDP)
     functions: tuple[Any, ...] = ()
+    # Average squared losses that the LS oracle reported, one for each function
     losses: tuple[float, ...] = ()
 
     @property
@@ -93,13 +80,7 @@ class LevelFit(NewPolicies):
 
 
 class Greedy:
-    """The greedy policy of K value functions: argmax_a Q(x, a), ties to the lowest.
-
-    Parameters
-    ----------
-    functions
-        Q(·, a) for each action a.
-    """
+    """The greedy policy of K value functions: argmax_a Q(x, a), ties to the lowest."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.functions = tuple(functions)

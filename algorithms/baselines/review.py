@@ -84,12 +84,6 @@ class BaselineMonitors(Review):
     Errors are taken between fits and *true* backups, clipped to [0, 1], so
     concentrability and propagation are inequalities of any run, whatever the classes.
     They need finite observations and are unknown elsewhere.
-
-    Parameters
-    ----------
-    complete
-        Whether the classes are known to be complete, as tabular ones are. Without,
-        or with parameters of one's own, what should be probable is only noted.
     """
 
     def __init__(

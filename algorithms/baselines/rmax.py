@@ -34,28 +34,15 @@ from .rmax_model import CellPolicy, Decoding, RmaxModel
 
 @dataclass(frozen=True, eq=False)
 class Batch(NewPolicies):
-    """A batch of R-max.
+    """A batch of R-max."""
 
-    Attributes
-    ----------
-    number
-        1-based.
-    model
-        The model that was planned with, as it stands: it is changed after the
-        batch unless the run ends.
-    policies
-        What was played, one per level.
-    unknown
-        Visits to pairs that were not known.
-    n
-        Episodes.
-    """
-
-    number: int
+    number: int  # 1-based
+    # The model that was planned with, as it stands: it is changed after the batch
+    # unless the run ends
     model: RmaxModel
-    policies: Sequence[Any]
-    unknown: int
-    n: int
+    policies: Sequence[Any]  # What was played, one per level
+    unknown: int  # Visits to pairs that were not known
+    n: int  # Episodes
 
 
 def rmax(
@@ -69,22 +56,6 @@ def rmax(
 
     Raises ValueError if parameters do not fit or take more than 10^9 batches, or
     observations cannot be decoded.
-
-    Parameters
-    ----------
-    environment
-        One whose truth can decode (`Decoding`); hidden dynamics may be stochastic.
-    parameters
-        m and n.
-    observers
-        Told of every batch.
-
-    Returns
-    -------
-    LearningResult
-        The estimate is the optimistic value of the first observations of the last
-        batch, an estimate of V* from above. Status "failure" if max_batches did not
-        do.
     """
     check_fit(environment, parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)

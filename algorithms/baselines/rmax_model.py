@@ -25,17 +25,8 @@ class Decoding:
     are their own cells; feature vectors are decoded into hidden states, which are both.
     Learning algorithms do not get to see either, which makes R-max a reference, not a
     competitor. Raises ValueError if the environment's truth has no hidden model or no
-    decoder.
-
-    Parameters
-    ----------
-    environment
-        With finite observations, or features that its truth can decode.
-
-    Attributes
-    ----------
-    states_of_cells
-        Hidden state of each cell, one int64 array (cells,) per level.
+    decoder. `states_of_cells`: Hidden state of each cell, one int64 array (cells,) per
+    level.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -78,17 +69,7 @@ class Decoding:
 
 
 class CellPolicy:
-    """A table of actions over the cells of a level as a policy on observations.
-
-    Parameters
-    ----------
-    decoding
-        Cells of observations.
-    level
-        h, 1-based.
-    actions
-        int64, one for each cell.
-    """
+    """A table of actions over the cells of a level as a policy on observations."""
 
     def __init__(
         self, decoding: Decoding, level: int, actions: NDArray[np.int64]
@@ -103,28 +84,14 @@ class CellPolicy:
 class RmaxModel:
     """Counts of what was seen, and which pairs are known.
 
-    A pair of a cell and an action is known once it was seen m times. Its reward is
-    then the mean so far; its next cell has the frequencies after the hidden state and
-    the action, which were seen at least as often. Both stay as they are once m is
-    reached, so that no estimate depends on what came later.
-
-    Parameters
-    ----------
-    states_of_cells
-        Hidden state of each cell, one array per level.
-    m
-        Visits that make a pair known, at least 1.
-
-    Attributes
-    ----------
-    visits
-        Times each pair (cell, action) was seen while unknown: Python integers, shape
-        (cells, K) per level.
-    rewards
-        Sums of rewards, Fractions, alike.
-    moves
-        Times each next cell was seen after (state, action): Python integers, shape
-        (states, K, next cells) per level; no next cells at the last level.
+    A pair of a cell and an action is known once it was seen m times. Its reward is then
+    the mean so far; its next cell has the frequencies after the hidden state and the
+    action, which were seen at least as often. Both stay as they are once m is reached,
+    so that no estimate depends on what came later. `visits`: Times each pair (cell,
+    action) was seen while unknown: Python integers, shape (cells, K) per level.
+    `rewards`: Sums of rewards, Fractions, alike. `moves`: Times each next cell was seen
+    after (state, action): Python integers, shape (states, K, next cells) per level; no
+    next cells at the last level.
     """
 
     def __init__(
@@ -168,15 +135,7 @@ class RmaxModel:
         return [Fraction(c, total) for c in counts]
 
     def add(self, level: int, data: EmpiricalMeasure) -> int:
-        """Count the steps of per level; return how many were in unknown pairs.
-
-        Parameters
-        ----------
-        level
-            h, 1-based.
-        data
-            (x, a, r, x') with cells for observations.
-        """
+        """Count the steps of per level; return how many were in unknown pairs."""
         h = level - 1
         cells, actions, counts = data.codes(), data.actions, data.weights
         if actions is None:
@@ -195,15 +154,7 @@ class RmaxModel:
         return int(sum(many.tolist()))
 
     def plan(self) -> tuple[list[NDArray[Any]], list[NDArray[np.int64]]]:
-        """Plan exactly in the optimistic model: unknown pairs are worth 1.
-
-        Returns
-        -------
-        values
-            Optimistic V of the cells, Fractions in [0, 1], one array per level.
-        actions
-            A best action of each cell, the lowest at ties, one array per level.
-        """
+        """Plan exactly in the optimistic model: unknown pairs are worth 1."""
         values: list[NDArray[Any]] = []
         actions: list[NDArray[np.int64]] = []
         ahead: list[Fraction] = []

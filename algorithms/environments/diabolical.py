@@ -54,27 +54,6 @@ def diabolical_lock(
     normal noise in every coordinate (``"gaussian"``). Raises ValueError for an option
     out of range, or a death reward that makes dying at once at least as good as opening
     a lock.
-
-    Parameters
-    ----------
-    rng
-        Draws the secret actions.
-    horizon
-        H, at least 2.
-    actions
-        K, at least 2.
-    reward, second_reward
-        Pay of the last good action in A and in B, before scaling.
-    death_reward
-        Pay of the fatal action, with probability 1/2, before scaling.
-    cost
-        Cost of staying alive for H steps, before scaling.
-    noise
-        As above.
-    dimension
-        Number of fair bits; None: H.
-    deviation
-        Standard deviation of the normal noise.
     """
     check_sizes(2, horizon=horizon, actions=actions)
     bits = extra_dimension(horizon, dimension)

@@ -38,18 +38,11 @@ class Emission(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BitsEmission:
-    """A fixed prefix for each state and level, then fair independent bits.
+    """A fixed prefix for each state and level, then fair independent bits."""
 
-    Attributes
-    ----------
-    prefixes
-        One float64 array (S_h, width) a level, rows of a level distinct.
-    bits
-        Number of fair bits, at least 0.
-    """
-
+    # One float64 array (S_h, width) a level, rows of a level distinct
     prefixes: tuple[NDArray[np.float64], ...]
-    bits: int
+    bits: int  # Number of fair bits, at least 0
 
     @property
     def dimension(self) -> int:
@@ -85,18 +78,12 @@ class BitsEmission:
 
 @dataclass(frozen=True, eq=False)
 class GaussianEmission:
-    """A mean for each state and level plus independent normal noise.
+    """A mean for each state and level plus independent normal noise."""
 
-    Attributes
-    ----------
-    means
-        One float64 array (S_h, dimension) a level, rows of a level distinct.
-    deviation
-        Standard deviation of the noise in each coordinate, not negative. With
-        noise, observations of two states are separate only up to the tails.
-    """
-
+    # One float64 array (S_h, dimension) a level, rows of a level distinct
     means: tuple[NDArray[np.float64], ...]
+    # Standard deviation of the noise in each coordinate, not negative. With noise,
+    # observations of two states are separate only up to the tails.
     deviation: float
 
     @property

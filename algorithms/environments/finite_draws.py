@@ -142,15 +142,7 @@ def _emit(
 
 
 class ReturnLaws:
-    """Laws of r_h + ... + r_H given (x_h, a_h), under π_{h+1:H}.
-
-    Parameters
-    ----------
-    policies
-        One a level; those of levels h+1..H are used.
-    level
-        The level h.
-    """
+    """Laws of r_h + ... + r_H given (x_h, a_h), under π_{h+1:H}."""
 
     def __init__(self, model: FiniteModel, policies: Sequence[Any], level: int) -> None:
         self._size = model.unit + 1

@@ -23,25 +23,18 @@ from ..exact.arrays import END, frozen
 
 @dataclass(frozen=True, eq=False)
 class FiniteLevel:
-    """One level: S hidden states, X observation codes, K actions.
+    """One level: S hidden states, X observation codes, K actions."""
 
-    Attributes
-    ----------
-    emissions
-        int64, shape (S, X): state s emits x with probability
-        ``emissions[s, x] / emissions[s].sum()``. Every code belongs to at most
-        one state.
-    reward_units, reward_weights
-        int64, shape (X, K, R): the reward of (x, a) is ``reward_units[x, a, i]``
-        units with probability proportional to ``reward_weights[x, a, i]``.
-    transitions
-        int64, shape (S, K, S'): weights of the next hidden states; S' = 0 at
-        the last level.
-    """
-
+    # int64, shape (S, X): state s emits x with probability ``emissions[s, x] /
+    # emissions[s].sum()``. Every code belongs to at most one state.
     emissions: NDArray[np.int64]
+    # reward_units, reward_weights: int64, shape (X, K, R): the reward of (x, a) is
+    # ``reward_units[x, a, i]`` units with probability proportional to
+    # ``reward_weights[x, a, i]``
     reward_units: NDArray[np.int64]
     reward_weights: NDArray[np.int64]
+    # int64, shape (S, K, S'): weights of the next hidden states; S' = 0 at the last
+    # level
     transitions: NDArray[np.int64]
 
     def __post_init__(self) -> None:
@@ -193,20 +186,11 @@ class FiniteModel:
     Raises ValueError naming level and place: shapes that do not match, weights that are
     negative or sum to 0, codes of two states, negative rewards, a return above 1 with
     positive probability.
-
-    Attributes
-    ----------
-    levels
-        At least one.
-    unit
-        Number of units in a reward of 1.
-    start
-        int64, shape (S_1,): weights of the first hidden state.
     """
 
-    levels: tuple[FiniteLevel, ...]
-    unit: int
-    start: NDArray[np.int64]
+    levels: tuple[FiniteLevel, ...]  # At least one
+    unit: int  # Number of units in a reward of 1
+    start: NDArray[np.int64]  # int64, shape (S_1,): weights of the first hidden state
 
     def __post_init__(self) -> None:
         """Check everything that the class promises."""
@@ -273,13 +257,7 @@ def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any],
     """Distribution of the hidden state at the end of a path, exactly.
 
     Raises ValueError if the path has H actions or more, or names an unknown action.
-
-    Returns
-    -------
-    weights
-        Integers (Python or int64), shape (S_h,) with h = len(path)+1.
-    total
-        Their sum.
+    Gives integers (Python or int64), shape (S_h,) with h = len(path)+1. Their sum.
     """
     if len(path) >= model.horizon:
         raise ValueError(

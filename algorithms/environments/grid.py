@@ -39,20 +39,6 @@ def grid(
     """Make a grid world; the features of a code are its image, row by row.
 
     Raises ValueError for a size out of range.
-
-    Parameters
-    ----------
-    rng
-        Places the walls, the goal (a cell that can be reached in H steps, not
-        the start) and the flickering cells.
-    rows, columns
-        At least 1; 2 to 10,000 cells.
-    horizon
-        H, at least 1.
-    walls
-        Number of walls; some cell beside the start stays free.
-    flicker
-        Number of flickering cells, 0 to 10.
     """
     cells = rows * columns
     for name, value in (("rows", rows), ("columns", columns), ("horizon", horizon)):

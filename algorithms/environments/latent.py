@@ -41,13 +41,6 @@ class LatentEnvironment(OverModel):
 
     Rewards in its measures are float64, units over the model's unit rounded
     once; mean returns are exact.
-
-    Parameters
-    ----------
-    model
-        Hidden model with one code for each hidden state.
-    name
-        Name in the registry and in messages.
     """
 
     features = None
@@ -134,13 +127,7 @@ class LatentEnvironment(OverModel):
         first: int = 0,
         transitions: bool = False,
     ) -> Trajectories:
-        """Run n whole episodes, as the protocol says.
-
-        Raises
-        ------
-        ValueError
-            Also for n above 10^9.
-        """
+        """Run n whole episodes, as the protocol says."""
         check_policies(policies, self.horizon)
         if check_draws(n) > MAX_EPISODES:
             raise ValueError(

@@ -29,13 +29,7 @@ from .protocol import AnyPolicy, Path
 
 
 class LatentTruth(FiniteTruth):
-    """The `olivine.algorithms.environments.protocol.Truth` of rendered hidden states.
-
-    Parameters
-    ----------
-    model
-        Hidden model with one code for each hidden state.
-    """
+    """The `protocol.Truth` of rendered hidden states."""
 
     def __init__(self, model: FiniteModel, emission: Emission) -> None:
         super().__init__(model)

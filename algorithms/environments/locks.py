@@ -46,22 +46,6 @@ def lock(
     """Make the Bernoulli lock.
 
     Raises ValueError for an option out of range.
-
-    Parameters
-    ----------
-    rng
-        Draws the codes.
-    horizon
-        H, at least 1.
-    dimension
-        Number d of fair bits, at least 0; None: H, as published.
-    actions
-        K, at least 2 (published: 4).
-    switch
-        Probability of the swap, in [0, 1/2]; positive: stochastic dynamics.
-    observations
-        ``"features"``: vectors of 3 + d numbers. ``"codes"``: the code
-        ``state·2^d + bits``, d at most 12 (finite, with exact truth).
     """
     bits = extra_dimension(horizon, dimension)
     codes = 2**bits if observations == "codes" and bits <= _MAX_CODE_BITS else 1
@@ -90,19 +74,6 @@ def lock_gaussian(
     """Make the Gaussian lock.
 
     Raises ValueError for an option out of range.
-
-    Parameters
-    ----------
-    rng
-        Draws the codes and the rotation.
-    horizon, actions, switch
-        As for `lock`.
-    dimension
-        Further coordinates d beside the state's three; None: H.
-    noise
-        Standard deviation of the noise in each coordinate, not negative.
-    rotate
-        Whether to turn the features.
     """
     width = N_TYPES + extra_dimension(horizon, dimension)
     _check_tables(horizon, width - N_TYPES, actions)
@@ -125,15 +96,7 @@ def random_rotation(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
 def expanded(
     model: FiniteModel, emission: BitsEmission, name: str
 ) -> FiniteEnvironment:
-    """Make every pair of a state and bits an observation code, features beside.
-
-    Parameters
-    ----------
-    model
-        Hidden model with one code for each hidden state.
-    emission
-        Lists the features of each state.
-    """
+    """Make every pair of a state and bits an observation code, features beside."""
     levels, features = [], []
     copies = 2**emission.bits
     for h, level in enumerate(model.levels, 1):

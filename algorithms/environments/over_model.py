@@ -6,15 +6,7 @@ from .finite_model import FiniteModel
 
 
 class OverModel:
-    """The facts of a hidden model, and a count of trajectories.
-
-    Parameters
-    ----------
-    model
-        Hidden model.
-    name
-        Name in the registry and in messages.
-    """
+    """The facts of a hidden model, and a count of trajectories."""
 
     def __init__(self, model: FiniteModel, name: str) -> None:
         self._model = model

@@ -46,24 +46,6 @@ def random_finite(
     multiples of 1/(`denominator`·H) in [0, 1/H]. Raises ValueError for a parameter out
     of range, tables of more than 10^7 rewards or 10^8 weights, or if no instance with
     distinct values is found in 1000 attempts (too coarse a denominator).
-
-    Parameters
-    ----------
-    states
-        M, at least 1.
-    actions
-        K, at least 1.
-    horizon
-        H, at least 1.
-    observations
-        Codes of a hidden state, at least 1.
-    support
-        Number of reward values of (x, a), at least 1.
-    denominator
-        1 to 10^9; how fine rewards are.
-    distinct
-        Whether the states of a level must have distinct optimal values; drawn
-        again until they have.
     """
     sizes = {
         "states": states,
@@ -188,12 +170,6 @@ def from_mdp(mdp: TabularMDP, name: str = "tabular") -> FiniteEnvironment:
     The code of a state is its rank among the states of its level. States with fewer
     actions than others repeat their last one. Raises ValueError if the MDP is not
     layered, an action ends an episode early, or returns leave [0, 1].
-
-    Parameters
-    ----------
-    mdp
-        Layered, every episode H actions long; rewards in [0, 1], returns at
-        most 1. Rewards are paid as they are (they are constants).
     """
     if not mdp.is_layered:
         raise ValueError("mdp: not layered, a successor is not one level deeper")

@@ -100,13 +100,7 @@ class SimulatorEnvironment:
 
     @cached_property
     def truth(self) -> Truth:
-        """The whole process, where codes are states and everything is deterministic.
-
-        Raises
-        ------
-        UnknownTruthError
-            Elsewhere.
-        """
+        """The whole process, where codes are states and everything is deterministic."""
         finite = all(space.is_finite for space in self.simulator.spaces)
         if self._graph is not None and finite and self._graph.merges:
             return FiniteTruth(self._graph.model())

@@ -37,51 +37,31 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """What a replay of a path of h actions gave.
+    """What a replay of a path of h actions gave."""
 
-    Attributes
-    ----------
-    observations
-        x_1, ..., x_{h+1} (x_{H+1} is left out): codes, or features (d,).
-    rewards
-        r_1, ..., r_h, exactly.
-    states
-        What ``state`` said at each observation; empty without it.
-    """
-
+    # x_1, ..., x_{h+1} (x_{H+1} is left out): codes, or features (d,)
     observations: tuple[Any, ...]
-    rewards: tuple[Fraction, ...]
+    rewards: tuple[Fraction, ...]  # r_1, ..., r_h, exactly
+    # What ``state`` said at each observation; empty without it
     states: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A process that is played one step at a time.
+    """A process that is played one step at a time."""
 
-    Attributes
-    ----------
-    reset
-        Begins an episode and returns x_1; called with a seed if it takes an argument.
-    step
-        Takes an action, returns (observation, reward), or (observation, reward,
-        over), where ``over`` must be true after the H-th action only.
-    n_actions, horizon
-        K and H.
-    spaces
-        Observations of each level.
-    state
-        Returns what the hidden state is now; None: unknown.
-    name
-        In messages.
-    """
-
+    # Begins an episode and returns x_1; called with a seed if it takes an argument
     reset: Callable[..., Any]
+    # Takes an action, returns (observation, reward), or (observation, reward, over),
+    # where ``over`` must be true after the H-th action only
     step: Callable[[int], Any]
+    # n_actions, horizon: k and H
     n_actions: int
     horizon: int
-    spaces: tuple[ObservationSpace, ...]
+    spaces: tuple[ObservationSpace, ...]  # Observations of each level
+    # Returns what the hidden state is now; None: unknown
     state: Callable[[], Hashable] | None
-    name: str
+    name: str  # In messages
 
     @property
     def takes_seed(self) -> bool:

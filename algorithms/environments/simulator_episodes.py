@@ -35,17 +35,11 @@ _BLOCK = 2**12
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some episodes over levels 1..L.
+    """Some episodes over levels 1..L."""
 
-    Attributes
-    ----------
-    observations
-        One per kept level: codes (n,) or features (n, d).
-    actions, rewards
-        Shape (n, L').
-    """
-
+    # One per kept level: codes (n,) or features (n, d)
     observations: list[NDArray[Any]]
+    # actions, rewards: shape (n, L')
     actions: NDArray[np.int64]
     rewards: NDArray[np.float64]
 

@@ -30,23 +30,12 @@ _UNIT = 2**62
 
 @dataclass(eq=False)
 class Node:
-    """A place: where the process is after a path.
+    """A place: where the process is after a path."""
 
-    Attributes
-    ----------
-    level
-        h.
-    observation
-        x_h.
-    paths
-        One or two paths that lead here.
-    edges
-        Reward and next place (None after the last level) of the actions played.
-    """
-
-    level: int
-    observation: Any
-    paths: list[tuple[int, ...]]
+    level: int  # h
+    observation: Any  # x_h
+    paths: list[tuple[int, ...]]  # One or two paths that lead here
+    # Reward and next place (None after the last level) of the actions played
     edges: dict[int, tuple[Fraction, Node | None]] = field(default_factory=dict)
 
 
@@ -55,19 +44,7 @@ Counts = Mapping[tuple[Node, Any], int]
 
 
 class Graph:
-    """The places of a simulator that were visited.
-
-    Parameters
-    ----------
-    simulator
-        A path fixes its observations, rewards and hidden states.
-    rng
-        Draws seeds of replays, which must not matter.
-    by_observation
-        Whether the observation is the state, so that places with the same one are
-        the same place; else they are the same where ``simulator.state`` agrees, and
-        without it each path is a place of its own.
-    """
+    """The places of a simulator that were visited."""
 
     def __init__(
         self, simulator: Simulator, rng: np.random.Generator, by_observation: bool
@@ -158,15 +135,7 @@ class Graph:
     def returns(
         self, counts: Counts, rules: Sequence[ActionRule], rng: np.random.Generator
     ) -> Counter[tuple[Node, int, Fraction]]:
-        """Draw (place, action, return to go) from one level to the last.
-
-        Parameters
-        ----------
-        counts
-            Trajectories at places of one level.
-        rules
-            Of that level and all later ones.
-        """
+        """Draw (place, action, return to go) from one level to the last."""
         here: Counter[tuple[Node, Any]] = Counter(counts)
         ended: Counter[tuple[Node, int, Fraction]] = Counter()
         for i, rule in enumerate(rules):
@@ -209,13 +178,7 @@ class Graph:
         return found[:-1]
 
     def model(self) -> FiniteModel:
-        """Give the whole process as a finite model, X = S.
-
-        Raises
-        ------
-        UnknownTruthError
-            Where observations do not tell the states, or rewards have no unit.
-        """
+        """Give the whole process as a finite model, X = S."""
         levels, k = self.levels(), self.simulator.n_actions
         exact = [
             self.edge(n, a)[0] for level in levels for n in level for a in range(k)

@@ -27,13 +27,7 @@ class Stepper(Protocol):
 
 
 class ModelStepper:
-    """Steps through the hidden model of a built-in environment.
-
-    Parameters
-    ----------
-    environment
-        Whose hidden states are drawn.
-    """
+    """Steps through the hidden model of a built-in environment."""
 
     def __init__(self, environment: OverModel) -> None:
         self._model = environment._model
@@ -68,13 +62,7 @@ class ModelStepper:
 
 
 class MdpStepper:
-    """Steps through a tabular MDP, layered or not; observations are its states.
-
-    Parameters
-    ----------
-    mdp
-        States with fewer actions than others repeat their last one.
-    """
+    """Steps through a tabular MDP, layered or not; observations are its states."""
 
     def __init__(self, mdp: TabularMDP) -> None:
         self.mdp = mdp.padded()
@@ -99,13 +87,7 @@ class MdpStepper:
 
 
 class SimulatorStepper:
-    """Steps through a simulator, whose returns are checked.
-
-    Parameters
-    ----------
-    environment
-        Of `from_simulator` or `from_gymnasium`.
-    """
+    """Steps through a simulator, whose returns are checked."""
 
     def __init__(self, environment: SimulatorEnvironment) -> None:
         self._simulator = environment.simulator

@@ -19,11 +19,6 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
     Codes of a level follow those of the level before, so that an observation tells
     its level; the code after them all says that the episode ended. Features are a box
     without bounds, and 0 at the end.
-
-    Parameters
-    ----------
-    process
-        An environment of `make`, `from_lists` or `from_simulator`, or a TabularMDP.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012

@@ -109,26 +109,12 @@ class Truth(Protocol):
         """P(x_h = x) after the path, at every code: Fractions, (|X_h|,)."""
 
     def expectation(self, path: Path, values: Any) -> Any:
-        """E_p[g(x_h)] with h = len(path)+1.
-
-        Parameters
-        ----------
-        values
-            A value function, or its table over the codes of level h. Floats
-            give a float, Fractions (object array) a Fraction. For len(path)
-            == H the result is 0 (g_{H+1} = 0).
-        """
+        """E_p[g(x_h)] with h = len(path)+1."""
 
     def action_expectation(
         self, path: Path, policy: AnyPolicy, future: Sequence[Any]
     ) -> Any:
-        """E_p[K 1{π(x_h) = a_h}(r_h + V_a)], a_h uniform: = E_p[r_h + V_{π(x_h)}].
-
-        Parameters
-        ----------
-        future
-            V_a for each action: K floats or Fractions (floats give a float).
-        """
+        """E_p[K 1{π(x_h) = a_h}(r_h + V_a)], a_h uniform: = E_p[r_h + V_{π(x_h)}]."""
 
     def estimate_policy_value(
         self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator

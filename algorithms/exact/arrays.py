@@ -54,16 +54,8 @@ def check_observations(
 
     Returns int64 array of shape (n,) or float64 array of shape (n, d). Raises
     ValueError for another shape or type, a negative code, NaN or infinity; the message
-    names the argument and the row.
-
-    Parameters
-    ----------
-    values
-        Integers of shape (n,), or floats of shape (n, d).
-    name
-        The argument's name in messages.
-    allow_end
-        Whether the code `END` may occur.
+    names the argument and the row. `values`: integers of shape (n,), or floats of shape
+    (n, d).
     """
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1:
@@ -217,12 +209,8 @@ def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> IntArray:
 def segment_sums(values: IntArray, offsets: NDArray[np.int64]) -> IntArray:
     """Sum ``values[offsets[i]:offsets[i+1]]`` for each i; empty segments give 0.
 
-    Parameters
-    ----------
-    values
-        Shape (N,), int64 or object.
-    offsets
-        Shape (k+1,), nondecreasing, from 0 to N.
+    `values`: shape (N,), int64 or object. `offsets`: shape (k+1,), nondecreasing, from
+    0 to N.
     """
     sums = np.zeros(len(offsets) - 1, dtype=values.dtype)
     filled = offsets[:-1] < offsets[1:]
@@ -238,11 +226,8 @@ def gather(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Select rows of a ragged array.
 
-    Returns
-    -------
-    index, row_offsets
-        ``flat[index]`` are the selected rows laid end to end, and
-        ``row_offsets``, shape (len(rows)+1,), their bounds.
+    Gives ``flat[index]`` are the selected rows laid end to end, and ``row_offsets``,
+    shape (len(rows)+1,), their bounds.
     """
     starts = offsets[rows]
     lengths = offsets[rows + 1] - starts

@@ -35,18 +35,6 @@ def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
     """Draw the number of successes in n trials of probability weight/total.
 
     Raises ValueError if an argument is out of range.
-
-    Parameters
-    ----------
-    n
-        Non-negative, of any size up to 10^300.
-    weight, total
-        Integers with 0 ≤ weight ≤ total, total positive.
-
-    Returns
-    -------
-    A Python integer in 0..n. The distance from Bin(n, weight/total) is stated
-    in the module's docstring.
     """
     _check_draws("n", n)
     if total < 1 or not 0 <= weight <= total:
@@ -124,20 +112,7 @@ def multinomial(
     """Draw the counts of n draws from integer weights.
 
     Raises ValueError for a negative n, negative weights, or none that is positive.
-
-    Parameters
-    ----------
-    n
-        Non-negative, of any size up to 10^300.
-    weights
-        Non-negative integers of any size, shape (cells,), not all zero.
-
-    Returns
-    -------
-    Shape (cells,): int64, or Python integers where n is beyond 64 bits. They
-    sum to n; a cell of weight 0 has count 0. The distance from the multinomial
-    is at most the sum of those of the binomials (docs/oracles.md), one for
-    each cell.
+    `weights`: non-negative integers of any size, shape (cells,), not all zero.
     """
     cells = check_counts(weights, "weights", np.size(weights))
     return np.asarray(multinomial_rows([n], cells[None, :], rng)[0])
@@ -152,15 +127,9 @@ def multinomial_rows(
 
     Returns shape (rows, cells), as `multinomial`: int64, or Python integers where a
     count is beyond 64 bits. Raises ValueError as for `multinomial`; the message names
-    the row.
-
-    Parameters
-    ----------
-    counts
-        Number of draws of each row, shape (rows,), integers from 0 to 10^300.
-    weights
-        Non-negative integers, shape (rows, cells); a row with a positive count
-        has a positive weight.
+    the row. `counts`: number of draws of each row, shape (rows,), integers from 0 to
+    10^300. `weights`: non-negative integers, shape (rows, cells); a row with a positive
+    count has a positive weight.
     """
     draws = check_counts(counts, "counts", len(weights))
     totals = _row_totals(weights)

@@ -16,13 +16,6 @@ def rational(value: Number, name: str | None = None) -> Fraction:
     """Rational that a number's decimal digits stand for (0.1 is 1/10).
 
     Raises ValueError for NaN, infinity or no number.
-
-    Parameters
-    ----------
-    value
-        The number.
-    name
-        What it is, for the message.
     """
     if isinstance(value, Fraction):
         return value
@@ -109,15 +102,6 @@ def check_table(numbers: int, most: int = MOST_NUMBERS, **sizes: int) -> None:
     """Refuse a table of too many numbers; the largest option is to blame.
 
     Raises ValueError if there are more.
-
-    Parameters
-    ----------
-    numbers
-        Entries of the table.
-    most
-        The limit.
-    **sizes
-        Options that its size comes from.
     """
     if numbers <= most:
         return

@@ -20,22 +20,14 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class RecordedSeed:
-    """Where a generator came from, and where it stood.
+    """Where a generator came from, and where it stood."""
 
-    Attributes
-    ----------
-    entropy
-        What it was seeded with: an integer, a tuple of integers, or None for a
-        generator that has no `numpy.random.SeedSequence`.
-    spawn_key
-        Which child of that seed it is; () for the seed itself.
-    state
-        The bit generator's state when the run began, so that a generator from
-        which something had been drawn before can be had again.
-    """
-
+    # What it was seeded with: an integer, a tuple of integers, or None for a generator
+    # that has no `numpy.random.SeedSequence`
     entropy: int | tuple[int, ...] | None
-    spawn_key: tuple[int, ...]
+    spawn_key: tuple[int, ...]  # Which child of that seed it is; () for the seed itself
+    # The bit generator's state when the run began, so that a generator from which
+    # something had been drawn before can be had again
     state: Mapping[str, Any]
 
     @classmethod

@@ -15,83 +15,42 @@ Policies = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class Comparison(AtPath):
-    """One pass of TestLearned's loop over learned paths.
+    """One pass of TestLearned's loop over learned paths."""
 
-    Attributes
-    ----------
-    learned
-        q; the path is p.
-    data, learned_data
-        D and D'_q: (x_h, a_h, return to go).
-    mean, learned_mean
-        Mean returns on D and on D'_q.
-    optimum
-        V_opt; None where the program is infeasible.
-    same
-        Whether the test is true for this q.
-    policies
-        π̂ at the time.
-    first
-        Whether D is new (it is shared by the loop).
-    """
-
-    learned: Path
+    learned: Path  # q; the path is p
+    # data, learned_data: d and D'_q: (x_h, a_h, return to go)
     data: EmpiricalMeasure
     learned_data: EmpiricalMeasure
+    # mean, learned_mean: mean returns on D and on D'_q
     mean: Fraction
     learned_mean: Fraction
-    optimum: Fraction | None
-    same: bool
-    policies: Policies
-    first: bool
+    optimum: Fraction | None  # V_opt; None where the program is infeasible
+    same: bool  # Whether the test is true for this q
+    policies: Policies  # π̂ at the time
+    first: bool  # Whether D is new (it is shared by the loop)
 
 
 @dataclass(frozen=True, eq=False)
 class Refit(NewPolicies):
-    """A new policy of a level.
+    """A new policy of a level."""
 
-    Attributes
-    ----------
-    level
-        The level h, 1-based.
-    paths
-        learned(h), the new path last.
-    data
-        D_q of each path.
-    values
-        V̂(q) of each path.
-    policies
-        π̂ with the new π̂_h; None there where the run fails.
-    feasible
-        Whether some policy met the constraints.
-    """
-
-    level: int
-    paths: tuple[Path, ...]
-    data: tuple[EmpiricalMeasure, ...]
-    values: tuple[Fraction, ...]
-    policies: Policies
-    feasible: bool
+    level: int  # The level h, 1-based
+    paths: tuple[Path, ...]  # learned(h), the new path last
+    data: tuple[EmpiricalMeasure, ...]  # D_q of each path
+    values: tuple[Fraction, ...]  # V̂(q) of each path
+    policies: Policies  # π̂ with the new π̂_h; None there where the run fails
+    feasible: bool  # Whether some policy met the constraints
 
 
 @dataclass(frozen=True, eq=False)
 class Return(AtPath):
-    """A return from dfslearn.
+    """A return from dfslearn."""
 
-    Attributes
-    ----------
-    outcome
-        What the path became.
-    learned, pruned
-        learned(h) and pruned(h) of its level.
-    policies
-        π̂ at the time.
-    """
-
-    outcome: Literal["pruned", "learned"]
+    outcome: Literal["pruned", "learned"]  # What the path became
+    # learned, pruned: learned(h) and pruned(h) of its level
     learned: tuple[Path, ...]
     pruned: tuple[Path, ...]
-    policies: Policies
+    policies: Policies  # π̂ at the time
 
 
 class LearnedTest(AtPath):

@@ -34,11 +34,6 @@ def enter(
     """Count a call of dfslearn at the end of a path, and tell observers.
 
     Observers hear of the call too many as well, or none could see it.
-
-    Raises
-    ------
-    EventFailedError
-        After more than ``most`` calls at the path's level.
     """
     calls[len(path)] += 1
     notify(observers, Entered(path))
@@ -88,14 +83,7 @@ def gains(
 ) -> NDArray[Any]:
     """Give r + V(x') in rationals where the accuracy needs them; V is taken as it is.
 
-    Parameters
-    ----------
-    data
-        n rows with rewards.
-    ahead
-        V(x') of each row, shape (n,).
-    accuracy
-        Asked of the oracle that gets them.
+    `ahead`: v(x') of each row, shape (n,).
     """
     if accuracy < EXACT_COSTS:
         exact = object_array([Fraction(v) for v in ahead.tolist()])
@@ -121,13 +109,6 @@ def next_values(
     """Give the largest g(x') of several functions, 0 where the episode has ended.
 
     Returns shape (n,).
-
-    Parameters
-    ----------
-    data
-        n rows.
-    functions
-        Value functions of the next level; none at the last level.
     """
     values = np.zeros(len(data))
     following = data.next_observations

@@ -26,36 +26,19 @@ _NONE = object()
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is known of a parameter.
+    """What is known of a parameter."""
 
-    Attributes
-    ----------
-    check
-        Raises ValueError for a name and a value out of range.
-    meaning
-        Help of the setting; "" where it is none.
-    exact
-        Whether it is a rational, given by decimal digits.
-    optional
-        Whether None is a value.
-    practical
-        Practical default, or a function of what is declared before it.
-    label
-        What messages and JSON call it; None: its own name.
-    shown
-        Attribute that JSON shows for it, "" for none; None: itself.
-    place
-        Where JSON shows it: lower places first, equal ones as declared.
-    """
-
+    # Raises ValueError for a name and a value out of range
     check: Callable[[str, Any], None]
-    meaning: str = ""
-    exact: bool = False
-    optional: bool = False
+    meaning: str = ""  # Help of the setting; "" where it is none
+    exact: bool = False  # Whether it is a rational, given by decimal digits
+    optional: bool = False  # Whether None is a value
+    # Practical default, or a function of what is declared before it
     practical: Any = _NONE
-    label: str | None = None
+    label: str | None = None  # What messages and JSON call it; None: its own name
+    # Attribute that JSON shows for it, "" for none; None: itself
     shown: str | None = None
-    place: int = 0
+    place: int = 0  # Where JSON shows it: lower places first, equal ones as declared
 
 
 def declared(
@@ -139,17 +122,6 @@ class Declared:
         """Give all parameters, the practical default where nothing is chosen.
 
         Raises ValueError for a value out of range.
-
-        Parameters
-        ----------
-        given
-            Of the problem.
-        chosen
-            Further ones; numbers stand for their decimal digits.
-
-        Returns
-        -------
-        Keywords of the constructor.
         """
         values = dict(given) | dict(chosen)
         for name, entry in cls.declarations().items():

@@ -35,15 +35,7 @@ _ROUNDING = 1e-10
 
 
 def value_differences(data: EmpiricalMeasure, chances: NDArray[Any]) -> NDArray[Any]:
-    """P_D(x) - P(x) at every code: Fractions, shape (|X|,).
-
-    Parameters
-    ----------
-    data
-        Finite observations.
-    chances
-        P(x), Fractions.
-    """
+    """P_D(x) - P(x) at every code: Fractions, shape (|X|,)."""
     weights = data.weights_by_code(len(chances)).tolist()
     total = data.total_weight
     pairs = zip(weights, chances.tolist(), strict=True)
@@ -58,16 +50,8 @@ def policy_differences(
 ) -> NDArray[Any]:
     """Tabulate what a policy that takes a at x contributes to the deviation.
 
-    Returns Fractions, shape (|X|, K).
-
-    Parameters
-    ----------
-    data
-        (x, a, r) with a uniform, finite observations.
-    chances, mean_rewards
-        P(x), shape (|X|,), and E[r | x, a], shape (|X|, K), Fractions.
-    futures
-        V_a.
+    Returns Fractions, shape (|X|, K). `chances, mean_rewards`: p(x), shape (|X|,), and
+    E[r | x, a], shape (|X|, K), Fractions.
     """
     n_actions = len(futures)
     table = np.empty((len(chances), n_actions), dtype=object)

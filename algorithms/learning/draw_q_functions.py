@@ -54,32 +54,7 @@ class _State:
 def make_q_class(
     environment: Environment, rng: np.random.Generator, *, size: int = 64
 ) -> FiniteQClass:
-    """Make a class of Q-functions that holds Q*.
-
-    Parameters
-    ----------
-    environment
-        Finite observations, or features of hidden states with deterministic
-        dynamics that an emission decodes (the members are then functions of the
-        decoded state, and where noise is unbounded Q* is met up to the tails).
-    rng
-        Draws the other members, and the order.
-    size
-        N, at least 1: at most so many members, fewer if the product has fewer.
-
-    Returns
-    -------
-    Exact, members in random order and different from each other. Q* is the
-    truth's at every code, that of unreachable states included, where all
-    members agree.
-
-    Raises
-    ------
-    ValueError
-        For a size below 1, or one whose tables would have more than
-        `MAX_ENTRIES` entries; for features without a decoder, or with
-        stochastic hidden dynamics.
-    """
+    """Make a class of Q-functions that holds Q*."""
     check_count("size", size)
     if environment.space(1).is_finite:
         right, groups, decoders = _of_codes(environment)

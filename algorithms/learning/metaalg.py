@@ -39,30 +39,15 @@ Optimise = Callable[[], tuple[Sequence[Any], Fraction]]
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """How MetaAlg ended.
+    """How MetaAlg ended."""
 
-    Attributes
-    ----------
-    succeeded
-        Whether a policy passed the test.
-    policies
-        The policy returned, or the last one tried; None if there was none.
-    estimate
-        V̂ that belongs to it.
-    iterations
-        Iterations done.
-    reason
-        For a failure: why.
-    event_failed
-        Whether it ended by `EventFailedError`.
-    """
-
-    succeeded: bool
+    succeeded: bool  # Whether a policy passed the test
+    # The policy returned, or the last one tried; None if there was none
     policies: tuple[Any, ...] | None
-    estimate: Fraction | None
-    iterations: int
-    reason: str = ""
-    event_failed: bool = False
+    estimate: Fraction | None  # V̂ that belongs to it
+    iterations: int  # Iterations done
+    reason: str = ""  # For a failure: why
+    event_failed: bool = False  # Whether it ended by `EventFailedError`
 
 
 def _check_memory(environment: Environment, parameters: MetaAlgParameters) -> None:
@@ -98,17 +83,7 @@ def learn(
     learned: Callable[[], Iterable[int]],
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
-    """Run Algorithm 1 and give what came out, counted.
-
-    Parameters
-    ----------
-    name
-        Of the algorithm that explores and optimises.
-    environment, parameters, rng, explore, optimise, observers
-        As for `metaalg`.
-    learned
-        Tells the data sets stored at each level, once the run has ended.
-    """
+    """Run Algorithm 1 and give what came out, counted."""
     with Frame(name, environment, parameters, rng) as frame:
         outcome = metaalg(
             environment,
@@ -140,18 +115,6 @@ def metaalg(
     """Run Algorithm 1.
 
     Raises ValueError if the n_exp paths, which are listed, do not fit into memory.
-
-    Parameters
-    ----------
-    environment
-        Where policies are deployed.
-    parameters
-        ε, n_exp, n_eval, the number of iterations.
-    explore, optimise
-        See `Explore` and `Optimise`; `EventFailedError` out of them ends the run
-        with a failure.
-    observers
-        Told of every iteration.
     """
     _check_memory(environment, parameters)
     policies: tuple[Any, ...] | None = None

@@ -25,26 +25,16 @@ from ..exact.data import EmpiricalMeasure, recoded
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A data set of (x, a, r) by code and action.
+    """A data set of (x, a, r) by code and action."""
 
-    Attributes
-    ----------
-    codes, actions
-        int64, shape (m,): one row for each pair that occurs.
-    weights
-        Python integers, shape (m,).
-    rewards, squares
-        Σ w r and Σ w r² of each pair: Fractions, shape (m,).
-    total
-        Sum of the weights.
-    """
-
+    # codes, actions: int64, shape (m,): one row for each pair that occurs
     codes: NDArray[np.int64]
     actions: NDArray[np.int64]
-    weights: NDArray[Any]
+    weights: NDArray[Any]  # Python integers, shape (m,)
+    # rewards, squares: σ w r and Σ w r² of each pair: Fractions, shape (m,)
     rewards: NDArray[Any]
     squares: NDArray[Any]
-    total: int
+    total: int  # Sum of the weights
 
     @classmethod
     def of(cls, functions: FiniteQClass, level: int, data: EmpiricalMeasure) -> Cells:
@@ -84,17 +74,6 @@ def state_value_averages(
     """V̂^f = average of f(x, π_f(x)) for each of the members.
 
     Returns Fractions, shape (members,).
-
-    Parameters
-    ----------
-    functions
-        An exact class.
-    level
-        Of the observations.
-    data
-        Weighted observations.
-    members
-        Numbers of the members.
     """
     codes, group = np.unique(
         functions.codes(level, data.observations), return_inverse=True
@@ -116,20 +95,8 @@ def risks(
 ) -> NDArray[Any]:
     """R̂(f) = average of (f(x, a) - r - V̂^f(p∘a))² for each of the members.
 
-    Returns Fractions, shape (members,).
-
-    Parameters
-    ----------
-    functions
-        An exact class.
-    level
-        Of the observations.
-    cells
-        The data set.
-    futures
-        V̂^f(p∘a): Fractions, shape (members, K).
-    members
-        Numbers of the members.
+    Returns Fractions, shape (members,). `futures`: v̂^f(p∘a): Fractions, shape
+    (members, K).
     """
     # With u = f(x, a) - V̂: Σ w (u - r)² = Σ u (u Σw - 2 Σwr) + Σ w r², over one
     # denominator, so that the big array holds integers.

@@ -145,15 +145,6 @@ class LsveeMonitors(MetaAlgReview):
     progress            each rejected policy leads to a new state
     epsilon-optimal     V* - V^π ≤ ε, and the run succeeds
     ==================  =========================================================
-
-    Parameters
-    ----------
-    environment
-        Whose `truth` is asked.
-    functions
-        F.
-    parameters
-        Of the run.
     """
 
     p: LsveeParameters

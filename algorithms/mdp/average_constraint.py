@@ -30,37 +30,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Affine:
-    """The function constant + Σ coefficient · g(state), in integers.
+    """The function constant + Σ coefficient · g(state), in integers."""
 
-    Attributes
-    ----------
-    constant
-        The constant.
-    coefficients
-        Pairs (state, coefficient of its value), by state, none of them 0.
-    """
-
-    constant: int
+    constant: int  # The constant
+    # Pairs (state, coefficient of its value), by state, none of them 0
     coefficients: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class AverageConstraint:
-    """The normal form of an average Bellman error: equal exactly if the errors are.
+    """The normal form of an average Bellman error: equal exactly if the errors are."""
 
-    Attributes
-    ----------
-    denominator
-        Positive; the error is what follows divided by it, in lowest terms.
-    base
-        The error when each state of the support takes its action 0.
-    changes
-        Triples (state, local action, affine function) in order: what taking the
-        action instead of action 0 adds; functions that are 0 are left out.
-    """
-
+    # Positive; the error is what follows divided by it, in lowest terms
     denominator: int
-    base: Affine
+    base: Affine  # The error when each state of the support takes its action 0
+    # Triples (state, local action, affine function) in order: what taking the action
+    # instead of action 0 adds; functions that are 0 are left out
     changes: tuple[tuple[int, int, Affine], ...]
 
 

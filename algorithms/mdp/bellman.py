@@ -36,22 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A value function g and a policy π on the states 0..n-1, exact.
+    """A value function g and a policy π on the states 0..n-1, exact."""
 
-    Attributes
-    ----------
-    numerators
-        Shape (n,), int64, or object holding Python integers; the value of
-        state s is ``numerators[s] / denominator``.
-    denominator
-        A positive integer, common to all states.
-    policy
-        int32, shape (n,): the *local* action index of each state, 0-based
-        within the state's own actions.
-    """
-
+    # Shape (n,), int64, or object holding Python integers; the value of state s is
+    # ``numerators[s] / denominator``
     numerators: IntArray
-    denominator: int
+    denominator: int  # A positive integer, common to all states
+    # int32, shape (n,): the *local* action index of each state, 0-based within the
+    # state's own actions
     policy: NDArray[np.int32]
 
     def __post_init__(self) -> None:
@@ -129,22 +121,7 @@ def average_errors(
     pair: Pair,
     known: tuple[int, int] | None = None,
 ) -> tuple[IntArray, int]:
-    """Average Bellman error of a pair under each distribution.
-
-    Parameters
-    ----------
-    mdp, distributions, pair
-        The policy must be valid in the states of the distributions.
-    known
-        The `denominators` of the actions taken there (or multiples), if known; else
-        they are computed.
-
-    Returns
-    -------
-    numerators, denominator
-        The error under distribution i is ``numerators[i] / (denominator *
-        distributions.denominators[i])``.
-    """
+    """Average Bellman error of a pair under each distribution."""
     states = distributions.states
     actions = mdp.action_offset[states] + pair.policy[states]
     chances, rewards = known or denominators(mdp, actions)

@@ -31,25 +31,14 @@ class Distribution:
 
     Its mass may be below 1: the rest is the probability that the episode has
     ended before, where rewards and values are 0.
-
-    Attributes
-    ----------
-    states
-        int64, shape (k,), strictly increasing.
-    numerators
-        Shape (k,), positive integers (int64, or object holding Python
-        integers); state ``states[i]`` has probability
-        ``numerators[i] / denominator``.
-    denominator
-        A positive integer, at least the sum of the numerators.
-    level
-        The time step, 1-based.
     """
 
-    states: NDArray[np.int64]
+    states: NDArray[np.int64]  # int64, shape (k,), strictly increasing
+    # Shape (k,), positive integers (int64, or object holding Python integers); state
+    # ``states[i]`` has probability ``numerators[i] / denominator``
     numerators: IntArray
-    denominator: int
-    level: int
+    denominator: int  # A positive integer, at least the sum of the numerators
+    level: int  # The time step, 1-based
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", as_integers("states", self.states, np.int64))
@@ -123,28 +112,16 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Distributions(Sequence[Distribution]):
-    """A sequence of distributions in flat arrays.
+    """A sequence of distributions in flat arrays."""
 
-    Attributes
-    ----------
-    offsets
-        int64, shape (N+1,); distribution i has the entries
-        ``offsets[i]:offsets[i+1]`` of the next two arrays.
-    states
-        int64, shape (S,), strictly increasing within a distribution.
-    numerators
-        Shape (S,), positive, int64 or object.
-    denominators
-        Shape (N,), positive, int64 or object.
-    levels
-        int32, shape (N,), time steps, 1-based.
-    """
-
+    # int64, shape (N+1,); distribution i has the entries ``offsets[i]:offsets[i+1]`` of
+    # the next two arrays
     offsets: NDArray[np.int64]
+    # int64, shape (S,), strictly increasing within a distribution
     states: NDArray[np.int64]
-    numerators: IntArray
-    denominators: IntArray
-    levels: NDArray[np.int32]
+    numerators: IntArray  # Shape (S,), positive, int64 or object
+    denominators: IntArray  # Shape (N,), positive, int64 or object
+    levels: NDArray[np.int32]  # int32, shape (N,), time steps, 1-based
 
     def __post_init__(self) -> None:
         for name, dtype in (

@@ -27,22 +27,6 @@ def random_tabular_mdp(
     1/`denominator`. Rewards are multiples of 1/(`denominator` · `horizon`) in
     [0, 1/horizon] (`signed`: in [−1/horizon, 1/horizon]), so that every return,
     and with it every value, lies in [0, 1] (in [−1, 1]).
-
-    Parameters
-    ----------
-    rng
-        The only source of randomness.
-    horizon, width, n_actions
-        At least 1. Every state has exactly `n_actions` actions.
-    max_successors
-        Between 1 and `denominator`.
-    denominator
-        Common denominator of the probabilities.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
     """
     for name, value in (
         ("horizon", horizon),

@@ -32,16 +32,6 @@ class TwoActions:
 
     Nodes are numbered state by state, in a tree level by level. A node is called by
     its state's name, and after a slash the bits that lead there: "C1", "C1/0", "C1/01".
-
-    Parameters
-    ----------
-    original
-        The MDP.
-
-    Raises
-    ------
-    ValueError
-        If it is not layered.
     """
 
     original: TabularMDP
@@ -92,10 +82,7 @@ class TwoActions:
     def policy(self, policy: ArrayLike) -> NDArray[np.int32]:
         """Let each node follow a policy of the original; off its path, take the first.
 
-        Parameters
-        ----------
-        policy
-            Local action of each state of the original, shape (n,).
+        `policy`: local action of each state of the original, shape (n,).
         """
         chosen = np.zeros(int(self.offsets[-1]), dtype=np.int32)
         for s, action in enumerate(np.asarray(policy).tolist()):

@@ -116,17 +116,7 @@ def needed_states(program: OliveProgram) -> list[int]:
 def backup_range(
     program: OliveProgram, state: int, backups: Sequence[Affine], alone: Fraction | None
 ) -> tuple[Fraction, Fraction]:
-    """Range of the backup of a state over its actions and all values.
-
-    Parameters
-    ----------
-    program, state, backups
-        The program, the state and the backups of its actions.
-    alone
-        The largest probability of the state in a distribution over it alone,
-        or None. Such a constraint, P·|g(x) − b(x)| ≤ φ, keeps the backup within
-        φ/P of the range of g.
-    """
+    """Range of the backup of a state over its actions and all values."""
     low = min(backup.low for backup in backups)
     high = max(backup.high for backup in backups)
     if alone is not None:

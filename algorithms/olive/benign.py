@@ -40,11 +40,6 @@ def benign_rounds(mdp: TabularMDP) -> Iterator[tuple[Pair, int]]:
     OLIVE may have to go on after the rule's last round. Raises ValueError if a state is
     met at two levels, or a value leaves [0, 1].
 
-    Parameters
-    ----------
-    mdp
-        Layered; all V^π(x) in [0, 1].
-
     Notes
     -----
     Source: ours; docs/ties.md has the proof.

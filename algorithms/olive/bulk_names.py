@@ -48,34 +48,21 @@ class Late(MutableMapping[Key, Value]):
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """States with a choice that were modelled together, and what they are called.
+    """States with a choice that were modelled together, and what they are called."""
 
-    Attributes
-    ----------
-    state_names, action_names
-        Of the MDP.
-    states, counts
-        The states in order, and how many distinct actions each has, shape (k,).
-    actions
-        The distinct actions of all, globally numbered; neighbours as a range.
-    first
-        Number of each state's first variable, shape (k,).
-    backed
-        Which states have a variable for their backup.
-    with_q
-        Whether each action has a variable f(x,a).
-    kinds, texts
-        Kind of each item of rows, and what the rows of each kind are called.
-    """
-
+    # state_names, action_names: of the MDP
     state_names: Sequence[str]
     action_names: Sequence[str]
+    # states, counts: the states in order, and how many distinct actions each has, shape
+    # (k,)
     states: Ints
     counts: Ints
+    # The distinct actions of all, globally numbered; neighbours as a range
     actions: Ints | range
-    first: Ints
-    backed: NDArray[np.bool_]
-    with_q: bool
+    first: Ints  # Number of each state's first variable, shape (k,)
+    backed: NDArray[np.bool_]  # Which states have a variable for their backup
+    with_q: bool  # Whether each action has a variable f(x,a)
+    # kinds, texts: kind of each item of rows, and what the rows of each kind are called
     kinds: NDArray[Any]
     texts: dict[int, tuple[str, ...]]
 

@@ -42,23 +42,13 @@ _MULTIPLIER_DENOMINATOR = 10**6
 
 @dataclass(frozen=True)
 class Enumeration:
-    """Result of `enumerate_policies`.
+    """Result of `enumerate_policies`."""
 
-    Attributes
-    ----------
-    optimum
-        Exact optimum, or None if no pair is feasible.
-    pair
-        A pair that attains it, or None.
-    policies
-        Number of policies that differ where it matters.
-    solved, bounded, covered
-        How many of them were settled in each way; they add up to `policies`.
-    """
-
-    optimum: Fraction | None
-    pair: Pair | None
-    policies: int
+    optimum: Fraction | None  # Exact optimum, or None if no pair is feasible
+    pair: Pair | None  # A pair that attains it, or None
+    policies: int  # Number of policies that differ where it matters
+    # solved, bounded, covered: how many of them were settled in each way; they add up
+    # to `policies`
     solved: int
     bounded: int
     covered: int
@@ -70,13 +60,6 @@ def enumerate_policies(
     """Compute the optimum of a program over all policies.
 
     Raises ValueError if there are more than `max_policies` policies.
-
-    Parameters
-    ----------
-    program
-        Any program; nothing is assumed about its MDP.
-    max_policies
-        Refuse programs with more policies than this.
     """
     choices = policy_choices(program)
     count = math.prod(map(len, choices.values()))
@@ -106,18 +89,8 @@ def policy_choices(program: OliveProgram) -> dict[int, list[int]]:
 def policy_optimum(program: OliveProgram, policy: ArrayLike) -> Pair | None:
     """Best pair with a given policy, by one exact linear program.
 
-    Raises ValueError if the policy does not belong to the MDP.
-
-    Parameters
-    ----------
-    policy
-        Local action indices, shape (n,).
-
-    Returns
-    -------
-    Pair or None
-        A pair with this policy whose objective is the greatest possible, or
-        None if no values are feasible with it.
+    Raises ValueError if the policy does not belong to the MDP. `policy`: local action
+    indices, shape (n,).
     """
     program.mdp.global_actions(policy)
     lp = _PolicyLp(program, np.asarray(policy, dtype=np.int32))

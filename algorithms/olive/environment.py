@@ -60,11 +60,6 @@ class TabularEnvironment:
     level by level, one multinomial split for each state and action met: the
     counts have the very distribution of n trajectories drawn one by one, up to
     the rounding of probabilities to float64 (2^-53 in relation).
-
-    Parameters
-    ----------
-    mdp
-        Any finite acyclic MDP.
     """
 
     def __init__(self, mdp: TabularMDP) -> None:
@@ -120,14 +115,7 @@ class TabularEnvironment:
     def data_over(
         self, shares: dict[int, Fraction], n: int, rng: np.random.Generator
     ) -> LevelData:
-        """Draw n tuples with x from a distribution and uniform actions.
-
-        Parameters
-        ----------
-        shares
-            Probability of each state; what they lack to 1 is the probability
-            that the episode has ended.
-        """
+        """Draw n tuples with x from a distribution and uniform actions."""
         missing = 1 - sum(shares.values(), Fraction(0))
         counts = _split(_checked(n), [*shares.values(), missing], rng)
         met = {s: c for s, c in zip(shares, counts, strict=False) if c}

@@ -32,25 +32,8 @@ from .sampled_program import LevelData
 class LayeredEnvironment:
     """An environment of the project, its observations numbered through all levels.
 
-    Parameters
-    ----------
-    environment
-        Any; it counts the trajectories drawn.
-    functions
-        A class whose decoders turn features into codes. Needed where
-        observations are features; elsewhere its codes must be the observations.
-
-    Attributes
-    ----------
-    offsets
-        int64, shape (H+1,): the code of observation x of level h (from 1) is
-        ``offsets[h-1] + x``; the last entry is the number of observations.
-
-    Raises
-    ------
-    ValueError
-        If observations are features and there are no decoders, or the class is
-        one on other observations.
+    `offsets`: int64, shape (H+1,): the code of observation x of level h (from 1) is
+    ``offsets[h-1] + x``; the last entry is the number of observations.
     """
 
     def __init__(

@@ -35,14 +35,8 @@ def pairs_of_q_functions(
 
     OLIVE with Q-functions is OLIVE with these pairs (paper, appendix; Jiang et al.
     2017, A.2). π_f takes the first of the greedy actions. Raises ValueError if a
-    function has another length.
-
-    Parameters
-    ----------
-    action_counts
-        Number of actions of each observation, shape (n,).
-    functions
-        Each one exact value for every action of every observation, in order.
+    function has another length. `action_counts`: number of actions of each observation,
+    shape (n,).
     """
     counts = as_integers("action_counts", action_counts, np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).tolist()
@@ -65,15 +59,9 @@ def pairs_of_class(
 ) -> list[Pair]:
     """Turn the members of a class into pairs, in order.
 
-    Raises ValueError if a level or a code is none of the class.
-
-    Parameters
-    ----------
-    functions
-        Q-functions by level; floats stand for themselves, exactly.
-    levels, codes
-        Level 1..H of each observation and its code there, shape (n,); decoded,
-        where observations are features.
+    Raises ValueError if a level or a code is none of the class. `levels, codes`: level
+    1..H of each observation and its code there, shape (n,); decoded, where observations
+    are features.
     """
     depth = as_integers("levels", levels, np.int64)
     local = as_integers("codes", codes, np.int64)
@@ -112,20 +100,8 @@ class PairStack:
     """N pairs on the same n observations.
 
     Raises ValueError if there is none, or the numbers of observations differ.
-
-    Parameters
-    ----------
-    pairs
-        At least one.
-
-    Attributes
-    ----------
-    numerators
-        Python integers, shape (N, n); values are these over `denominator`.
-    denominator
-        Common to all.
-    policies
-        int32, shape (N, n).
+    `numerators`: Python integers, shape (N, n); values are these over `denominator`.
+    `denominator`: Common to all. `policies`: int32, shape (N, n).
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
@@ -205,22 +181,8 @@ class FinitePairs:
     """A finite class of pairs, walked through exactly.
 
     On data sets the errors of all pairs are computed at once, and once for each
-    constraint, as OLIVE's programs only grow.
-
-    Parameters
-    ----------
-    pairs
-        At least one; all on the same states.
-
-    Attributes
-    ----------
-    evaluated : int
-        How often the error of a pair under a constraint was computed.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or the numbers of states differ.
+    constraint, as OLIVE's programs only grow. `evaluated`: How often the error of a
+    pair under a constraint was computed.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:

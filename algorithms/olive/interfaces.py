@@ -23,21 +23,8 @@ class Ranged:
     """What a program knows of the range of g.
 
     Raises ValueError if an end is no exact rational, a range empty, or their number
-    wrong.
-
-    Parameters
-    ----------
-    size
-        Number of observations.
-    lower, upper
-        Ends of the range; the upper end for all observations or one for each.
-
-    Attributes
-    ----------
-    lower, upper
-        Lower end, and the largest upper end.
-    upper_ends
-        The upper end of each observation; empty where there is one for all.
+    wrong. `lower, upper`: Lower end, and the largest upper end. `upper_ends`: The upper
+    end of each observation; empty where there is one for all.
     """
 
     def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:
@@ -138,34 +125,18 @@ class Program(Protocol):
 
 
 class Answer(NamedTuple):
-    """What an optimiser says about a program.
+    """What an optimiser says about a program."""
 
-    Attributes
-    ----------
-    status
-        "optimal"; "infeasible" (no pair is left); "undecided" (a limit was
-        reached or the engine gave nothing that could be confirmed).
-    pair
-        Exactly feasible, None unless "optimal".
-    value
-        Its exact objective.
-    proved
-        Whether `status` is proved in exact arithmetic.
-    seconds
-        Wall time in the optimiser, confirmation included.
-    engine_seconds
-        Of these, what the engine itself took, its process's start included.
-    reason
-        For "undecided".
-    """
-
+    # "optimal"; "infeasible" (no pair is left); "undecided" (a limit was reached or the
+    # engine gave nothing that could be confirmed)
     status: Literal["optimal", "infeasible", "undecided"]
-    pair: Pair | None
-    value: Fraction | None
-    proved: bool
-    seconds: float
+    pair: Pair | None  # Exactly feasible, None unless "optimal"
+    value: Fraction | None  # Its exact objective
+    proved: bool  # Whether `status` is proved in exact arithmetic
+    seconds: float  # Wall time in the optimiser, confirmation included
+    # Of these, what the engine itself took, its process's start included
     engine_seconds: float = 0.0
-    reason: str = ""
+    reason: str = ""  # For "undecided"
 
 
 class Optimiser(Protocol):

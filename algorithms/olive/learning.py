@@ -53,15 +53,9 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class OliveLearningResult(LearningResult):
-    """Result of a run of OLIVE; `learned` counts the constraints of each level.
+    """Result of a run of OLIVE; `learned` counts the constraints of each level."""
 
-    Attributes
-    ----------
-    run
-        The run itself: its rounds, constraints and seeds.
-    """
-
-    run: SampledRun | None = None
+    run: SampledRun | None = None  # The run itself: its rounds, constraints and seeds
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the rounds."""

@@ -62,44 +62,25 @@ class World(Protocol[Constraint]):
 
 @dataclass(frozen=True)
 class OliveRound(Generic[Constraint]):
-    """A round of OLIVE.
+    """A round of OLIVE."""
 
-    Attributes
-    ----------
-    number
-        1-based.
-    pair
-        The maximiser (g, π).
-    optimum
-        Its exact objective, the predicted value.
-    proved
-        Whether it is proved that no pair left is better; see
-        `olivine.algorithms.olive.optimisers`.
-    errors
-        Average Bellman error at levels 1..H (estimated, if sampled).
-    level
-        The level chosen; None in the round that ends the run.
-    added
-        The constraints added: `Distribution`s or `SampledConstraint`s.
-    seconds, engine_seconds
-        Wall time in the optimiser, and of it in the engine itself.
-    trajectories
-        Trajectories collected up to the end of the round.
-    note
-        What the tie-break has to say, usually "".
-    """
-
-    number: int
-    pair: Pair
-    optimum: Fraction
+    number: int  # 1-based
+    pair: Pair  # The maximiser (g, π)
+    optimum: Fraction  # Its exact objective, the predicted value
+    # Whether it is proved that no pair left is better; see
+    # `olivine.algorithms.olive.optimisers`
     proved: bool
+    # Average Bellman error at levels 1..H (estimated, if sampled)
     errors: tuple[Fraction, ...]
-    level: int | None
+    level: int | None  # The level chosen; None in the round that ends the run
+    # The constraints added: `Distribution`s or `SampledConstraint`s
     added: tuple[Constraint, ...]
+    # seconds, engine_seconds: wall time in the optimiser, and of it in the engine
+    # itself
     seconds: float
     engine_seconds: float
-    trajectories: int
-    note: str = ""
+    trajectories: int  # Trajectories collected up to the end of the round
+    note: str = ""  # What the tie-break has to say, usually ""
 
     @property
     def total_error(self) -> Fraction:
@@ -109,40 +90,23 @@ class OliveRound(Generic[Constraint]):
 
 @dataclass(frozen=True)
 class OliveResult(Generic[Constraint]):
-    """A run of OLIVE.
+    """A run of OLIVE."""
 
-    Attributes
-    ----------
-    status
-        "finished": the stopping rule held; "no pair left": the class cannot
-        contain the optimal pair (or, if sampled, the estimates failed);
-        "undecided": the optimiser gave up, or says without proof that no pair is
-        left; "round limit".
-    rounds
-        In order; the last one holds the answer if the run finished.
-    trajectories
-        Trajectories collected in all; 0 with exact expectations.
-    seconds
-        Wall time in the optimiser, the call that ended the run included.
-    reason
-        For "undecided".
-    program
-        The program with all constraints.
-    seed
-        The generator of the data, as it stood before the first draw; None with
-        exact expectations.
-    tie_seed
-        The generator of the tie-break, as it stood before the first round; None
-        if it draws nothing. (One generator may serve both: then `seed` says all.)
-    """
-
+    # "finished": the stopping rule held; "no pair left": the class cannot contain the
+    # optimal pair (or, if sampled, the estimates failed); "undecided": the optimiser
+    # gave up, or says without proof that no pair is left; "round limit"
     status: Ending
+    # In order; the last one holds the answer if the run finished
     rounds: tuple[OliveRound[Constraint], ...]
-    trajectories: int
-    seconds: float
-    reason: str
-    program: Program
+    trajectories: int  # Trajectories collected in all; 0 with exact expectations
+    seconds: float  # Wall time in the optimiser, the call that ended the run included
+    reason: str  # For "undecided"
+    program: Program  # The program with all constraints
+    # The generator of the data, as it stood before the first draw; None with exact
+    # expectations
     seed: RecordedSeed | None = None
+    # The generator of the tie-break, as it stood before the first round; None if it
+    # draws nothing. (One generator may serve both: then `seed` says all.)
     tie_seed: RecordedSeed | None = None
 
     @property
@@ -174,16 +138,6 @@ def run_rounds(
     """Play rounds until one of the endings of `OliveResult`.
 
     ``watch`` is told each round when it is over.
-
-    Raises
-    ------
-    ValueError
-        If stop/H is below the tolerance (a round could then add a constraint
-        that its own pair meets, and OLIVE would not get on), or `max_rounds`
-        is negative.
-    RuntimeError
-        If the optimiser's pair breaks the program, or the tie-break chooses a
-        level that is not eligible: errors of theirs.
     """
     tolerance = world.program.tolerance
     if stop < world.horizon * tolerance:

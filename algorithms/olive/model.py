@@ -48,22 +48,7 @@ def program_model(program: Program, form: Form = ...) -> PairModel: ...
 
 
 def program_model(program: Program, form: Form = "value-policy") -> PairModel:
-    """Write a program as a mixed-integer linear model (docs/olive.md).
-
-    Parameters
-    ----------
-    program
-        An `OliveProgram` or a `SampledProgram`.
-    form
-        ``"value-policy"`` over (g, π), or ``"q-function"`` over f.
-
-    Raises
-    ------
-    ValueError
-        If the form is unknown.
-    TypeError
-        If the program is of another kind.
-    """
+    """Write a program as a mixed-integer linear model (docs/olive.md)."""
     if form not in ("value-policy", "q-function"):
         raise ValueError(f"unknown form {form!r}: value-policy or q-function")
     if isinstance(program, OliveProgram):

@@ -66,17 +66,9 @@ class _Tabular:
 class Milp(_Tabular):
     """Tabular classes, by a MILP engine in floating point, confirmed exactly.
 
-    The engine's policy is kept and the best values for it are computed exactly, so
-    a value lost to rounding is won back; the values are a vertex.
-
-    Parameters
-    ----------
-    engine
-        One of `olivine.solvers.milp.available_engines()`.
-    form
-        "value-policy" over (g, π), or "q-function" over f.
-    time_limit
-        Wall seconds per call.
+    The engine's policy is kept and the best values for it are computed exactly, so a
+    value lost to rounding is won back; the values are a vertex. `time_limit`: wall
+    seconds per call.
     """
 
     def __init__(
@@ -98,12 +90,7 @@ class Milp(_Tabular):
 class BranchAndBound(_Tabular):
     """Tabular classes, solved exactly with a proof; for small programs.
 
-    Parameters
-    ----------
-    form
-        "value-policy" over (g, π), or "q-function" over f.
-    time_limit
-        Wall seconds per call.
+    `time_limit`: wall seconds per call.
     """
 
     def __init__(

@@ -22,28 +22,19 @@ from .program import Form, OliveProgram
 
 @dataclass
 class PairModel:
-    """A linear model of a program, with the way back to pairs.
+    """A linear model of a program, with the way back to pairs."""
 
-    Attributes
-    ----------
-    program, form
-        What was modelled, and how.
-    model
-        The mixed-integer linear model; its objective is the program's, maximised.
-    value_index
-        Variable of g(x), or of max_a f(x,a), of each state that has one.
-    policy_index
-        For each state whose action matters, the binary of each of its distinct
-        actions by local index. (``q-function``: the start states, too.)
-    q_index
-        ``q-function`` only: variable of f(x,a) by (state, local action).
-    """
-
+    # program, form: what was modelled, and how
     program: Program
     form: Form
+    # The mixed-integer linear model; its objective is the program's, maximised
     model: LinearModel
+    # Variable of g(x), or of max_a f(x,a), of each state that has one
     value_index: MutableMapping[int, int] = field(default_factory=dict)
+    # For each state whose action matters, the binary of each of its distinct actions by
+    # local index. (``q-function``: the start states, too.)
     policy_index: MutableMapping[int, dict[int, int]] = field(default_factory=dict)
+    # ``q-function`` only: variable of f(x,a) by (state, local action)
     q_index: MutableMapping[tuple[int, int], int] = field(default_factory=dict)
 
     def policy(self, values: Sequence[Fraction] | Sequence[float]) -> NDArray[np.int32]:
@@ -61,12 +52,6 @@ class PairModel:
         """Read an exactly feasible pair off an exact point of the model.
 
         States without a variable get the value of the range nearest to 0.
-
-        Raises
-        ------
-        ValueError
-            If a value is no exact rational, or the pair breaks the program
-            (then the point breaks the model).
         """
         if len(values) != len(self.model.variables):
             raise ValueError(
@@ -187,15 +172,10 @@ def bellman_rows(
 
 @dataclass
 class ProgramModel(PairModel):
-    """A linear model of an `OliveProgram`.
-
-    Attributes
-    ----------
-    backup_index
-        Variable b(x) of each support state with several distinct actions.
-    """
+    """A linear model of an `OliveProgram`."""
 
     program: OliveProgram
+    # Variable b(x) of each support state with several distinct actions
     backup_index: MutableMapping[int, int] = field(default_factory=dict)
 
     def point(self, pair: Pair) -> list[Fraction]:

@@ -54,22 +54,13 @@ Form = Literal["value-policy", "q-function"]
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken requirement of the program.
+    """A broken requirement of the program."""
 
-    Attributes
-    ----------
-    kind
-        ``"value"``: g(state `index`) lies outside the range;
-        ``"constraint"``: the average Bellman error under distribution `index`
-        exceeds the tolerance.
-    index
-        State or distribution, 0-based.
-    amount
-        Signed excess: of the value over the nearer bound, or the whole error.
-    """
-
+    # ``"value"``: g(state `index`) lies outside the range; ``"constraint"``: the
+    # average Bellman error under distribution `index` exceeds the tolerance
     kind: Literal["value", "constraint"]
-    index: int
+    index: int  # State or distribution, 0-based
+    # Signed excess: of the value over the nearer bound, or the whole error
     amount: Fraction
 
 
@@ -78,20 +69,6 @@ class OliveProgram(Ranged):
 
     Raises ValueError if the tolerance is negative, a range empty, a parameter no exact
     rational, or a distribution names an unknown state.
-
-    Parameters
-    ----------
-    mdp
-        Any finite acyclic MDP. Its rewards and transitions enter the
-        constraints only at states of the distributions.
-    distributions
-        The collected distributions; any iterable, kept flat.
-    tolerance
-        φ ≥ 0, on the absolute value of every average Bellman error.
-    lower
-        Lower end of the range of g.
-    upper
-        Upper end, for all states or one for each.
     """
 
     def __init__(

@@ -48,50 +48,22 @@ SampledRun = OliveResult[SampledConstraint]
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What a run is judged by.
+    """What a run is judged by."""
 
-    Attributes
-    ----------
-    layered
-        The environment as OLIVE saw it.
-    finite
-        The class, if it is finite; None for tabular classes.
-    best
-        (V*, π*) as a pair of the class; None if it is not there.
-    parameters
-        Of the run.
-    epsilon
-        ε.
-    rank
-        M.
-    theorem
-        Whether they are the theorem's.
-    levels
-        Constraints that a round adds.
-    """
-
-    layered: LayeredEnvironment
-    finite: FinitePairs | None
-    best: Pair | None
-    parameters: OliveParameters
-    epsilon: float
-    rank: int
-    theorem: bool
-    levels: int = 1
+    layered: LayeredEnvironment  # The environment as OLIVE saw it
+    finite: FinitePairs | None  # The class, if it is finite; None for tabular classes
+    best: Pair | None  # (V*, π*) as a pair of the class; None if it is not there
+    parameters: OliveParameters  # Of the run
+    epsilon: float  # ε
+    rank: int  # M
+    theorem: bool  # Whether they are the theorem's
+    levels: int = 1  # Constraints that a round adds
 
 
 def olive_reports(
     setting: Setting, result: SampledRun, truth: TrueErrors | str
 ) -> dict[str, MonitorReport]:
-    """Check a run.
-
-    Parameters
-    ----------
-    setting, result
-        What ran and what came out.
-    truth
-        The true errors, or why there are none.
-    """
+    """Check a run."""
     review = _Review(setting, result)
     review.always()
     if isinstance(truth, str):

@@ -33,18 +33,12 @@ from .interfaces import Ranged, Upper
 
 @dataclass(frozen=True)
 class LevelData:
-    """What trajectories showed at one level.
+    """What trajectories showed at one level."""
 
-    Attributes
-    ----------
-    tuples
-        (x, a, r, x′) of the trajectories that reach the level, x′ being `END`
-        where the episode ends; None if none does.
-    trajectories
-        Number of trajectories, those that ended before the level included.
-    """
-
+    # (x, a, r, x′) of the trajectories that reach the level, x′ being `END` where the
+    # episode ends; None if none does
     tuples: EmpiricalMeasure | None
+    # Number of trajectories, those that ended before the level included
     trajectories: int
 
     def __post_init__(self) -> None:
@@ -92,21 +86,12 @@ NOTHING = Term(Fraction(0), Fraction(0), ())
 
 @dataclass(frozen=True)
 class SampledConstraint:
-    """The estimated average Bellman error as a function of (g, π).
+    """The estimated average Bellman error as a function of (g, π)."""
 
-    Attributes
-    ----------
-    level
-        The level of the data, 1-based.
-    trajectories
-        Number of trajectories behind the data.
-    terms
-        For each observation seen, the term of each action seen there, by local
-        index; any other action contributes nothing.
-    """
-
-    level: int
-    trajectories: int
+    level: int  # The level of the data, 1-based
+    trajectories: int  # Number of trajectories behind the data
+    # For each observation seen, the term of each action seen there, by local index; any
+    # other action contributes nothing
     terms: Mapping[int, Mapping[int, Term]]
 
     @classmethod
@@ -156,19 +141,6 @@ class SampledProgram(Ranged):
     """OLIVE's program over data sets and all tabular (g, π) on observations.
 
     Raises ValueError if a parameter is out of range or an observation is unknown.
-
-    Parameters
-    ----------
-    action_counts
-        Number of actions K(x) ≥ 1 of each observation 0..n-1.
-    starts
-        Initial observations; the objective is the average of g over them.
-    constraints
-        The collected constraints.
-    tolerance
-        φ ≥ 0, on the absolute value of every estimated error.
-    lower, upper
-        Range of g; the upper end for all observations or one for each.
     """
 
     def __init__(

@@ -70,12 +70,6 @@ class SolverTiebreak:
     """The optimiser's own maximiser.
 
     Raises ValueError if the rule is unknown.
-
-    Parameters
-    ----------
-    level
-        "first", "last", or "largest" error (the first of those), among the
-        eligible levels.
     """
 
     def __init__(self, level: LevelRule = "largest") -> None:
@@ -103,13 +97,6 @@ class RandomTiebreak:
 
     Where no other maximiser could be found within the optimiser's limits its
     own is taken, and the answer's `reason` says so.
-
-    Parameters
-    ----------
-    rng
-        Where the randomness comes from.
-    level
-        "first", "last" or "largest", as in `SolverTiebreak`; None draws the level.
     """
 
     def __init__(
@@ -147,16 +134,7 @@ class RandomTiebreak:
 
 
 class ScriptedTiebreak:
-    """Pairs and levels from a script, each verified; then another tie-break.
-
-    Parameters
-    ----------
-    script
-        One (pair, level) a round.
-    then
-        Breaks the ties of the rounds after the script; `SolverTiebreak` by
-        default.
-    """
+    """Pairs and levels from a script, each verified; then another tie-break."""
 
     def __init__(
         self, script: Iterable[tuple[Pair, int]], then: Tiebreak | None = None

@@ -28,28 +28,16 @@ from .sampled_program import SampledProgram
 
 @dataclass(frozen=True)
 class LeastTolerance:
-    """What `least_tolerance` found.
+    """What `least_tolerance` found."""
 
-    Attributes
-    ----------
-    tolerance
-        The tolerance, exact for the pair; None if none up to the ceiling was
-        found.
-    pair
-        A pair with the demanded objective that needs this tolerance.
-    proved
-        Whether it is proved that no smaller tolerance will do (without a
-        tolerance: that none up to the ceiling will).
-    seconds
-        Wall time in the engine.
-    reason
-        Why there is no tolerance, where a limit or the engine is to blame.
-    """
-
+    # The tolerance, exact for the pair; None if none up to the ceiling was found
     tolerance: Fraction | None
-    pair: Pair | None
+    pair: Pair | None  # A pair with the demanded objective that needs this tolerance
+    # Whether it is proved that no smaller tolerance will do (without a tolerance: that
+    # none up to the ceiling will)
     proved: bool
-    seconds: float
+    seconds: float  # Wall time in the engine
+    # Why there is no tolerance, where a limit or the engine is to blame
     reason: str = ""
 
 
@@ -65,20 +53,6 @@ def least_tolerance(
     """Find the least φ at which some feasible pair has objective at least `value`.
 
     Raises ValueError if the ceiling is not positive.
-
-    Parameters
-    ----------
-    program
-        Its own tolerance is ignored.
-    value
-        The objective demanded.
-    ceiling
-        No tolerance above this is looked for; the smaller, the faster. Positive.
-    prove
-        Solve by exact branch and bound instead of an engine: slow, for small
-        programs.
-    engine, time_limit
-        Of the MILP; the time limit holds for the exact search as well.
     """
     if not ceiling > 0:
         raise ValueError(f"ceiling {ceiling} is not positive")

@@ -45,22 +45,7 @@ class _Level:
 
 
 class TrueErrors:
-    """What OLIVE estimates, exactly.
-
-    Parameters
-    ----------
-    environment
-        One over a finite hidden model.
-    offsets
-        Of `LayeredEnvironment`.
-    functions
-        The class whose decoders make codes of features.
-
-    Raises
-    ------
-    UnknownTruthError
-        If features have unbounded noise, or are too many to list.
-    """
+    """What OLIVE estimates, exactly."""
 
     def __init__(
         self,

@@ -156,20 +156,11 @@ def _conversions_count() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a call of an oracle did.
+    """What a call of an oracle did."""
 
-    Attributes
-    ----------
-    result
-        What it returned.
-    operations
-        Counted at the arrays.
-    oracle_calls
-        Calls of this package's oracles that it made, by kind.
-    """
-
-    result: Any
-    operations: int
+    result: Any  # What it returned
+    operations: int  # Counted at the arrays
+    # Calls of this package's oracles that it made, by kind
     oracle_calls: dict[str, int]
 
 
@@ -178,17 +169,7 @@ def count_operations(
     data: EmpiricalMeasure,
     numbers: ArrayLike,
 ) -> Counted:
-    """Run an oracle on data that count.
-
-    Parameters
-    ----------
-    oracle
-        Called with the data and the numbers.
-    data
-        A data set; the counting copy has the same columns.
-    numbers
-        Costs (n, K) or targets (n,).
-    """
+    """Run an oracle on data that count."""
     tally = Tally()
     copy = object.__new__(EmpiricalMeasure)
     for name, value in vars(data).items():

@@ -125,12 +125,7 @@ def separators(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield candidates, shape (K, d), the last of which separates if any does.
 
-    Parameters
-    ----------
-    features
-        φ(x), shape (n, d).
-    totals
-        Summed costs, shape (n, K).
+    `features`: φ(x), shape (n, d). `totals`: summed costs, shape (n, K).
     """
     n_actions, dimension = totals.shape[1], features.shape[1]
     extra = totals - totals.min(axis=1, keepdims=True)
@@ -239,17 +234,8 @@ _TOLERANCE = 1e-9
 class SoftmaxCost:
     """Expected cost and its gradient, over actions × observations arrays.
 
-    Parameters
-    ----------
-    features
-        φ(x), shape (n, d).
-    totals
-        Summed costs, shape (n, K).
-
-    Attributes
-    ----------
-    evaluations
-        How often it was evaluated.
+    `features`: φ(x), shape (n, d). `totals`: summed costs, shape (n, K). `evaluations`:
+    How often it was evaluated.
     """
 
     def __init__(
@@ -283,12 +269,7 @@ def descend(
 ) -> NDArray[np.float64]:
     """Minimise from a start, at one sharpness after the other.
 
-    Parameters
-    ----------
-    start
-        θ, shape (K, d), of scores about 1 in size.
-    schedule
-        β, growing.
+    `start`: θ, shape (K, d), of scores about 1 in size.
     """
     theta = start.ravel()
     for sharpness in schedule:

@@ -23,21 +23,11 @@ from .lp import ValueProgram
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """A largest difference of means.
+    """A largest difference of means."""
 
-    Attributes
-    ----------
-    value
-        |E_D[g] - E_D'[g]| at `function`, not negative.
-    suboptimality
-        Certified bound on the supremum minus `value`.
-    function
-        The function that tells the measures apart.
-    """
-
-    value: float
-    suboptimality: float
-    function: ValueFunction
+    value: float  # |E_D[g] - E_D'[g]| at `function`, not negative
+    suboptimality: float  # Certified bound on the supremum minus `value`
+    function: ValueFunction  # The function that tells the measures apart
 
 
 def mean_discrepancy(
@@ -51,15 +41,6 @@ def mean_discrepancy(
     """Find the function of a class whose means differ most.
 
     Raises ValueError as for the LP oracle; and if observations differ in kind.
-
-    Parameters
-    ----------
-    first, second
-        D and D'.
-    epsilon_sub
-        Accuracy asked for, positive.
-    field
-        The column of observations compared.
     """
     difference = Functional.expectation(first, field=field).minus(
         Functional.expectation(second, field=field)

@@ -38,14 +38,10 @@ _TIGHTENING = 1 - 1e-6
 class EllipsoidResult(LpResult):
     """An `LpResult` with the bound that the proof gives.
 
-    Attributes
-    ----------
-    iteration_bound
-        Iterations after which the answer is certain, computed beforehand.
-    operations
-        Multiply-adds and comparisons done.
+    `operations`: Multiply-adds and comparisons done.
     """
 
+    # Iterations after which the answer is certain, computed beforehand
     iteration_bound: int = 0
 
 
@@ -54,14 +50,7 @@ def cube_side(
 ) -> float:
     """Side t of a cube of good answers (docs/oracles.md).
 
-    Parameters
-    ----------
-    rows
-        A, shape (m, N).
-    objective
-        o, shape (N,).
-    epsilon_sub, epsilon_feas
-        Accuracies, positive.
+    `rows`: a, shape (m, N). `objective`: o, shape (N,).
     """
     widest = float(np.abs(rows).sum(axis=1).max(initial=0.0))
     reach = float(np.abs(objective).sum())
@@ -74,15 +63,7 @@ def cube_side(
 
 
 def iteration_bound(dimension: int, side: float) -> int:
-    """Bound the iterations until the volume is below that of the cube.
-
-    Parameters
-    ----------
-    dimension
-        N, at least 1.
-    side
-        t in (0, 1].
-    """
+    """Bound the iterations until the volume is below that of the cube."""
     n = dimension
     log_unit_ball = n / 2 * math.log(math.pi) - math.lgamma(n / 2 + 1)
     log_start = log_unit_ball + n * math.log(math.sqrt(n) / 2)
@@ -102,20 +83,6 @@ def ellipsoid_lp(
     """Solve a linear program over tabular values by the ellipsoid method.
 
     Raises ValueError as for `lp`, and for accuracies so small that t is below 10^-6.
-
-    Parameters
-    ----------
-    value_class
-        G; practical up to 10 or 15 observations.
-    objective, constraints, maximise, epsilon_sub, epsilon_feas
-        As for `olivine.algorithms.oracles.lp.lp`.
-
-    Returns
-    -------
-    EllipsoidResult
-        A function within both accuracies, or INFEASIBLE: no function meets the
-        constraints. (Where the program is infeasible but its relaxation by
-        ε_feas is not, either may be returned.)
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     check_accuracy("epsilon_feas", epsilon_feas)

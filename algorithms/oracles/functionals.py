@@ -25,18 +25,7 @@ Number = int | float | Fraction
 class Functional:
     """The functional g ↦ Σ_i α_i g(x_i).
 
-    Parameters
-    ----------
-    observations
-        x, int64 codes (n,) or float64 features (n, d); repeated ones add up.
-        None at all is allowed: the functional is then 0.
-    coefficients
-        α, finite reals or Fractions, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        For NaN, infinity or another shape; names the argument and the row.
+    `coefficients`: α, finite reals or Fractions, shape (n,).
     """
 
     def __init__(
@@ -109,17 +98,10 @@ class Functional:
 
 @dataclass(frozen=True)
 class Constraint:
-    """The constraint ``lower <= functional(g) <= upper``.
+    """The constraint ``lower <= functional(g) <= upper``."""
 
-    Attributes
-    ----------
-    functional
-        The left-hand side.
-    lower, upper
-        Finite numbers, or None for no limit; at least one is given.
-    """
-
-    functional: Functional
+    functional: Functional  # The left-hand side
+    # lower, upper: finite numbers, or None for no limit; at least one is given
     lower: Number | None = None
     upper: Number | None = None
 

@@ -37,26 +37,15 @@ _ACTIVE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class LeastDistance:
-    """A program min ‖rθ - z‖² subject to gθ ≥ h.
+    """A program min ‖rθ - z‖² subject to gθ ≥ h."""
 
-    Attributes
-    ----------
-    r
-        Upper triangular and regular, shape (d, d).
-    z
-        Shape (d,).
-    g, h
-        Constraints, shapes (m, d) and (m,); feasible, the box |θ_i| ≤ `bound`
-        among them.
-    bound
-        Half-width of the box.
-    """
-
-    r: Array
-    z: Array
+    r: Array  # Upper triangular and regular, shape (d, d)
+    z: Array  # Shape (d,)
+    # g, h: constraints, shapes (m, d) and (m,); feasible, the box |θ_i| ≤ `bound` among
+    # them
     g: Array
     h: Array
-    bound: float
+    bound: float  # Half-width of the box
 
     def solve(self) -> tuple[Array, Array]:
         """Return θ, shape (d,), and multipliers of the constraints, shape (m,)."""
@@ -127,20 +116,11 @@ class LeastDistance:
 
 @dataclass(frozen=True)
 class Regression:
-    """A least-squares problem, its input checked.
+    """A least-squares problem, its input checked."""
 
-    Attributes
-    ----------
-    data
-        Observations and weights.
-    targets
-        v, float64, shape (n,).
-    importance
-        w ≥ 0, float64, shape (n,); None where all are 1.
-    """
-
-    data: EmpiricalMeasure
-    targets: NDArray[np.float64]
+    data: EmpiricalMeasure  # Observations and weights
+    targets: NDArray[np.float64]  # v, float64, shape (n,)
+    # w ≥ 0, float64, shape (n,); None where all are 1
     importance: NDArray[np.float64] | None
 
     @cached_property

@@ -38,16 +38,8 @@ def deterministic(
 ) -> MultiResult:
     """Find one policy within ε_feas of every limit.
 
-    Raises ValueError for a class of another kind.
-
-    Parameters
-    ----------
-    policy_class
-        Tabular or finite.
-    max_calls
-        Limit on the CSC calls of the relaxation.
-    time_limit
-        Wall seconds for the engine; None for no limit.
+    Raises ValueError for a class of another kind. `time_limit`: wall seconds for the
+    engine; None for no limit.
     """
     if not isinstance(policy_class, TabularPolicyClass | FinitePolicyClass):
         raise ValueError(
@@ -91,12 +83,6 @@ def deterministic_model(
     feasible, and every feasible one is within ε_feas: with S observations and
     coefficients rounded to multiples of ε_feas / (2 S) no cost moves by more
     than ε_feas / 4, and the limits move up by ε_feas / 2.
-
-    Returns
-    -------
-    LinearModel
-        Without objective. Rows: one action at each observation of the problem;
-        each data set within its limit.
     """
     k, size = policy_class.n_actions, len(pricing.problem.measure)
     model = LinearModel("multi-data-set classification", maximise=False)

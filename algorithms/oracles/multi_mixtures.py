@@ -33,17 +33,6 @@ def round_bound(
     """Bound the rounds, one CSC call each, after which ε_feas is reached if it can be.
 
     Raises ValueError if δ is not below ε_feas.
-
-    Parameters
-    ----------
-    n_sets
-        J, at least 1.
-    spread
-        R.
-    epsilon_feas
-        Violation allowed.
-    accuracy
-        δ < ε_feas, suboptimality of the CSC calls.
     """
     if not 0 <= accuracy < epsilon_feas:
         raise ValueError(f"accuracy: {accuracy} is not in [0, {epsilon_feas})")
@@ -52,19 +41,7 @@ def round_bound(
 
 
 def multiplicative_weights(pricing: Pricing, max_calls: int) -> MultiResult:
-    """Run until a certificate ends it, or the bound or the limit is reached.
-
-    Parameters
-    ----------
-    max_calls
-        Limit on CSC calls.
-
-    Returns
-    -------
-    MultiResult
-        UNKNOWN where `max_calls` was too little, or where the CSC oracle did not
-        honour its accuracy (classes for which CSC is NP-hard).
-    """
+    """Run until a certificate ends it, or the bound or the limit is reached."""
     count, spread = len(pricing.problem), pricing.problem.spread
     rounds = round_bound(count, spread, pricing.epsilon_feas, pricing.accuracy)
     rate = 0.0
@@ -122,13 +99,7 @@ class Master(Protocol):
 
 
 class FloatMaster:
-    """The program in HiGHS, kept between solves.
-
-    Parameters
-    ----------
-    magnitude
-        Bound on the absolute excesses.
-    """
+    """The program in HiGHS, kept between solves."""
 
     def __init__(self, n_sets: int, magnitude: float) -> None:
         self._scale = magnitude or 1.0
@@ -158,13 +129,7 @@ class FloatMaster:
 
 
 class ExactMaster:
-    """The program in rationals.
-
-    Parameters
-    ----------
-    magnitude
-        Bound on the absolute excesses, a Fraction.
-    """
+    """The program in rationals."""
 
     def __init__(self, n_sets: int, magnitude: Fraction) -> None:
         model = LinearModel("weights of data sets", maximise=True)
@@ -193,19 +158,7 @@ class ExactMaster:
 
 
 def column_generation(pricing: Pricing, max_calls: int) -> MultiResult:
-    """Run until a certificate ends it, or the limit is reached.
-
-    Parameters
-    ----------
-    max_calls
-        Limit on CSC calls, at least 1.
-
-    Returns
-    -------
-    MultiResult
-        UNKNOWN where `max_calls` was too little, or where the CSC oracle did not
-        honour its accuracy (classes for which CSC is NP-hard).
-    """
+    """Run until a certificate ends it, or the limit is reached."""
     return _Run(pricing, max_calls).run()
 
 

@@ -50,46 +50,23 @@ class CscOracle(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Priced:
-    """A policy found for some weights.
+    """A policy found for some weights."""
 
-    Attributes
-    ----------
-    policy
-        The policy.
-    key
-        Its actions at the observations of the problem, as bytes.
-    excess
-        cost_j(π) - U_j, shape (J,): float64, or Fractions.
-    bound
-        Lower bound on the weighted excess over the class, rounding included.
-    weights
-        The weights it was found for; None if it was only measured.
-    """
-
-    policy: Policy
-    key: bytes
-    excess: NDArray[Any]
+    policy: Policy  # The policy
+    key: bytes  # Its actions at the observations of the problem, as bytes
+    excess: NDArray[Any]  # cost_j(π) - U_j, shape (J,): float64, or Fractions
+    # Lower bound on the weighted excess over the class, rounding included
     bound: float | Fraction = -np.inf
+    # The weights it was found for; None if it was only measured
     weights: NDArray[Any] | None = None
 
 
 class Pricing:
     """The CSC oracle on weighted sums of the data sets; it counts.
 
-    Parameters
-    ----------
-    epsilon_feas
-        What the caller was asked for; it sets the accuracy of the calls.
-
-    Attributes
-    ----------
-    tables
-        Float tables, where their rounding is small against ε_feas, or exact
-        ones.
-    accuracy
-        ε_sub of every call.
-    calls, operations
-        CSC calls so far, and basic operations, theirs included.
+    `tables`: Float tables, where their rounding is small against ε_feas, or exact ones.
+    `accuracy`: ε_sub of every call. `calls, operations`: CSC calls so far, and basic
+    operations, theirs included.
     """
 
     def __init__(
@@ -124,11 +101,8 @@ class Pricing:
     def price(self, weights: NDArray[Any]) -> Priced:
         """Find a policy of nearly least weighted excess: one CSC call.
 
-        Parameters
-        ----------
-        weights
-            λ ≥ 0, float64 or Fractions, shape (J,); they sum to 1, or nearly.
-            Rounded to float64 where costs are.
+        `weights`: λ ≥ 0, float64 or Fractions, shape (J,); they sum to 1, or nearly.
+        Rounded to float64 where costs are.
         """
         if not self.is_exact:
             weights = weights.astype(np.float64)

@@ -17,21 +17,12 @@ from .functionals import Number
 
 @dataclass(frozen=True, eq=False)
 class ClassificationSet:
-    """A data set with a limit: E_D[c(π(x))] ≤ U.
+    """A data set with a limit: E_D[c(π(x))] ≤ U."""
 
-    Attributes
-    ----------
-    data
-        D: observations and their weights; other columns are not looked at.
-    costs
-        c, shape (n, K): finite reals, or Fractions.
-    limit
-        U, finite.
-    """
-
+    # D: observations and their weights; other columns are not looked at
     data: EmpiricalMeasure
-    costs: ArrayLike
-    limit: Number
+    costs: ArrayLike  # c, shape (n, K): finite reals, or Fractions
+    limit: Number  # U, finite
 
 
 class MultiStatus(enum.Enum):
@@ -47,75 +38,44 @@ class MultiStatus(enum.Enum):
 
 @dataclass(frozen=True)
 class InfeasibilityCertificate:
-    """Weights that prove no policy, and no mixture, meets every limit.
+    """Weights that prove no policy, and no mixture, meets every limit."""
 
-    Attributes
-    ----------
-    weights
-        λ ≥ 0, one a data set, not all 0.
-    margin
-        A certified lower bound, positive, on the least of
-        Σ_j λ_j (cost_j(π) - U_j) over the class.
-    """
-
-    weights: tuple[Fraction, ...]
+    weights: tuple[Fraction, ...]  # λ ≥ 0, one a data set, not all 0
+    # A certified lower bound, positive, on the least of Σ_j λ_j (cost_j(π) - U_j) over
+    # the class
     margin: float
 
 
 @dataclass(frozen=True)
 class MultiResult:
-    """Result of multi-data-set classification.
+    """Result of multi-data-set classification."""
 
-    Attributes
-    ----------
-    status
-        See `MultiStatus`.
-    policy
-        The mixture found (of one member, for a deterministic answer); with
-        UNKNOWN the best one known, if any; None when infeasible.
-    costs
-        Its average cost on each data set, float64, shape (J,); None without
-        policy.
-    violation
-        Certified bound on the largest excess of a cost over its limit, at
-        least 0; 0 when infeasible, infinite without policy and certificate.
-    certificate
-        Proof of infeasibility, where there is one.
-    proved
-        Whether the status is proved. Only the infeasibility of a deterministic
-        problem with a feasible mixture can be an engine's unproved word.
-    epsilon_feas
-        What was asked for.
-    calls
-        CSC calls made.
-    call_bound
-        Most CSC calls that the method's theorem allows; None without one.
-    operations
-        Basic operations, CSC calls included; None where an engine is involved.
-    nodes
-        Branch-and-bound nodes of the deterministic form, else None.
-    method
-        Which method gave the answer.
-    exact_violation
-        The violation as a rational, where costs were added up exactly.
-    reason
-        For UNKNOWN: why.
-    """
-
-    status: MultiStatus
+    status: MultiStatus  # See `MultiStatus`
+    # The mixture found (of one member, for a deterministic answer); with UNKNOWN the
+    # best one known, if any; None when infeasible
     policy: MixedPolicy | None
+    # Its average cost on each data set, float64, shape (J,); None without policy
     costs: NDArray[np.float64] | None
+    # Certified bound on the largest excess of a cost over its limit, at least 0; 0 when
+    # infeasible, infinite without policy and certificate
     violation: float
+    # Proof of infeasibility, where there is one
     certificate: InfeasibilityCertificate | None
+    # Whether the status is proved. Only the infeasibility of a deterministic problem
+    # with a feasible mixture can be an engine's unproved word.
     proved: bool
-    epsilon_feas: float
-    calls: int
+    epsilon_feas: float  # What was asked for
+    calls: int  # CSC calls made
+    # Most CSC calls that the method's theorem allows; None without one
     call_bound: int | None
+    # Basic operations, CSC calls included; None where an engine is involved
     operations: int | None
-    method: str
+    method: str  # Which method gave the answer
+    # Branch-and-bound nodes of the deterministic form, else None
     nodes: int | None = None
+    # The violation as a rational, where costs were added up exactly
     exact_violation: Fraction | None = None
-    reason: str = ""
+    reason: str = ""  # For UNKNOWN: why
 
     @property
     def feasible(self) -> bool:

@@ -33,27 +33,9 @@ class Problem:
     """Checked data sets over a class, grouped by observation.
 
     Raises ValueError if there is none, or one is bad; names the set, the argument, the
-    row.
-
-    Parameters
-    ----------
-    policy_class
-        Π; observations must be in it.
-    sets
-        At least one data set.
-
-    Attributes
-    ----------
-    sets
-        As given, without rows of weight 0.
-    measure
-        Every distinct observation once; S of them.
-    n_actions
-        K.
-    groups
-        For each data set, the index in `measure` of each row's observation.
-    limits
-        The U_j as Fractions.
+    row. `sets`: As given, without rows of weight 0. `measure`: Every distinct
+    observation once; S of them. `n_actions`: K. `groups`: For each data set, the index
+    in `measure` of each row's observation. `limits`: The U_j as Fractions.
     """
 
     def __init__(
@@ -154,13 +136,9 @@ def _weighted_rows(
 class FloatTables:
     """The matrix M, of shape (J, S K), in float64.
 
-    Attributes
-    ----------
-    error
-        Bound on the rounding error of `excess`, and of a `combined` cost less
-        the combined limits, for every policy and weights that sum to 1.
-    operations
-        Basic operations that one `excess` or `combined` takes.
+    `error`: Bound on the rounding error of `excess`, and of a `combined` cost less the
+    combined limits, for every policy and weights that sum to 1. `operations`: Basic
+    operations that one `excess` or `combined` takes.
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -31,19 +31,12 @@ __all__ = ["MultiProblem", "multi_problems", "verify_multi"]
 
 @dataclass(frozen=True)
 class MultiProblem:
-    """Data sets over codes.
+    """Data sets over codes."""
 
-    Attributes
-    ----------
-    n_observations, n_actions
-        |X| and K.
-    sets
-        The data sets.
-    """
-
+    # n_observations, n_actions: |X| and K
     n_observations: int
     n_actions: int
-    sets: tuple[ClassificationSet, ...]
+    sets: tuple[ClassificationSet, ...]  # The data sets
 
     @property
     def policy_class(self) -> TabularPolicyClass:
@@ -141,29 +134,7 @@ def verify_multi(
     epsilon_feas: float,
     deterministic: bool = False,
 ) -> MultiResult:
-    """Solve a problem and judge the answer exactly.
-
-    Parameters
-    ----------
-    oracle
-        Called as ``oracle(policy_class, sets, epsilon_feas=...)``.
-    epsilon_feas
-        Violation allowed.
-    deterministic
-        Whether the answer must be one policy, and feasible means by one.
-
-    Returns
-    -------
-    MultiResult
-        The answer, for further looks.
-
-    Raises
-    ------
-    AssertionError
-        If a feasible problem has no answer within ε_feas, an infeasible one (by
-        more than ε_feas) has one, a certificate proves nothing, or a violation
-        is not what the result says.
-    """
+    """Solve a problem and judge the answer exactly."""
     result = oracle(problem.policy_class, problem.sets, epsilon_feas=epsilon_feas)
     least = (
         problem.least_deterministic_violation()

@@ -46,36 +46,23 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Bracket:
-    """A supremum between two bounds.
+    """A supremum between two bounds."""
 
-    Attributes
-    ----------
-    lower, upper
-        With lower ≤ supremum ≤ upper, not negative.
-    """
-
+    # lower, upper: with lower ≤ supremum ≤ upper, not negative
     lower: Fraction
     upper: Fraction
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """D̃ minus the truth, cell by cell, in units of `unit`: see the module.
+    """D̃ minus the truth, cell by cell, in units of `unit`: see the module."""
 
-    Attributes
-    ----------
-    unit
-        Largest absolute difference; 0 where the data are the law itself.
-    n, r, s
-        N, R, S: float64, shape (X, K).
-    c, q
-        C, Q: float64, shape (X, K, X'), X' = 0 at the last level.
-    """
-
-    unit: Fraction
+    unit: Fraction  # Largest absolute difference; 0 where the data are the law itself
+    # n, r, s: n, R, S: float64, shape (X, K)
     n: Floats
     r: Floats
     s: Floats
+    # c, q: c, Q: float64, shape (X, K, X'), X' = 0 at the last level
     c: Floats
     q: Floats
 
@@ -83,17 +70,7 @@ class Differences:
 def differences(
     data: EmpiricalMeasure, truth: FiniteTruth, path: Path, n_actions: int
 ) -> Differences:
-    """Compare a data set of (x, a, r, x') with its law, a uniform.
-
-    Parameters
-    ----------
-    data
-        Drawn after the path; finite observations.
-    truth
-        Of the environment.
-    path
-        Ends at the level of the data.
-    """
+    """Compare a data set of (x, a, r, x') with its law, a uniform."""
     level = truth.model.level(len(path) + 1)
     chances = truth.observation_probabilities(path).tolist()
     last = len(path) + 1 == truth.model.horizon
@@ -173,15 +150,7 @@ def relative(table: NDArray[Any], unit: Fraction) -> Floats:
 def policy_value_deviation(
     found: Differences, policies: PolicyClass, following: ValueClass
 ) -> Bracket:
-    """Bracket the supremum over π and g' of |V_D̃(π; g') - V_s(π; g')|.
-
-    Parameters
-    ----------
-    found
-        Of the data set.
-    policies, following
-        Π_h and G_{h+1}.
-    """
+    """Bracket the supremum over π and g' of |V_D̃(π; g') - V_s(π; g')|."""
     rows, exact = _functions(following, found.c.shape[2], corners=False)
     table = _policy_table(policies, found.r.shape)
     if rows is None:
@@ -203,15 +172,7 @@ def policy_value_deviation(
 def squared_loss_deviation(
     found: Differences, values: ValueClass, policies: PolicyClass, following: ValueClass
 ) -> Bracket:
-    """Bracket the supremum over g, π and g' of |L_D̃(g; π, g') - L_s(g; π, g')|.
-
-    Parameters
-    ----------
-    found
-        Of the data set.
-    values, policies, following
-        G_h, Π_h and G_{h+1}.
-    """
+    """Bracket the supremum over g, π and g' of |L_D̃(g; π, g') - L_s(g; π, g')|."""
     rows, exact = _functions(following, found.c.shape[2], corners=True)
     if rows is None:
         cells = np.abs(found.n) + 2 * np.abs(found.r) + np.abs(found.s)

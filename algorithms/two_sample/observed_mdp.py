@@ -29,30 +29,16 @@ _MOST_LISTED = 2**12
 
 @dataclass(frozen=True)
 class ObservedMdp:
-    """Whether observations are Markov.
+    """Whether observations are Markov."""
 
-    Attributes
-    ----------
-    holds
-        None: not decided.
-    reason
-        Why not, or where it is violated; empty if it holds.
-    """
-
-    holds: bool | None
-    reason: str = ""
+    holds: bool | None  # None: not decided
+    reason: str = ""  # Why not, or where it is violated; empty if it holds
 
 
 def observed_mdp(environment: Environment) -> ObservedMdp:
     """Check it, in rationals where observations are finite.
 
     Raises ValueError if hidden dynamics are stochastic.
-
-    Parameters
-    ----------
-    environment
-        With deterministic hidden dynamics. Where observations are features it is
-        decided if every state has finitely many that its emission can list.
     """
     if not knows_truth(environment):
         return ObservedMdp(None, "the truth about the environment is not known")

@@ -73,17 +73,6 @@ class TwoSampleMonitors(ClassReview, MetaAlgReview):
     ==================  =========================================================
 
     That clipping does no harm is shown in docs/two-sample.md.
-
-    Parameters
-    ----------
-    environment
-        Whose `truth` is asked.
-    value_class, policy_class
-        G and Π.
-    parameters
-        Of the run.
-    test_class
-        Class of the identity test; None: G.
     """
 
     p: TwoSampleParameters

@@ -26,19 +26,7 @@ from .parameters import ValorParameters
 
 
 class ConsensusPrograms:
-    """The programs of levels 2 to H, growing with the data sets.
-
-    Parameters
-    ----------
-    value_class
-        G, by level or stationary; only oracles look inside.
-    parameters
-        φ_h, accuracies, and whether to relax infeasible programs.
-    horizon
-        H.
-    observations
-        Gives the draws of x_h behind the constraint of a learned state.
-    """
+    """The programs of levels 2 to H, growing with the data sets."""
 
     def __init__(
         self,
@@ -71,13 +59,7 @@ class ConsensusPrograms:
     def extremes(
         self, path: Path, data: EmpiricalMeasure
     ) -> tuple[tuple[Fraction, Fraction], bool]:
-        """V_opt and V_pes of D' at the end of a path, and whether φ was doubled.
-
-        Raises
-        ------
-        EventFailedError
-            If no function meets the constraints, and parameters do not fall back.
-        """
+        """V_opt and V_pes of D' at the end of a path, and whether φ was doubled."""
         level, objective = len(path) + 1, Functional.expectation(data)
         relaxed = False
         while (extremes := self._extremes(level, objective)) is None:
@@ -91,21 +73,7 @@ class ConsensusPrograms:
         return extremes, relaxed
 
     def noise(self, level: int, batches: Sequence[EmpiricalMeasure]) -> Fraction:
-        """How far V_opt - V_pes of one state differs between two samples, at most.
-
-        Parameters
-        ----------
-        level
-            Of the state.
-        batches
-            At least two independent samples of it; the last is compared with all
-            others.
-
-        Returns
-        -------
-        sup over g, g' of E_1[g - g'] - E_2[g - g'], where g and g' agree with what
-        was learned; 0 if none does.
-        """
+        """How far V_opt - V_pes of one state differs between two samples, at most."""
         others = Functional.expectation(pool(batches[:-1], shares="draws"))
         last = Functional.expectation(batches[-1])
         extremes = self._extremes(level, others.minus(last))

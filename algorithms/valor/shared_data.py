@@ -17,15 +17,7 @@ from ..learning.events import Path
 
 
 class SharedData:
-    """What was drawn at each path so far; a call draws only what is missing.
-
-    Parameters
-    ----------
-    environment
-        With deterministic hidden dynamics.
-    rng
-        Of the run.
-    """
+    """What was drawn at each path so far; a call draws only what is missing."""
 
     def __init__(self, environment: Environment, rng: np.random.Generator) -> None:
         self._environment, self._rng = environment, rng

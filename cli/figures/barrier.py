@@ -27,20 +27,7 @@ if TYPE_CHECKING:
 
 
 def save_figure(path: Path, record: Mapping[str, Any]) -> None:
-    """Draw the figure of a record and write it.
-
-    Parameters
-    ----------
-    path
-        Its suffix says which kind.
-    record
-        As `olivine.cli.barrier` prints it.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
+    """Draw the figure of a record and write it."""
     from matplotlib.figure import Figure
 
     draw: Callable[[Sequence[Axes], Mapping[str, Any]], str] = {
@@ -72,12 +59,7 @@ def _line(
 
 
 def draw_average(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
-    """Draw what policies seem to be worth, and how many of them there are.
-
-    Returns
-    -------
-    The title.
-    """
+    """Draw what policies seem to be worth, and how many of them there are."""
     _line_of_functions(axes[0], record)
     _count(axes[1], record)
     names = {"olive": "OLIVE", "valor": "VALOR"}
@@ -151,12 +133,7 @@ def _count(panel: Axes, record: Mapping[str, Any]) -> None:
 
 
 def draw_square_loss(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
-    """Draw the functions with square loss at most ε, and how the error grows.
-
-    Returns
-    -------
-    The title.
-    """
+    """Draw the functions with square loss at most ε, and how the error grows."""
     _ellipse(axes[0], float(Fraction(record["epsilon"])), record)
     _growth(axes[1], float(Fraction(record["epsilon"])))
     epsilon = record["epsilon"]

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
-    """Draw failure probability against n, and trajectories against H.
-
-    Returns
-    -------
-    The title.
-    """
+    """Draw failure probability against n, and trajectories against H."""
     _failures(axes[0], record)
     _growth(axes[1], record["growth"], bound=_bound_holds(record))
     ties = f", ties {record['ties']} it" if Fraction(record["ratio"]) == 2 else ""

@@ -28,11 +28,6 @@ def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) ->
     the runs that ended; it is full where every seed ends ε-optimal, half full where
     some do. Beside it stand their number, of all seeds, and how many were stopped.
     An algorithm that does not take the task, or ends no run in time, says so.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
     """
     from matplotlib.figure import Figure
 

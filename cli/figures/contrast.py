@@ -42,10 +42,6 @@ def save_figure(
     the MILPs. Right, on logarithmic axes, on which a power is one: the oracles.
     Time above, with the same scale on both sides; work below. Lines are fits,
     dots single formulas, open triangles what the time limit cut off.
-
-    Returns
-    -------
-    Names of the files.
     """
     from matplotlib.figure import Figure
 

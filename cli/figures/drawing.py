@@ -33,15 +33,7 @@ def lay_out(
 ) -> Scene:
     """Lay out the family of a formula, with what is known of it.
 
-    Parameters
-    ----------
-    source, instance
-        The formula as read, and the instance that it is.
-    answer, witness
-        What was found and what was asked for, as in
-        `olivine.cli.figures.family_caption.verdict`.
-    assignment
-        What to highlight, of the 3-SAT form, shape (n,); None for nothing.
+    `assignment`: what to highlight, of the 3-SAT form, shape (n,); None for nothing.
     """
     from .family_caption import verdict
     from .family_scene import scene

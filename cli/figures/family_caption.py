@@ -20,16 +20,7 @@ NAMED = 3
 
 
 def reason_for_none(answer: Verification | None, witness: bool | None) -> str:
-    """Say why a picture shows no witness.
-
-    Parameters
-    ----------
-    answer
-        What was found; None where nothing was looked for.
-    witness
-        What was asked for: the best assignment, nothing, or (None) a satisfying one
-        where there is one.
-    """
+    """Say why a picture shows no witness."""
     if answer is None:
         return "switched off, and whether there is a satisfying one was not asked"
     if answer.satisfiable is False and witness is None:

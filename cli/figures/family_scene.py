@@ -49,17 +49,8 @@ def scene(
 ) -> Scene:
     """Lay a family out.
 
-    Parameters
-    ----------
-    family
-        The family.
-    assignment
-        Truth values of the 3-SAT form's variables, shape (n,), whose pair (g, π) is
-        highlighted as a witness; None for the family alone.
-    hard
-        Which clauses of the formula as read had to hold, where some had to.
-    remarks
-        Sentences for the caption.
+    `assignment`: truth values of the 3-SAT form's variables, shape (n,), whose pair (g,
+    π) is highlighted as a witness; None for the family alone.
     """
     return _Builder(Subject(family, assignment, hard, remarks)).build()
 

@@ -29,24 +29,14 @@ BITS = 16
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A family, and what is to be shown of it.
+    """A family, and what is to be shown of it."""
 
-    Attributes
-    ----------
-    family
-        The family.
-    assignment
-        Truth values of the 3-SAT form's variables, shape (n,), or None.
-    hard_as_read
-        Which clauses of the formula as read had to hold, or None.
-    remarks
-        Sentences that begin the caption.
-    """
-
-    family: Family
+    family: Family  # The family
+    # Truth values of the 3-SAT form's variables, shape (n,), or None
     assignment: NDArray[np.bool_] | None = None
+    # Which clauses of the formula as read had to hold, or None
     hard_as_read: NDArray[np.bool_] | None = None
-    remarks: Sequence[str] = ()
+    remarks: Sequence[str] = ()  # Sentences that begin the caption
 
     @cached_property
     def pair(self) -> Pair | None:

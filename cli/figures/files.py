@@ -85,36 +85,13 @@ def check_suffix(path: Path, also: Sequence[str] = ()) -> None:
 def check_figure(
     path: Path, source: str | None = None, also: Sequence[str] = ()
 ) -> None:
-    """Refuse, before any work, a figure that cannot be written.
-
-    Parameters
-    ----------
-    path
-        The figure.
-    source
-        The input, which it must not be; None where nothing is read.
-    also
-        Suffixes that are taken beside those of pictures.
-
-    Raises
-    ------
-    ValueError, OSError
-        As `check_suffix` and `olivine.cli.outputs.check_output`.
-    """
+    """Refuse, before any work, a figure that cannot be written."""
     check_suffix(path, also)
     check_output(path, source)
 
 
 def write_figure(path: Path, figure: Figure) -> None:
-    """Write a figure.
-
-    Raises
-    ------
-    ValueError
-        If the name does not say which kind.
-    OSError
-        If the file cannot be written.
-    """
+    """Write a figure."""
     check_suffix(path)
     suffix = path.suffix.lower()
     buffer = io.BytesIO()

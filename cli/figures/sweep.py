@@ -31,15 +31,7 @@ _THRESHOLD = 4.267
 
 
 def save_phases(path: Path, phases: Sequence[Phase]) -> None:
-    """Draw share satisfiable, optimum, and time of each route; write the figure.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to draw.
-    OSError
-        If the file cannot be written.
-    """
+    """Draw share satisfiable, optimum, and time of each route; write the figure."""
     from matplotlib.figure import Figure
 
     if not phases:
@@ -155,13 +147,6 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
 
     A line is the median over seeds (of two, their mean), the band their range, a
     marker the end of the run of a seed, a cross one that its limit stopped.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to draw.
-    OSError
-        If the file cannot be written.
     """
     from matplotlib.figure import Figure
 

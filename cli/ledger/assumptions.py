@@ -45,22 +45,13 @@ _GOOD, _BAD = (0, 0), (1, 0)
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """An environment with classes, and which assumptions hold.
+    """An environment with classes, and which assumptions hold."""
 
-    Attributes
-    ----------
-    environment
-        It.
-    values, policies
-        G and Π.
-    holds
-        Names of the assumptions that hold; the others do not.
-    """
-
-    environment: FiniteEnvironment
+    environment: FiniteEnvironment  # It
+    # values, policies: g and Π
     values: ValueClassByLevel
     policies: PolicyClassByLevel
-    holds: frozenset[str]
+    holds: frozenset[str]  # Names of the assumptions that hold; the others do not
 
 
 def two_doors() -> FiniteEnvironment:

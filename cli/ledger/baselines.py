@@ -201,17 +201,7 @@ def _monitored(name: str) -> Evidence:
 def run_monitored(
     name: str, env: Environment, rng: np.random.Generator
 ) -> LearningResult:
-    """Run a baseline at its sufficient sizes with tabular classes and monitors.
-
-    Parameters
-    ----------
-    name
-        ``"psdp"``, ``"fqi"``, ``"backup"`` or ``"rmax"``.
-    env
-        With finite observations.
-    rng
-        The only source of randomness.
-    """
+    """Run a baseline at its sufficient sizes with tabular classes and monitors."""
     sizes = {"K": env.n_actions, "H": env.horizon}
     learn: Any
     classes: tuple[Any, ...] = ()

@@ -73,17 +73,7 @@ def monitored(
 
 
 def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instance:
-    """Draw a random environment, H = 3, with classes that satisfy the assumptions.
-
-    Parameters
-    ----------
-    seed
-        Of the environment and of the classes.
-    kind
-        ``"tabular"``, or ``"finite"``: policy complete by construction.
-    states, actions
-        M and K.
-    """
+    """Draw a random environment, H = 3, with classes that satisfy the assumptions."""
     env = make("random-finite", seed, states=states, actions=actions, horizon=3)
     rng = np.random.default_rng([seed, 1])
     if kind == "tabular":

@@ -107,14 +107,7 @@ def _constants() -> Evidence:
 
 
 def _margins(p: LsveeTheorem, sizes: Sizes) -> tuple[Fraction, Fraction, Fraction]:
-    """Compute what the sizes of a call leave over; roots are rounded against them.
-
-    Returns
-    -------
-    In units of φ²: the slack beyond what Q* needs, and by how much an error of 5φ/2
-    shows beyond what survivors may have. In units of √K φ: the tolerance of the last
-    level, 3/4 of ε/(16H²), less the 5 + 1 that must pass.
-    """
+    """Compute what the sizes of a call leave over; roots are rounded against them."""
     phi = 2 * sizes.accuracy
     rate, slack = sizes.rate / phi**2, sizes.slack / phi**2
     excess = Fraction(1, 4)  # of Q*, from V̂ being off by φ/2

@@ -17,13 +17,7 @@ FAILED = "check failed"
 
 
 def claims_page(records: Sequence[Mapping[str, Any]]) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    records
-        What ``olivine claims --run --json`` prints, one for each entry.
-    """
+    """Write the page."""
     verdicts = Counter(record["verdict"] or FAILED for record in records)
     counted = ", ".join(f"{verdict} {n}" for verdict, n in sorted(verdicts.items()))
     lines = [

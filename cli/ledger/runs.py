@@ -78,21 +78,7 @@ def monitored_run(
     observers: Sequence[Any] = (),
     **options: Any,
 ) -> LearningResult:
-    """Run an algorithm with its monitors; the result has their reports.
-
-    Parameters
-    ----------
-    learn
-        Takes the arguments, a generator and observers.
-    arguments
-        Environment, classes and parameters.
-    monitors
-        An observer with ``reports``.
-    seed
-        Of the generator.
-    observers, options
-        Further observers and keywords of ``learn``.
-    """
+    """Run an algorithm with its monitors; the result has their reports."""
     rng = np.random.default_rng([seed, 2])
     result = learn(*arguments, rng, observers=[monitors, *observers], **options)
     return with_monitors(result, monitors.reports(result))
@@ -166,17 +152,7 @@ def held(
     *names: str,
     inside: Callable[[LearningResult], bool] = premises_hold,
 ) -> Evidence:
-    """Whether the named monitors hold in every run that is inside the event.
-
-    Parameters
-    ----------
-    results
-        Runs with the reports of their monitors.
-    names
-        Names of monitors; each must have checked something in some run.
-    inside
-        Tells the runs inside the event.
-    """
+    """Whether the named monitors hold in every run that is inside the event."""
     every = list(results)
     within = [result for result in every if inside(result)]
     checks, margins = 0, list[Fraction]()

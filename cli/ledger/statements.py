@@ -14,21 +14,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Statement:
-    """A numbered statement of the paper.
+    """A numbered statement of the paper."""
 
-    Attributes
-    ----------
-    number
-        Kind and number among its kind, like "Lemma 4".
-    subject
-        What it is about, in a few words.
-    claims
-        Identifiers of the ledger's entries that check it.
-    """
-
-    number: str
-    subject: str
-    claims: tuple[str, ...]
+    number: str  # Kind and number among its kind, like "Lemma 4"
+    subject: str  # What it is about, in a few words
+    claims: tuple[str, ...]  # Identifiers of the ledger's entries that check it
 
 
 _STATEMENTS = """
@@ -120,21 +110,12 @@ def numbers_of(claim: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Proof:
-    """What Coq proves of an entry.
+    """What Coq proves of an entry."""
 
-    Attributes
-    ----------
-    theorems
-        Names in ``proofs/Theorems.v``; docs/proofs.md says what each states.
-    statement
-        `digest` of the entry's statement.
-    part
-        Which part of the statement they are; "" for all of it.
-    """
-
+    # Names in ``proofs/Theorems.v``; docs/proofs.md says what each states
     theorems: tuple[str, ...]
-    statement: str
-    part: str = ""
+    statement: str  # `digest` of the entry's statement
+    part: str = ""  # Which part of the statement they are; "" for all of it
 
     def __str__(self) -> str:
         return ", ".join(self.theorems) + (f" ({self.part})" if self.part else "")

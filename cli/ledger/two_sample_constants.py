@@ -234,13 +234,6 @@ def exponents(version: Literal["theorem", "paper"], states: int) -> dict[str, fl
 
     Logarithms, ln(4MH/δ) in n_exp to its power and that of n_train, are divided
     out; the power of the first is that of T_max in the sum.
-
-    Parameters
-    ----------
-    version
-        Of the constants.
-    states
-        M; the other sizes are 10⁶.
     """
     base = {"M": states, "K": 10**6, "H": 10**6, "ε": 10**6}
 
@@ -285,12 +278,7 @@ def _end() -> Evidence:
 
 
 def printed_depth(limit: int) -> int:
-    """Follow the printed dfslearn below level H, G = {0}, and stop at a limit.
-
-    Returns
-    -------
-    Levels beyond H that it enters before it returns from its first branch.
-    """
+    """Follow the printed dfslearn below level H, G = {0}, and stop at a limit."""
     sets: list[int] = []  # data sets of each level beyond H
 
     def dfslearn(depth: int) -> int:

@@ -17,22 +17,7 @@ from . import checker
 
 
 def sections(instance: Instance, pair: Pair, at_least: int) -> dict[str, Any]:
-    """Build every field of a certificate but its proof and its own digest.
-
-    Parameters
-    ----------
-    instance
-        The formula and its family.
-    pair
-        A feasible pair whose literal values are 0 and `top`.
-    at_least
-        The bound on the unsatisfied weight that a proof is to show.
-
-    Returns
-    -------
-    dict
-        JSON values, rationals as strings.
-    """
+    """Build every field of a certificate but its proof and its own digest."""
     family = instance.family
     g, pi = _pair(family, pair)
     true = [value == str(family.top) for value in g["x1"]]

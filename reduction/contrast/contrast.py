@@ -68,72 +68,35 @@ WORK_FLOOR = dict.fromkeys(HARD, 1.0) | dict.fromkeys(EASY, 0.0)
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run of one series on one formula.
+    """One run of one series on one formula."""
 
-    Attributes
-    ----------
-    series
-        See the module.
-    n, m
-        Variables and clauses.
-    instance
-        Number of the formula; it is drawn from ``default_rng([seed, n,
-        instance])``.
-    seconds
-        CPU time, so that other processes hardly count: of an engine's process for
-        a MILP, the least of `REPEATS` for an oracle.
-    work
-        See the module.
-    censored
-        Whether the time limit cut it off.
-    status
-        The engine's or oracle's word.
-    """
-
-    series: str
+    series: str  # See the module
+    # n, m: variables and clauses
     n: int
     m: int
+    # Number of the formula; it is drawn from ``default_rng([seed, n, instance])``
     instance: int
+    # CPU time, so that other processes hardly count: of an engine's process for a MILP,
+    # the least of `REPEATS` for an oracle
     seconds: float
-    work: int
-    censored: bool
-    status: str
+    work: int  # See the module
+    censored: bool  # Whether the time limit cut it off
+    status: str  # The engine's or oracle's word
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure.
+    """What to measure."""
 
-    Attributes
-    ----------
-    max_n
-        Largest number of variables, at least `SMALLEST`.
-    instances
-        Formulas of each size, at least 1.
-    time_limit
-        Wall seconds for each MILP.
-    seed
-        Of everything that is drawn.
-    variant
-        Of the family; with its default penalty.
-    ratio
-        Clauses for each variable.
-    """
-
-    max_n: int
-    instances: int = 3
-    time_limit: float = 10.0
-    seed: int = 0
-    variant: str = "paper"
-    ratio: float = RATIO
+    max_n: int  # Largest number of variables, at least `SMALLEST`
+    instances: int = 3  # Formulas of each size, at least 1
+    time_limit: float = 10.0  # Wall seconds for each MILP
+    seed: int = 0  # Of everything that is drawn
+    variant: str = "paper"  # Of the family; with its default penalty
+    ratio: float = RATIO  # Clauses for each variable
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse what is out of range."""
         if self.max_n < SMALLEST:
             raise ValueError(f"max_n: {self.max_n} is below {SMALLEST}")
         if self.instances < 1:
@@ -155,14 +118,7 @@ class Plan:
 
 
 def measure(plan: Plan) -> Iterator[tuple[int, list[Measurement]]]:
-    """Run a plan.
-
-    Yields
-    ------
-    n, measurements
-        After each formula, smallest first. A series that solved nothing at
-        `GIVE_UP` sizes in a row is not run on larger ones.
-    """
+    """Run a plan."""
     unsolved = dict.fromkeys(SERIES, 0)
     for n in plan.sizes:
         alive = [s for s in SERIES if unsolved[s] < GIVE_UP]

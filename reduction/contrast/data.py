@@ -39,25 +39,16 @@ RADIUS = 0.01
 
 @dataclass(frozen=True, eq=False)
 class OracleData:
-    """The three problems.
+    """The three problems."""
 
-    Attributes
-    ----------
-    n_states, n_actions
-        |X| and K.
-    data
-        Tuples (x, a, r, x').
-    costs, targets
-        For CSC, shape (n, K), and LS, shape (n,).
-    objective, constraints
-        For LP.
-    """
-
+    # n_states, n_actions: |X| and K
     n_states: int
     n_actions: int
-    data: EmpiricalMeasure
+    data: EmpiricalMeasure  # Tuples (x, a, r, x')
+    # costs, targets: for CSC, shape (n, K), and LS, shape (n,)
     costs: NDArray[np.float64]
     targets: NDArray[np.float64]
+    # objective, constraints: for LP
     objective: Functional
     constraints: tuple[Constraint, ...]
 
@@ -84,15 +75,7 @@ class OracleData:
 
 
 def oracle_data(family: Family, rng: np.random.Generator) -> OracleData:
-    """Draw a member and data from it.
-
-    Parameters
-    ----------
-    family
-        The family; the member is drawn uniformly.
-    rng
-        Where all randomness comes from.
-    """
+    """Draw a member and data from it."""
     mdp = family.mdp(rng.random(family.n_variables) < 0.5)
     values = mdp.optimal_values()
     table = np.array([float(values.value(s)) for s in range(mdp.n_states)])

@@ -25,31 +25,18 @@ _LEAST_SIGMA = 1e-3
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted growth law.
+    """A fitted growth law."""
 
-    Attributes
-    ----------
-    law
-        "power": exp(intercept) n^slope; "exponential": exp(intercept + slope n).
-    slope, intercept
-        Of the line through the logarithms.
-    error
-        Standard error of the slope.
-    deviation
-        Standard deviation of ln y about the line.
-    first, last
-        Range of n it is fitted on.
-    points, censored
-        Number of measurements, and how many of them a limit cut off.
-    """
-
-    law: Law
+    law: Law  # "power": exp(intercept) n^slope; "exponential": exp(intercept + slope n)
+    # slope, intercept: of the line through the logarithms
     slope: float
     intercept: float
-    error: float
-    deviation: float
+    error: float  # Standard error of the slope
+    deviation: float  # Standard deviation of ln y about the line
+    # first, last: range of n it is fitted on
     first: int
     last: int
+    # points, censored: number of measurements, and how many of them a limit cut off
     points: int
     censored: int
 
@@ -93,23 +80,7 @@ def fit(
     *,
     floor: float = 0.0,
 ) -> Fit | None:
-    """Fit a law by maximum likelihood.
-
-    Parameters
-    ----------
-    law
-        Which.
-    sizes, values, censored
-        n, what was measured, and whether it is only a lower bound.
-    floor
-        Only sizes from which on every median is above this are fitted: what is
-        measured before is overhead, not growth.
-
-    Returns
-    -------
-    Fit, or None where fewer than `MIN_SIZES` sizes remain, or fewer than two
-    that were measured to the end.
-    """
+    """Fit a law by maximum likelihood."""
     n, y = np.array(sizes), np.array(values, dtype=np.float64)
     cut = np.array(censored, dtype=np.bool_)
     below = [s for s in np.unique(n) if np.median(y[n == s]) <= floor]

@@ -19,19 +19,7 @@ from ...solvers.files import write_text
 
 
 def generate_dot(graph: nx.DiGraph[Any]) -> Iterator[str]:
-    """Yield the lines of the DOT text of a graph, without line ends.
-
-    Parameters
-    ----------
-    graph
-        A graph with the conventions of `olivine.reduction.family.graph`.
-
-    Raises
-    ------
-    ValueError
-        If a node is neither a state nor an action, or two have the same name as
-        strings.
-    """
+    """Yield the lines of the DOT text of a graph, without line ends."""
     if len({str(node) for node in graph}) < len(graph):
         raise ValueError("two nodes have the same name as strings")
     yield "digraph mdp {"

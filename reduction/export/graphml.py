@@ -35,13 +35,6 @@ def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:
 
     Written here and not by networkx, which holds a second copy of the graph as
     an element tree and takes several times as long.
-
-    Raises
-    ------
-    ValueError
-        If an attribute is no string, boolean, integer, float or Fraction, a
-        string has characters that XML does not allow, or two nodes have the
-        same name as strings.
     """
     if len({str(node) for node in graph}) < len(graph):
         raise ValueError("two nodes have the same name as strings")
@@ -68,13 +61,7 @@ def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:
 
 
 def parse_graphml(text: str | bytes) -> nx.DiGraph[Any]:
-    """Turn GraphML text into a graph.
-
-    Raises
-    ------
-    ValueError
-        If the text is no GraphML, or no directed graph without parallel edges.
-    """
+    """Turn GraphML text into a graph."""
     content = text.encode() if isinstance(text, str) else text
     try:
         graph = nx.read_graphml(BytesIO(content))
@@ -102,13 +89,7 @@ def write_graphml(graph: nx.DiGraph[Any], path: str | Path) -> None:
 
 
 def read_graphml(path: str | Path) -> nx.DiGraph[Any]:
-    """Read a graph from a GraphML file.
-
-    Raises
-    ------
-    ValueError
-        As `parse_graphml`, with the path in front.
-    """
+    """Read a graph from a GraphML file."""
     try:
         return parse_graphml(Path(path).read_bytes())
     except ValueError as error:

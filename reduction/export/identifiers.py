@@ -15,17 +15,6 @@ def identifiers(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, 
     underscores. Runs of other characters become an underscore, at the ends
     nothing: "x1^0" is x1_0, "[try C1]" is try_C1, "001" is _001. Where two names
     would be one identifier, the later one gets a number.
-
-    Parameters
-    ----------
-    names
-        The names, in the order in which they are to be served.
-    taken
-        Words that are no identifiers, or used for something else.
-
-    Returns
-    -------
-    The identifier of each name.
     """
     found: dict[str, str] = {}
     used = set(taken)

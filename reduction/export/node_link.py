@@ -26,15 +26,7 @@ from .rationals import (
 
 
 def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:
-    """Yield the lines of the JSON text of a graph, without line ends.
-
-    Raises
-    ------
-    ValueError
-        If a node is neither a string nor an integer, an attribute does not go
-        into JSON, or it has the name of an entry of the format: id, source or
-        target.
-    """
+    """Yield the lines of the JSON text of a graph, without line ends."""
     yield '{"directed": true, "multigraph": false,'
     yield f'"graph": {_dump(encode(graph.graph), "graph")},'
     yield '"nodes": ['
@@ -51,15 +43,7 @@ def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:
 
 
 def parse_node_link(text: str | bytes) -> nx.DiGraph[Any]:
-    """Turn JSON text into a graph.
-
-    Raises
-    ------
-    ValueError
-        If the text is no JSON, no directed graph without parallel edges, or
-        names a node twice, an edge twice or an edge between unknown nodes
-        (networkx would silently merge or add these).
-    """
+    """Turn JSON text into a graph."""
     data = json.loads(text)
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
         raise ValueError("node-link JSON is an object with a list of nodes")
@@ -86,13 +70,7 @@ def write_node_link(graph: nx.DiGraph[Any], path: str | Path) -> None:
 
 
 def read_node_link(path: str | Path) -> nx.DiGraph[Any]:
-    """Read a graph from a JSON file.
-
-    Raises
-    ------
-    ValueError
-        As `parse_node_link`, with the path in front.
-    """
+    """Read a graph from a JSON file."""
     try:
         return parse_node_link(Path(path).read_bytes())
     except ValueError as error:

@@ -30,11 +30,6 @@ def decode(
 
     A string is read as Fraction reads it ("1/3", "0.25", "1e-3"); a float
     stands for the decimal that it is printed as, so 0.1 is 1/10.
-
-    Raises
-    ------
-    ValueError
-        If a named attribute is no number; the message starts with `where`.
     """
     decoded = dict(attributes)
     for name in rationals & attributes.keys():

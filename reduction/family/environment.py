@@ -21,22 +21,7 @@ _MOST_MOVES = 10**8
 def threesat(
     rng: np.random.Generator, *, variables: int = 3, clauses: int = 4
 ) -> FiniteEnvironment:
-    """Draw a formula and a member of its family.
-
-    Parameters
-    ----------
-    rng
-        Draws the formula's clauses and the member's assignment.
-    variables
-        At least 3.
-    clauses
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        For an option out of range.
-    """
+    """Draw a formula and a member of its family."""
     check_sizes(3, variables=variables)
     check_sizes(1, clauses=clauses)
     pairs = (variables + clauses) ** 2

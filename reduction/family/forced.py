@@ -48,19 +48,6 @@ class ForcedFamily:
 
     States, in order: s0; C_1..C_m; X_1..X_n; x_1^0, x_1^1, x_2^0, ...; a side
     state for each action of each clause. Actions of s0: [try x_1]..[try x_n], [solve].
-
-    Parameters
-    ----------
-    three_sat
-        The formula. Positive weights, where it has any, are the chances of [solve].
-    copies
-        Copies of each clause action, at least 1; with fewer than three some run
-        under some rule escapes.
-
-    Raises
-    ------
-    ValueError
-        If `copies` is below 1.
     """
 
     def __init__(self, three_sat: ThreeSat, copies: int = COPIES) -> None:
@@ -81,13 +68,7 @@ class ForcedFamily:
         self._first_side = self._first_literal + 2 * self.n_variables
 
     def mdp(self, y: ArrayLike | None = None) -> TabularMDP:
-        """Build the member M_y; None is the all-zero one.
-
-        Raises
-        ------
-        ValueError
-            If `y` is not n truth values.
-        """
+        """Build the member M_y; None is the all-zero one."""
         n, m = self.n_variables, self.n_clauses
         member = as_assignment([0] * n if y is None else y, n)
         solved = {
@@ -166,20 +147,6 @@ class ForcedFamily:
 
         It meets the hard program, and at level 3 the equation of each roll-in through
         clauses whose side states are among those visited.
-
-        Parameters
-        ----------
-        assignment
-            n truth values.
-        visited
-            Side states; of each clause action some copy must be free.
-        y
-            The member.
-
-        Raises
-        ------
-        ValueError
-            If an argument has a wrong length, or no copy of an action is free.
         """
         n, m, mdp = self.n_variables, self.n_clauses, self.mdp(y)
         truth = as_assignment(assignment, n)

@@ -19,24 +19,7 @@ def validate_graph(
     reward_lower: Fraction | int | None = None,
     reward_upper: Fraction | int | None = None,
 ) -> None:
-    """Check that a graph is a finite MDP.
-
-    Parameters
-    ----------
-    graph
-        A graph by the conventions of `olivine.reduction.family.graph`.
-    reward_lower, reward_upper
-        Range of the rewards of single actions. None takes the graph attribute
-        of the same name, and no bound in its absence.
-
-    Raises
-    ------
-    ValueError
-        With the first problem and the node at fault, in this order: the kind of
-        graph and the attributes of nodes and edges; who may be whose neighbour; one
-        start; distinct labels; probabilities that add up to 1; rewards in range;
-        levels that do not fall; no cycle; the horizon; the declared sizes.
-    """
+    """Check that a graph is a finite MDP."""
 
     def rewards(checked: nx.DiGraph[Any]) -> Iterator[str]:
         return _rewards(checked, reward_lower, reward_upper)

@@ -16,21 +16,12 @@ from .variants import Variant
 
 @dataclass(frozen=True)
 class Instance:
-    """What the main job is about.
+    """What the main job is about."""
 
-    Attributes
-    ----------
-    formula
-        The formula as read. It has no hard clauses.
-    family
-        The family of MDPs of its 3-SAT form, ``family.three_sat``.
-    used
-        What the 3-SAT form is of instead where many variables occur in no clause;
-        None where it is that of the formula as read.
-    """
-
-    formula: Formula
-    family: Family
+    formula: Formula  # The formula as read. It has no hard clauses.
+    family: Family  # The family of MDPs of its 3-SAT form, ``family.three_sat``
+    # What the 3-SAT form is of instead where many variables occur in no clause; None
+    # where it is that of the formula as read
     used: Used | None = None
 
     @classmethod
@@ -40,20 +31,7 @@ class Instance:
         variant: Variant | str = Variant.PAPER,
         penalty: Fraction | int | None = None,
     ) -> Instance:
-        """Bring a formula to 3-SAT form and build its family.
-
-        Parameters
-        ----------
-        formula
-            Any formula, weighted or not, without hard clauses.
-        variant, penalty
-            Of the family; the penalty is the variant's default when None.
-
-        Raises
-        ------
-        ValueError
-            If a clause is hard or a parameter is out of range.
-        """
+        """Bring a formula to 3-SAT form and build its family."""
         if formula.hard is not None and formula.hard.any():
             count = int(formula.hard.sum())
             clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"

@@ -41,17 +41,10 @@ QUIT = 7
 
 @dataclass(frozen=True)
 class Layout:
-    """Numbering of the states and actions of a family.
+    """Numbering of the states and actions of a family."""
 
-    Attributes
-    ----------
-    variant
-        The variant.
-    n_variables, n_clauses
-        n >= 1 and m >= 1 of the 3-SAT form.
-    """
-
-    variant: Variant
+    variant: Variant  # The variant
+    # n_variables, n_clauses: n >= 1 and m >= 1 of the 3-SAT form
     n_variables: int
     n_clauses: int
 
@@ -83,13 +76,7 @@ class Layout:
 
     @property
     def first_variable_state(self) -> int:
-        """State X_1.
-
-        Raises
-        ------
-        ValueError
-            In `paper`, which has no such states.
-        """
+        """State X_1."""
         if not self.declaration.variable_states:
             raise ValueError(f"variant {self.variant} has no states X_i")
         return 1 + self.n_clauses

@@ -12,22 +12,14 @@ from .variants import Variant, as_variant
 
 
 class Sizes(NamedTuple):
-    """Size of a family's MDPs and of OLIVE's program over them.
+    """Size of a family's MDPs and of OLIVE's program over them."""
 
-    Attributes
-    ----------
-    states, actions
-        Numbers of states and of actions, the latter counted state by state.
-    transitions
-        Entries (action, successor) of positive probability.
-    constraints
-        Distributions that OLIVE's program constrains.
-    """
-
+    # states, actions: numbers of states and of actions, the latter counted state by
+    # state
     states: int
     actions: int
-    transitions: int
-    constraints: int
+    transitions: int  # Entries (action, successor) of positive probability
+    constraints: int  # Distributions that OLIVE's program constrains
 
 
 def declared_sizes(
@@ -36,20 +28,7 @@ def declared_sizes(
     n_clauses: int,
     clause_transitions: int | None = None,
 ) -> Sizes:
-    """Size of a family as a function of the formula's size.
-
-    Parameters
-    ----------
-    variant
-        The variant or its name.
-    n_variables, n_clauses
-        n and m of the 3-SAT form.
-    clause_transitions
-        Transitions of the actions 001..111 over all clauses, from the function
-        `clause_transitions`. None takes 21 m, exact when no clause repeats a
-        variable and an upper bound always; nothing else in the sizes depends on
-        more than n and m.
-    """
+    """Size of a family as a function of the formula's size."""
     n, m = n_variables, n_clauses
     layout = Layout(as_variant(variant), n, m)
     inner = 21 * m if clause_transitions is None else clause_transitions
@@ -69,16 +48,12 @@ def declared_sizes(
 def clause_transitions(clauses: NDArray[np.int32]) -> int:
     """Transitions of the actions 001..111 over all clauses.
 
-    Where literals of a clause share a variable their successors can coincide,
-    and an action then has fewer than three. Counted over the seven actions, a
-    clause has 21 transitions when its variables differ; 18 when two literals
-    are equal and 17 when two are complementary, the third apart; 13 when all
-    three are equal and 12 when one of them is the complement of the other two.
-
-    Parameters
-    ----------
-    clauses
-        int32, shape (m, 3), signed 1-based literals.
+    Where literals of a clause share a variable their successors can coincide, and an
+    action then has fewer than three. Counted over the seven actions, a clause has 21
+    transitions when its variables differ; 18 when two literals are equal and 17 when
+    two are complementary, the third apart; 13 when all three are equal and 12 when one
+    of them is the complement of the other two. `clauses`: int32, shape (m, 3), signed
+    1-based literals.
     """
     a, b, c = clauses[:, 0], clauses[:, 1], clauses[:, 2]
     equal = (a == b).astype(np.int8) + (a == c) + (b == c)

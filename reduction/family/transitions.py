@@ -25,23 +25,11 @@ def transitions(
 ) -> tuple[_Long, NDArray[np.int32], _Long, _Long]:
     """Build the transitions of every action, or of those that a policy takes.
 
-    Parameters
-    ----------
-    layout
-        Numbering of states and actions.
-    literal_states
-        int32, shape (m, 3): the states o_{j,k}^1.
-    weights
-        int64, shape (m,), positive, with a sum below 2^63; or None.
-    policy
-        Local action of each state, shape (number of states,), each one that the
-        state has; None for all actions.
-
-    Returns
-    -------
-    offsets, targets, numerators, denominators
-        As in `TabularMDP`: shapes (A+1,), (T,), (T,) and (A,). With a policy, A is
-        the number of states.
+    `literal_states`: int32, shape (m, 3): the states o_{j,k}^1. `weights`: int64, shape
+    (m,), positive, with a sum below 2^63; or None. `policy`: local action of each
+    state, shape (number of states,), each one that the state has; None for all actions.
+    Gives as in `TabularMDP`: shapes (A+1,), (T,), (T,) and (A,). With a policy, A is
+    the number of states.
     """
     clauses = slice(1, 1 + layout.n_clauses)
     first = _start_actions(layout, weights)
@@ -149,12 +137,8 @@ def _clause_actions(
 ) -> _Part:
     """Successors of clause actions, equal ones merged.
 
-    Parameters
-    ----------
-    literal_states
-        int32, shape (m, 3): the states o_{j,k}^1.
-    chosen
-        Local action of each clause state, shape (m,); None for all actions.
+    `literal_states`: int32, shape (m, 3): the states o_{j,k}^1. `chosen`: local action
+    of each clause state, shape (m,); None for all actions.
     """
     m = len(literal_states)
     if chosen is None:

@@ -95,13 +95,7 @@ def checked_weights(
 
 
 def checked_assignment(assignment: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
-    """Array of n booleans; entry i-1 is variable i.
-
-    Raises
-    ------
-    ValueError
-        If there are not `n_variables` entries or they are not booleans.
-    """
+    """Array of n booleans; entry i-1 is variable i."""
     values = np.asarray(assignment)
     if values.shape != (n_variables,):
         raise ValueError(

@@ -207,13 +207,7 @@ def parse_dimacs(
 
 
 def _blocks(chunks: Iterable[bytes], source: str, max_line: int) -> Iterator[bytes]:
-    """Cut the input into runs of whole lines, each ended by a line feed.
-
-    Raises
-    ------
-    DimacsError
-        If a line is longer than `max_line`.
-    """
+    """Cut the input into runs of whole lines, each ended by a line feed."""
     pieces: list[bytes] = []  # of a line that is not yet complete
     n_open, line = 0, 1  # its bytes, and its number
     for chunk in chunks:

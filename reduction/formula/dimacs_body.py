@@ -35,19 +35,7 @@ _END_LINE = re.compile(rb"\n" + _BLANKS + rb"%")
 
 
 class Body:
-    """State of reading the clauses that follow a header.
-
-    Parameters
-    ----------
-    header
-        What was declared.
-    source
-        Name of the input in errors.
-    line
-        Number of the first line that will be added.
-    max_variables
-        Literals of variables above this are refused.
-    """
+    """State of reading the clauses that follow a header."""
 
     def __init__(
         self, header: Header, source: str, line: int, max_variables: int
@@ -76,14 +64,7 @@ class Body:
         self._weights: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
 
     def add(self, block: bytes) -> None:
-        """Read a block of whole lines, the last one ended by a line feed.
-
-        Raises
-        ------
-        DimacsError
-            At the first thing that is none of literals, 0, weights and
-            comments, or that is out of range; with its line.
-        """
+        """Read a block of whole lines, the last one ended by a line feed."""
         if self._add_numbers(block):
             return
         lines = b"\n" + block  # so that every line has a line feed before it
@@ -95,13 +76,7 @@ class Body:
             self._add_lines(block)
 
     def finish(self) -> None:
-        """Check that the last clause was closed.
-
-        Raises
-        ------
-        DimacsError
-            If it was not; with the line where it begins.
-        """
+        """Check that the last clause was closed."""
         if self._open_line is not None:
             raise self._error("clause without its closing 0", self._open_line)
 

@@ -23,24 +23,14 @@ _COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 class Header(NamedTuple):
-    """What the ``p`` line declares; for headerless WCNF, that there is none.
+    """What the ``p`` line declares; for headerless WCNF, that there is none."""
 
-    Attributes
-    ----------
-    format
-        ``cnf``, ``wcnf`` or ``wcnf-headerless``.
-    line
-        Line of the header; None without one.
-    n_variables, n_clauses
-        As declared; None without a header.
-    top
-        Weight from which on a clause is hard; None if no weight is.
-    """
-
-    format: str
-    line: int | None = None
+    format: str  # ``cnf``, ``wcnf`` or ``wcnf-headerless``
+    line: int | None = None  # Line of the header; None without one
+    # n_variables, n_clauses: as declared; None without a header
     n_variables: int | None = None
     n_clauses: int | None = None
+    # Weight from which on a clause is hard; None if no weight is
     top: int | None = None
 
     @property

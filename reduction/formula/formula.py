@@ -64,14 +64,7 @@ class _Clauses:
     def satisfied(self, assignment: ArrayLike) -> NDArray[np.bool_]:
         """Which clauses an assignment satisfies.
 
-        Parameters
-        ----------
-        assignment
-            Booleans, shape (n,); entry i-1 is variable i.
-
-        Returns
-        -------
-        Booleans, shape (m,). An empty clause is never satisfied.
+        `assignment`: booleans, shape (n,); entry i-1 is variable i.
         """
         return self._satisfied(checked_assignment(assignment, self.n_variables))
 

@@ -20,21 +20,11 @@ from .formula import Formula
 
 @dataclass(frozen=True, eq=False)
 class Hardened:
-    """A formula without hard clauses, made of one with them.
+    """A formula without hard clauses, made of one with them."""
 
-    Attributes
-    ----------
-    formula
-        The same clauses in the same order, all soft.
-    original
-        The formula before.
-    weight
-        S + 1, the weight of each clause that was hard.
-    """
-
-    formula: Formula
-    original: Formula
-    weight: int
+    formula: Formula  # The same clauses in the same order, all soft
+    original: Formula  # The formula before
+    weight: int  # S + 1, the weight of each clause that was hard
 
     @property
     def count(self) -> int:
@@ -61,11 +51,6 @@ class Hardened:
 
 def without_hard(formula: Formula) -> Hardened | None:
     """Give each hard clause the weight S + 1; None where there is none.
-
-    Raises
-    ------
-    ValueError
-        If that weight is beyond 2^63 - 1.
 
     Examples
     --------

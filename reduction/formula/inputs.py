@@ -87,29 +87,8 @@ def read_chunks(
 ) -> Generator[bytes, None, None]:
     """Yield the uncompressed bytes of a file.
 
-    Parameters
-    ----------
-    path
-        A file, or ``-`` for standard input. Plain, gzip, bzip2 or xz, told
-        apart by content. Pipes do: nothing is sought.
-    max_bytes
-        Most bytes to yield; None for as many as a plain file has, and for
-        compressed data the limit of this module.
-
-    Yields
-    ------
-    bytes
-        Non-empty, at most `CHUNK` long.
-
-    Raises
-    ------
-    OSError
-        If the system cannot open or read the file (missing, a folder, no
-        permission).
-    DimacsError
-        If the compressed data are damaged or cut short, or compressed in a way
-        that is known but not supported, or if there are too many bytes. It has
-        no line.
+    `max_bytes`: most bytes to yield; None for as many as a plain file has, and for
+    compressed data the limit of this module.
     """
     source = source_name(path)
     with _standard_input() if path == "-" else open(path, "rb") as raw:

@@ -31,24 +31,13 @@ _MOST_TRIED = 1 << 16  # assignments times clauses
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """Best assignment that a search met.
+    """Best assignment that a search met."""
 
-    Attributes
-    ----------
-    assignment
-        Boolean array, shape (n,).
-    unsatisfied
-        Weight (number, when unweighted) of the clauses it leaves unsatisfied.
-    flips
-        Number of flips made.
-    seed
-        The generator before the search.
-    """
-
-    assignment: NDArray[np.bool_]
+    assignment: NDArray[np.bool_]  # Boolean array, shape (n,)
+    # Weight (number, when unweighted) of the clauses it leaves unsatisfied
     unsatisfied: int
-    flips: int
-    seed: RecordedSeed
+    flips: int  # Number of flips made
+    seed: RecordedSeed  # The generator before the search
 
 
 def walksat(
@@ -62,20 +51,7 @@ def walksat(
 ) -> LocalSearch:
     """Search for an assignment that leaves little weight unsatisfied.
 
-    Parameters
-    ----------
-    three_sat
-        The 3-SAT form.
-    rng
-        Source of randomness; one integer is drawn from it.
-    start
-        First assignment; a random one when None.
-    target
-        Stop once no more than this weight is unsatisfied.
-    max_flips
-        Stop after so many flips.
-    time_limit
-        Stop after so many seconds, None for no limit.
+    `time_limit`: stop after so many seconds, None for no limit.
     """
     seed = RecordedSeed.of(rng)
     source = random.Random(int(rng.integers(2**63)))
@@ -128,11 +104,6 @@ def is_out_of_reach(
 
     Each clause that its first assignment leaves unsatisfied, up to the target, must
     have a variable that is flipped; so many variables do not occur in enough of them.
-
-    Parameters
-    ----------
-    three_sat, rng, target, max_flips
-        As `walksat` would get them.
     """
     source = random.Random(int(rng.integers(2**63)))
     first = np.array(_drawn(source, three_sat.n_variables), dtype=np.bool_)

@@ -32,27 +32,7 @@ NO_SOURCE = -1
 def three_literal_clauses(
     n: int, widths: NDArray[np.int64], literals: NDArray[np.int32]
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int64]]:
-    """Bring clauses into 3-SAT form.
-
-    Parameters
-    ----------
-    n
-        Number of variables.
-    widths
-        Number of literals of each clause.
-    literals
-        The clauses laid end to end.
-
-    Returns
-    -------
-    n_variables, clauses, source
-        As in `olivine.reduction.formula.formula.ThreeSat`.
-
-    Raises
-    ------
-    ValueError
-        If the fresh variables exceed 2^31-1.
-    """
+    """Bring clauses into 3-SAT form."""
     if not len(widths):
         return max(n, 1), np.array([[1, -1, -1]], np.int32), np.array([NO_SOURCE])
     if np.all(widths == 3) and not _any_repeated(literals.reshape(-1, 3)):
@@ -89,13 +69,7 @@ def _distinct(
 def _chains(
     n: int, widths: NDArray[np.int64], literals: NDArray[np.int32]
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Give every clause its three-literal clauses, all clauses at once.
-
-    Returns
-    -------
-    n_variables, clauses, source
-        As in `ThreeSat`.
-    """
+    """Give every clause its three-literal clauses, all clauses at once."""
     n_links = np.where(widths == 0, 1, np.maximum(widths - 3, 0))
     n_variables = n + int(n_links.sum())
     if n_variables > MAX_VARIABLE:

@@ -28,21 +28,12 @@ MOST_UNUSED = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Used:
-    """A formula without its unused variables.
+    """A formula without its unused variables."""
 
-    Attributes
-    ----------
-    formula
-        The same clauses over the variables 1..k, which keep their order.
-    variables
-        int64, shape (k,), increasing: what these are called in the original.
-    original
-        The formula before.
-    """
-
-    formula: Formula
+    formula: Formula  # The same clauses over the variables 1..k, which keep their order
+    # int64, shape (k,), increasing: what these are called in the original
     variables: NDArray[np.int64]
-    original: Formula
+    original: Formula  # The formula before
 
     @property
     def n_left_out(self) -> int:

@@ -57,14 +57,10 @@ TOLERANCE = 0.25
 
 @dataclass(frozen=True)
 class MultiSizes:
-    """Size of an instance.
+    """Size of an instance."""
 
-    Attributes
-    ----------
-    data_sets, examples, observations, actions
-        J, rows of all data sets together, |X|, K.
-    """
-
+    # data_sets, examples, observations, actions: j, rows of all data sets together,
+    # |X|, K
     data_sets: int
     examples: int
     observations: int
@@ -82,15 +78,9 @@ def _data_set(clause: NDArray[np.int32]) -> ClassificationSet:
 
 @dataclass(frozen=True, eq=False)
 class MultiInstance:
-    """The multi-data-set problem of a 3-SAT formula.
+    """The multi-data-set problem of a 3-SAT formula."""
 
-    Attributes
-    ----------
-    three_sat
-        The formula. Weights are not looked at.
-    """
-
-    three_sat: ThreeSat
+    three_sat: ThreeSat  # The formula. Weights are not looked at.
 
     @property
     def policy_class(self) -> TabularPolicyClass:
@@ -108,13 +98,7 @@ class MultiInstance:
         return TabularPolicy(values.astype(np.int64))
 
     def assignment(self, policy: Policy) -> NDArray[np.bool_]:
-        """Certificate back: a deterministic policy, whoever found it.
-
-        Returns
-        -------
-        Booleans, shape (n,), which satisfy every clause if the policy exceeds
-        no limit by 1/3 or more.
-        """
+        """Certificate back: a deterministic policy, whoever found it."""
         values: NDArray[np.bool_] = policy(np.arange(self.three_sat.n_variables)) == 1
         return values
 
@@ -131,23 +115,7 @@ class MultiInstance:
         epsilon_feas: float = TOLERANCE,
         time_limit: float | None = None,
     ) -> MultiResult:
-        """Ask the oracle.
-
-        Parameters
-        ----------
-        method
-            Of `olivine.algorithms.oracles.multi.multi`; all but ``deterministic`` give
-            mixtures (``disjoint`` needs clauses without common variables).
-        epsilon_feas
-            In (0, 1/3).
-        time_limit
-            Seconds for the deterministic form.
-
-        Raises
-        ------
-        ValueError
-            For another ε_feas: the reduction does not hold for it.
-        """
+        """Ask the oracle."""
         if not 0 < epsilon_feas < LARGEST_TOLERANCE:
             raise ValueError(f"epsilon_feas: {epsilon_feas} is not in (0, 1/3)")
         return multi(

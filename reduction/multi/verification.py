@@ -32,38 +32,20 @@ MultiRoute = Literal["sat", "deterministic", "brute"]
 
 @dataclass(frozen=True)
 class MultiVerification:
-    """What the routes found, together.
+    """What the routes found, together."""
 
-    Attributes
-    ----------
-    instance
-        The multi-data-set problem.
-    variables, clauses
-        Of the formula as given.
-    satisfiable
-        The verdict, None where no route has one.
-    assignment
-        Read off the deterministic policy, of the formula as given; it satisfies
-        it. None if no such policy was found.
-    routes
-        What each route found.
-    mixture
-        The mixture form's answer.
-    mixture_seconds
-        Its time.
-    contradictions
-        What cannot be.
-    """
-
-    instance: MultiInstance
+    instance: MultiInstance  # The multi-data-set problem
+    # variables, clauses: of the formula as given
     variables: int
     clauses: int
-    satisfiable: bool | None
+    satisfiable: bool | None  # The verdict, None where no route has one
+    # Read off the deterministic policy, of the formula as given; it satisfies it. None
+    # if no such policy was found.
     assignment: NDArray[np.bool_] | None
-    routes: Mapping[MultiRoute, RouteResult]
-    mixture: MultiResult
-    mixture_seconds: float
-    contradictions: tuple[str, ...]
+    routes: Mapping[MultiRoute, RouteResult]  # What each route found
+    mixture: MultiResult  # The mixture form's answer
+    mixture_seconds: float  # Its time
+    contradictions: tuple[str, ...]  # What cannot be
 
     @property
     def agree(self) -> bool | None:
@@ -98,23 +80,7 @@ class MultiVerification:
 def verify_multi_hardness(
     formula: Formula, *, time_limit: float | None = None
 ) -> MultiVerification:
-    """Decide a formula by its multi-data-set problem and by SAT.
-
-    Parameters
-    ----------
-    formula
-        Any formula without hard clauses; weights are not looked at.
-    time_limit
-        Seconds for the SAT solver, and for the MILP.
-
-    Raises
-    ------
-    ValueError
-        If the formula has hard clauses.
-    RuntimeError
-        If a policy within the limits comes back as no model of the formula,
-        which is a bug.
-    """
+    """Decide a formula by its multi-data-set problem and by SAT."""
     used = without_unused(formula)
     clauses_of = formula if used is None else used.formula
     instance = MultiInstance(clauses_of.three_sat())

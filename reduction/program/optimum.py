@@ -55,18 +55,10 @@ class Rounded(NamedTuple):
 
 
 class Unsatisfied(NamedTuple):
-    """What an optimum says about the least unsatisfied weight u.
+    """What an optimum says about the least unsatisfied weight u."""
 
-    Attributes
-    ----------
-    at_least
-        u is at least this.
-    exact
-        Whether u is exactly that; false when the penalty caps the optimum.
-    """
-
-    at_least: int
-    exact: bool
+    at_least: int  # u is at least this
+    exact: bool  # Whether u is exactly that; false when the penalty caps the optimum
 
     @property
     def satisfiable(self) -> bool:
@@ -83,20 +75,7 @@ def step(parameters: Parameters) -> Fraction:
 
 
 def optimum(parameters: Parameters, unsatisfied: int) -> Fraction:
-    """Compute the optimum of OLIVE's program by Theorem O.
-
-    Parameters
-    ----------
-    parameters
-        Variant, penalty and total weight W of the family.
-    unsatisfied
-        u, the least total weight of unsatisfied clauses of the 3-SAT form.
-
-    Raises
-    ------
-    ValueError
-        If `unsatisfied` is no possible u, that is, not in 0..W/2.
-    """
+    """Compute the optimum of OLIVE's program by Theorem O."""
     largest = parameters.total_weight // 2
     if not 0 <= unsatisfied <= largest:
         raise ValueError(
@@ -125,20 +104,6 @@ def possible_optima(parameters: Parameters) -> list[Fraction]:
 def least_better(parameters: Parameters, value: Fraction, unit: int = 1) -> Fraction:
     """Return a value that the optimum reaches if it is greater than `value` at all.
 
-    Parameters
-    ----------
-    parameters
-        Variant, penalty and total weight W of the family.
-    value
-        At most `best`.
-    unit
-        A common divisor of the clauses' weights, hence of u.
-
-    Returns
-    -------
-    Fraction
-        Greater than `value`; greater than `best` too where `value` is `best`.
-
     Notes
     -----
     By Theorem O the loss best - optimum is p or some k * unit * step below p. So it is
@@ -158,21 +123,6 @@ def round_to_possible(
     accuracy: float | Fraction = DEFAULT_ACCURACY,
 ) -> Rounded:
     """Round an engine's objective to the one possible optimum near it.
-
-    Parameters
-    ----------
-    parameters
-        Variant, penalty and total weight W of the family.
-    value
-        The objective, known up to `accuracy`.
-    accuracy
-        How far the objective may be off, absolutely.
-
-    Raises
-    ------
-    ValueError
-        If no possible optimum lies within `accuracy` of the value, if more than
-        one does, or if the value is not finite.
 
     Notes
     -----
@@ -212,11 +162,6 @@ def unsatisfied_from_optimum(parameters: Parameters, value: Fraction) -> Unsatis
     Above best - p the optimum determines u. At best - p it says that u is at least
     the least k whose loss by [solve] reaches p; where that is the largest
     possible u, W/2, it is u.
-
-    Raises
-    ------
-    ValueError
-        If the value is no possible optimum of the family.
     """
     loss = (parameters.best - value) / step(parameters)
     cap, largest = _cap(parameters), parameters.total_weight // 2

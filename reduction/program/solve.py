@@ -48,32 +48,9 @@ def solve_program(
 ) -> LinearOutcome:
     """Solve a formulation of OLIVE's program, by one thread.
 
-    Parameters
-    ----------
-    built
-        Of `olivine.reduction.program.program.build`.
-    engine
-        One of `olivine.solvers.milp.available_engines()`.
-    time_limit
-        Wall seconds for the start and the engine; see `solve_milp`.
-    known
-        An assignment to start from, bool, shape (n,); by default the best of a short
-        local search. `faithful` takes none.
-
-    Returns
-    -------
-    LinearOutcome
-        As of `solve_milp`: OPTIMAL is the engine's word, and nothing is ``exact``.
-        `values` is a point of ``built.model`` up to rounding. Where the engine found
-        nothing better they are the start's, which is exactly feasible: FEASIBLE, with
-        the reason, if a limit was reached or the engine failed.
-
-    Raises
-    ------
-    ValueError
-        If `known` is not n truth values, or as by `solve_milp`.
-    RuntimeError
-        If the point of the start is not feasible, or the adapter fails: errors of ours.
+    `time_limit`: wall seconds for the start and the engine; see `solve_milp`. `known`:
+    an assignment to start from, bool, shape (n,); by default the best of a short local
+    search. `faithful` takes none.
     """
     begin = time.monotonic()
     if built.formulation == "faithful":
@@ -107,21 +84,7 @@ def solve_program(
 
 
 def with_cut_off(model: LinearModel, family: Family, value: Fraction) -> LinearModel:
-    """Ask a formulation for what is better than a value that is attained.
-
-    Parameters
-    ----------
-    model
-        Of tolerance 0, by a formulation whose points are no better than certificates.
-    value
-        At most `best`.
-
-    Returns
-    -------
-    LinearModel
-        With one row more, which excludes no optimal point if the optimum is above
-        `value`, and all points if it is not (see `least_better`).
-    """
+    """Ask a formulation for what is better than a value that is attained."""
     asked = replace(model, rows=list(model.rows))
     unit = math.gcd(*clause_weights(family))
     least = least_better(family.parameters, value, unit) - model.objective_constant

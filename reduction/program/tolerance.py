@@ -52,51 +52,24 @@ Reason = Literal["closed form", "branch and bound", "numerical"]
 
 @dataclass(frozen=True)
 class CriticalTolerance:
-    """The critical tolerance of a family.
+    """The critical tolerance of a family."""
 
-    Attributes
-    ----------
-    value
-        The least tolerance found at which g(s0) = best, attained by `pair`; None
-        if time ran out.
-    exact
-        Whether it is proved to be the least.
-    by
-        What proves it; "numerical": the engine's word.
-    lower, upper
-        What the closed forms say.
-    pair
-        A pair with g(s0) = best that needs the tolerance.
-    seconds
-        Wall time in the engine.
-    """
-
+    # The least tolerance found at which g(s0) = best, attained by `pair`; None if time
+    # ran out
     value: Fraction | None
-    exact: bool
-    by: Reason
+    exact: bool  # Whether it is proved to be the least
+    by: Reason  # What proves it; "numerical": the engine's word
+    # lower, upper: what the closed forms say
     lower: Fraction
     upper: Fraction
-    pair: Pair | None
-    seconds: float
+    pair: Pair | None  # A pair with g(s0) = best that needs the tolerance
+    seconds: float  # Wall time in the engine
 
 
 def tolerance_bounds(
     parameters: Parameters, unsatisfied: int
 ) -> tuple[Fraction, Fraction]:
-    """Bounds on the critical tolerance by the closed forms; equal but in `paper`.
-
-    Parameters
-    ----------
-    parameters
-        Variant, penalty and total weight of the family.
-    unsatisfied
-        u, the least unsatisfied weight of the 3-SAT form.
-
-    Raises
-    ------
-    ValueError
-        If u is outside 0..W/2.
-    """
+    """Bounds on the critical tolerance by the closed forms; equal but in `paper`."""
     u, total = unsatisfied, parameters.total_weight
     if not 0 <= u <= total // 2:
         raise ValueError(f"least unsatisfied weight {u} is outside 0..{total // 2}")
@@ -156,33 +129,7 @@ def critical_tolerance(
     prove: bool = False,
     time_limit: float | None = None,
 ) -> CriticalTolerance:
-    """Compute the critical tolerance by a MILP: least φ with g(s0) = best.
-
-    Parameters
-    ----------
-    family
-        The family.
-    unsatisfied
-        u, which must be right: the closed forms rest on it.
-    prove
-        Solve by exact branch and bound; for a handful of clauses.
-    time_limit
-        Seconds of the MILP.
-
-    Returns
-    -------
-    CriticalTolerance
-        `exact` where the closed form confirms the value (its pair attains the
-        lower bound) or the search proved it.
-
-    Raises
-    ------
-    ValueError
-        If `unsatisfied` is outside 0..W/2.
-    RuntimeError
-        If the value found contradicts the closed forms: then they, u, or the
-        program are wrong.
-    """
+    """Compute the critical tolerance by a MILP: least φ with g(s0) = best."""
     lower, upper = tolerance_bounds(family.parameters, unsatisfied)
     ceiling = tolerance_ceiling(family.parameters)
     found = least_tolerance(

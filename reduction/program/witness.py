@@ -237,17 +237,7 @@ def _weight_of(family: Family, chosen: NDArray[np.bool_]) -> int:
 
 
 def _slopes(family: Family, pair: Pair, clause: int | None = None) -> IntArray:
-    """Differentiate the clauses' value in each g(x_i^1), best actions fixed.
-
-    Parameters
-    ----------
-    clause
-        One clause, or None for the sum of all by weight.
-
-    Returns
-    -------
-    Shape (n,); integers up to a positive factor common to all variables.
-    """
+    """Differentiate the clauses' value in each g(x_i^1), best actions fixed."""
     chosen = slice(None) if clause is None else slice(clause, clause + 1)
     literals = family.clauses[chosen]
     own = family.literal_states_of_clauses[chosen]

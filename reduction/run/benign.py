@@ -47,18 +47,11 @@ __all__ = ["BenignRun", "benign_run"]
 
 @dataclass(frozen=True, eq=False)
 class BenignRun(CheckedRun):
-    """The run on one member; the optimum of each program but the last is 1.
+    """The run on one member; the optimum of each program but the last is 1."""
 
-    Attributes
-    ----------
-    constraints
-        The distributions collected.
-    last
-        (V*, π*) of the member: a maximiser of the last program, or there is a
-        `difference`.
-    """
-
-    constraints: tuple[Distribution, ...]
+    constraints: tuple[Distribution, ...]  # The distributions collected
+    # (V*, π*) of the member: a maximiser of the last program, or there is a
+    # `difference`
     last: Pair
 
     @property
@@ -68,20 +61,7 @@ class BenignRun(CheckedRun):
 
 
 def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
-    """Run OLIVE on the member M_y with ties and levels broken in its favour.
-
-    Parameters
-    ----------
-    family
-        The family, of a variant whose rounds bind one level.
-    y
-        n truth values; None is the all-zero member.
-
-    Raises
-    ------
-    ValueError
-        If `y` is not n truth values, or each round binds all levels (`all-levels`).
-    """
+    """Run OLIVE on the member M_y with ties and levels broken in its favour."""
     if family.layout.declaration.every_level:
         raise ValueError(
             f"variant {family.variant} binds all levels in each round, and the benign "

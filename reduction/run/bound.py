@@ -35,13 +35,7 @@ Kind = Literal[
 
 
 class StartBound:
-    """Keeps the bound on g(s0) while constraints are added.
-
-    Parameters
-    ----------
-    family
-        The family.
-    """
+    """Keeps the bound on g(s0) while constraints are added."""
 
     def __init__(self, family: Family) -> None:
         self.family = family

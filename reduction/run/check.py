@@ -47,51 +47,24 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a round of a replay came to.
+    """What a round of a replay came to."""
 
-    Attributes
-    ----------
-    objective
-        g at the start state.
-    errors
-        Average Bellman error at each level, under the pair's own policy.
-    broken
-        What is wrong with the Q-function or infeasible about the pair, in words;
-        empty if nothing is.
-    added
-        Distributions that became constraints, those known before left out.
-    evaluated
-        How many constraints were evaluated again.
-    """
-
-    objective: Fraction
+    objective: Fraction  # g at the start state
+    # Average Bellman error at each level, under the pair's own policy
     errors: tuple[Fraction, ...]
+    # What is wrong with the Q-function or infeasible about the pair, in words; empty if
+    # nothing is
     broken: tuple[str, ...]
+    # Distributions that became constraints, those known before left out
     added: tuple[Distribution, ...]
-    evaluated: int
+    evaluated: int  # How many constraints were evaluated again
 
 
 class Replay:
     """A run of OLIVE in progress: tolerance 0, exact expectations.
 
-    Before the first round every Q-value is 0 and every state takes its first
-    action.
-
-    Parameters
-    ----------
-    mdp
-        Any finite acyclic MDP.
-    lower, upper
-        Range of the Q-function; the upper end for all states or one for each. 0 must
-        lie in every range.
-    all_levels
-        Whether a round adds the constraints of all levels, or only of the one
-        chosen.
-
-    Attributes
-    ----------
-    constraints : list of Distribution
-        Collected so far, in order.
+    Before the first round every Q-value is 0 and every state takes its first action.
+    `constraints`: Collected so far, in order.
     """
 
     def __init__(
@@ -120,21 +93,7 @@ class Replay:
         self._actions: dict[int, tuple[Fraction, list[tuple[int, Fraction]]]] = {}
 
     def play(self, changes: Mapping[int, Setting], level: int) -> Replayed:
-        """Play a round: change states, check, add the constraint.
-
-        Parameters
-        ----------
-        changes
-            New Q-values and greedy actions of the states that differ from the
-            round before.
-        level
-            The level chosen, 1..horizon.
-
-        Raises
-        ------
-        ValueError
-            If there is no such level, state or action.
-        """
+        """Play a round: change states, check, add the constraint."""
         if not 1 <= level <= self.mdp.horizon:
             raise ValueError(f"level {level} is outside 1..{self.mdp.horizon}")
         touched = self._apply(changes) | self._violated.keys()

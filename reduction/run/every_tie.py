@@ -21,27 +21,16 @@ __all__ = ["EveryTie", "Noise", "every_tie"]
 
 @dataclass(frozen=True)
 class EveryTie:
-    """What a search over all legal runs found.
+    """What a search over all legal runs found."""
 
-    Attributes
-    ----------
-    always
-        Whether every run meets exactly the hard program, after `rounds` rounds.
-    rounds
-        m + 2n + 1, the number of the hard program's constraints.
-    programs
-        Programs met before the hard one, by their constraints.
-    faces
-        Polytopes of maximisers with one policy, over which levels were decided.
-    example
-        Constraints of a run that does not meet it, in order, the last one not of the
-        hard program or bound before; or those of one that stops. Empty if `always`.
-    """
-
+    # Whether every run meets exactly the hard program, after `rounds` rounds
     always: bool
-    rounds: int
-    programs: int
+    rounds: int  # m + 2n + 1, the number of the hard program's constraints
+    programs: int  # Programs met before the hard one, by their constraints
+    # Polytopes of maximisers with one policy, over which levels were decided
     faces: int
+    # Constraints of a run that does not meet it, in order, the last one not of the hard
+    # program or bound before; or those of one that stops. Empty if `always`.
     example: tuple[str, ...]
 
 
@@ -55,20 +44,6 @@ def every_tie(
 
     The work grows as 7^m and as the number of programs that runs can meet; it ends at
     the first run that never meets the hard program.
-
-    Parameters
-    ----------
-    family, y
-        The member; None is the all-zero one.
-    levels
-        Which level that is large enough may be bound.
-    noise
-        How far estimates may be off; by default not at all, with φ = 0.
-
-    Raises
-    ------
-    ValueError
-        If S is below Hφ, or `y` is not n truth values.
     """
     member = family.assignment_of(y)
     search = Faces(family.mdp(member), family.ranges(), levels, noise or Noise())

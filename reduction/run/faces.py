@@ -43,24 +43,15 @@ _Row = tuple[dict[int, Fraction], Fraction]
 
 @dataclass(frozen=True)
 class Noise:
-    """How far estimates may be off, and OLIVE's thresholds.
+    """How far estimates may be off, and OLIVE's thresholds."""
 
-    Attributes
-    ----------
-    eta
-        η, 0 <= η <= φ: no estimate of a constraint is off by more.
-    phi
-        φ, the tolerance of the constraints.
-    stop
-        S >= Hφ: OLIVE stops where its estimated errors add up to S, and may else bind
-        a level with an estimate of at least S/H that is above φ.
-    of_errors
-        κ >= 0: nor one of a round's errors by more than this; None is η.
-    """
-
+    # η, 0 <= η <= φ: no estimate of a constraint is off by more
     eta: Fraction = Fraction(0)
-    phi: Fraction = Fraction(0)
+    phi: Fraction = Fraction(0)  # φ, the tolerance of the constraints
+    # S >= Hφ: OLIVE stops where its estimated errors add up to S, and may else bind a
+    # level with an estimate of at least S/H that is above φ
     stop: Fraction = Fraction(0)
+    # κ >= 0: nor one of a round's errors by more than this; None is η
     of_errors: Fraction | None = None
 
     def __post_init__(self) -> None:
@@ -92,26 +83,7 @@ class Face:
 class Faces:
     """What rounds of OLIVE may bind.
 
-    Parameters
-    ----------
-    mdp
-        The member.
-    upper
-        Ranges of g.
-    levels
-        Which level that is large enough may be bound.
-    noise
-        How far estimates may be off, and the thresholds.
-
-    Raises
-    ------
-    ValueError
-        If S is below Hφ.
-
-    Attributes
-    ----------
-    looked_at : int
-        Number of faces so far.
+    `looked_at`: Number of faces so far.
     """
 
     def __init__(

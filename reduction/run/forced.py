@@ -37,28 +37,18 @@ _Bound = tuple[Distribution, ...]
 
 @dataclass(frozen=True)
 class ForcedRuns:
-    """What a search over runs found.
+    """What a search over runs found."""
 
-    Attributes
-    ----------
-    optima
-        Optima of the programs in which all of the hard program was bound first.
-    rounds
-        Least and greatest number of rounds before these.
-    programs, hard
-        Programs met before these; these.
-    faces
-        Polytopes of maximisers with one policy, over which levels were decided.
-    stopped
-        A run that stops before, or goes on after 2n + 2 rounds, by what it bound;
-        empty if there is none. A search of all runs ends with it.
-    """
-
+    # Optima of the programs in which all of the hard program was bound first
     optima: frozenset[Fraction]
-    rounds: tuple[int, int]
+    rounds: tuple[int, int]  # Least and greatest number of rounds before these
+    # programs, hard: programs met before these; these
     programs: int
     hard: int
+    # Polytopes of maximisers with one policy, over which levels were decided
     faces: int
+    # A run that stops before, or goes on after 2n + 2 rounds, by what it bound; empty
+    # if there is none. A search of all runs ends with it.
     stopped: tuple[str, ...]
 
 
@@ -74,21 +64,6 @@ def forced_runs(
 
     Copies of a clause action whose side states are not bound are interchangeable, so
     only the first of them is tried. The work of a program grows as 7^m.
-
-    Parameters
-    ----------
-    family, y
-        The member; None is the all-zero one.
-    levels
-        Which levels a round binds.
-    rng, runs
-        None searches all runs; a generator draws that many, each round uniform over
-        what its faces allow.
-
-    Raises
-    ------
-    ValueError
-        If the rule is unknown.
 
     Examples
     --------

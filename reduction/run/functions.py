@@ -21,17 +21,11 @@ from .schedule import Move, schedule
 
 @dataclass(frozen=True, eq=False)
 class QFunction:
-    """The Q-function of a round in full, with its greedy policy.
+    """The Q-function of a round in full, with its greedy policy."""
 
-    Attributes
-    ----------
-    values
-        f of every global action, in order; 0 where the round leaves it free.
-    policy
-        int32, shape (number of states,): local index of the greedy action taken.
-    """
-
+    # f of every global action, in order; 0 where the round leaves it free
     values: tuple[Fraction, ...]
+    # int32, shape (number of states,): local index of the greedy action taken
     policy: NDArray[np.int32]
 
     def pair(self, family: Family) -> Pair:

@@ -27,27 +27,15 @@ from .functions import q_functions
 
 @dataclass(frozen=True, eq=False)
 class HonestRun:
-    """A run of OLIVE on a member.
+    """A run of OLIVE on a member."""
 
-    Attributes
-    ----------
-    family, member
-        The family and y, a boolean array of shape (n,).
-    result
-        The run itself.
-    optimal_value
-        V* of the member.
-    kinds
-        What each constraint added is over, in order.
-    stated
-        For each constraint added, whether it is one of the hard program's.
-    """
-
+    # family, member: the family and y, a boolean array of shape (n,)
     family: Family
     member: NDArray[np.bool_]
-    result: OliveResult[Distribution]
-    optimal_value: Fraction
-    kinds: tuple[Kind, ...]
+    result: OliveResult[Distribution]  # The run itself
+    optimal_value: Fraction  # V* of the member
+    kinds: tuple[Kind, ...]  # What each constraint added is over, in order
+    # For each constraint added, whether it is one of the hard program's
     stated: tuple[bool, ...]
 
     @property
@@ -85,20 +73,7 @@ def honest_run(
     all_levels: bool = False,
     max_rounds: int | None = None,
 ) -> HonestRun:
-    """Run OLIVE with exact expectations, φ = 0, on the member M_y.
-
-    Parameters
-    ----------
-    family, y
-        The member; None is the all-zero one.
-    optimiser, tiebreak, all_levels, max_rounds
-        As in `olivine.algorithms.olive.run.olive_exact`.
-
-    Raises
-    ------
-    ValueError
-        If `y` is not n truth values.
-    """
+    """Run OLIVE with exact expectations, φ = 0, on the member M_y."""
     member = family.assignment_of(y)
     mdp = family.mdp(member)
     result = olive_exact(

@@ -11,21 +11,7 @@ LEVEL_RULES: tuple[LevelRule, ...] = get_args(LevelRule)
 
 
 def allowed_levels(rule: LevelRule, errors: Sequence[Fraction]) -> list[int]:
-    """Levels that a rule allows, 1-based, rising; none if no error is positive.
-
-    Parameters
-    ----------
-    rule
-        "lowest": the lowest level with a positive error; "largest": each level
-        with the largest error; "any": each level with a positive error.
-    errors
-        Average Bellman errors, level by level.
-
-    Raises
-    ------
-    ValueError
-        If the rule is unknown.
-    """
+    """Levels that a rule allows, 1-based, rising; none if no error is positive."""
     positive = [h for h, error in enumerate(errors, start=1) if error > 0]
     if rule == "any":
         return positive

@@ -57,46 +57,28 @@ Kind = Literal["clause", "literal", "variable", "start"]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a round sets in one state.
+    """What a round sets in one state."""
 
-    Attributes
-    ----------
-    action
-        Local index of π(x), a greedy action of f.
-    value
-        g(x) = f(x, π(x)).
-    q
-        f(x, a) of every local action a; None means 0 but for π(x), which keeps
-        the many actions of s0 out of it.
-    """
-
-    action: int
-    value: Fraction
+    action: int  # Local index of π(x), a greedy action of f
+    value: Fraction  # g(x) = f(x, π(x))
+    # f(x, a) of every local action a; None means 0 but for π(x), which keeps the many
+    # actions of s0 out of it
     q: tuple[Fraction, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Move:
-    """What a round chooses.
+    """What a round chooses."""
 
-    Attributes
-    ----------
-    kind, index
-        "clause" j, "literal" i, "variable" i, or "start" 0: what the round is
-        there to bind; 0-based.
-    level
-        The level chosen for its positive average Bellman error.
-    changes
-        The states whose Q-values or action differ from the round before.
-    stated
-        The constraints that the round is to add, as indices into
-        ``family.distributions()``.
-    """
-
+    # kind, index: "clause" j, "literal" i, "variable" i, or "start" 0: what the round
+    # is there to bind; 0-based
     kind: Kind
     index: int
-    level: int
+    level: int  # The level chosen for its positive average Bellman error
+    # The states whose Q-values or action differ from the round before
     changes: Mapping[int, Setting]
+    # The constraints that the round is to add, as indices into
+    # ``family.distributions()``
     stated: tuple[int, ...]
 
 
@@ -112,11 +94,6 @@ def schedule(family: Family) -> Iterator[Move]:
     """Yield the moves of the run, round by round.
 
     All of them together change O(m + n) states.
-
-    Raises
-    ------
-    ValueError
-        For a variant without a stated run.
     """
     if family.variant not in _SCHEDULES:
         raise ValueError(f"no run is stated for variant {family.variant}")

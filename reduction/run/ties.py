@@ -42,40 +42,26 @@ _RULES: dict[LevelRule, TiebreakRule] = {"lowest": "first", "largest": "largest"
 
 @dataclass(frozen=True, eq=False)
 class TracedRun:
-    """A run under a choice of ties and levels.
+    """A run under a choice of ties and levels."""
 
-    Attributes
-    ----------
-    family, member
-        The family and y, a boolean array of shape (n,).
-    ties, levels
-        How ties were broken and levels chosen.
-    rounds
-        In order. `checks.maximiser` is None where the optimum is an engine's word.
-    ending
-        "hard program" (the stated run ends there), "finished" (OLIVE returned a
-        policy), or "undecided" (a limit was reached in a program).
-    meets_hard_program
-        Whether some program of the run was exactly the hard one.
-    failures
-        Checks that did not come out.
-    value, optimal_value
-        Value of the policy returned, None without one; V* of the member.
-    reason
-        For "undecided".
-    """
-
+    # family, member: the family and y, a boolean array of shape (n,)
     family: Family
     member: NDArray[np.bool_]
+    # ties, levels: how ties were broken and levels chosen
     ties: Ties
     levels: LevelRule
+    # In order. `checks.maximiser` is None where the optimum is an engine's word.
     rounds: tuple[Round, ...]
+    # "hard program" (the stated run ends there), "finished" (OLIVE returned a policy),
+    # or "undecided" (a limit was reached in a program)
     ending: str
-    meets_hard_program: bool
-    failures: tuple[str, ...]
+    meets_hard_program: bool  # Whether some program of the run was exactly the hard one
+    failures: tuple[str, ...]  # Checks that did not come out
+    # value, optimal_value: value of the policy returned, None without one; V* of the
+    # member
     value: Fraction | None
     optimal_value: Fraction
-    reason: str = ""
+    reason: str = ""  # For "undecided"
 
     @property
     def least_total_error(self) -> Fraction:
@@ -92,25 +78,7 @@ def traced_run(
     rng: np.random.Generator | None = None,
     time_limit: float | None = None,
 ) -> TracedRun:
-    """Run OLIVE, exact and with φ = 0, on the member M_y.
-
-    Parameters
-    ----------
-    family, y
-        The member; None is the all-zero one.
-    ties, levels
-        How ties are broken and levels chosen.
-    rng
-        For random ties; needed there.
-    time_limit
-        Seconds for each program that an engine solves.
-
-    Raises
-    ------
-    ValueError
-        If ties, levels and variant do not go with each other; the message says
-        which do. If `y` is not n truth values.
-    """
+    """Run OLIVE, exact and with φ = 0, on the member M_y."""
     if levels not in LEVEL_RULES:
         known = ", ".join(LEVEL_RULES)
         raise ValueError(f"unknown level rule {levels!r}: choose from {known}")

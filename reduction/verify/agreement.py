@@ -26,22 +26,7 @@ class Combined:
 
 
 def combine(parameters: Parameters, results: Results) -> Combined:
-    """Hold answers against each other and against Theorem O.
-
-    Parameters
-    ----------
-    parameters
-        Of the family.
-    results
-        What the routes found.
-
-    Returns
-    -------
-    Combined
-        The proved facts, and who contradicts whom. Where two proofs exclude
-        each other nothing is proved; a MILP's vote below 1 is no proof, so one
-        that is contradicted leaves the facts standing.
-    """
+    """Hold answers against each other and against Theorem O."""
     contradictions = tuple(_contradictions(parameters, results))
     best = parameters.best
     proofs = {n: r for n, r in results.items() if n != "milp" or r.lower == best}

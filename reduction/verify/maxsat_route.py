@@ -41,16 +41,7 @@ def least_unsatisfied(
 ) -> MaxSatOutcome:
     """Search, then race, on the formula as read but for variables left out.
 
-    Parameters
-    ----------
-    instance
-        The formula, its hard clauses with weights above that of the others together.
-    rng
-        For the search.
-    hard
-        Booleans, shape (m,): the clauses that must hold; None for none.
-    time_limit
-        Seconds, None for no limit.
+    `hard`: booleans, shape (m,): the clauses that must hold; None for none.
     """
     start = time.perf_counter()
     family = instance.family

@@ -40,26 +40,7 @@ class BestMember(NamedTuple):
 
 
 def best_member(family: Family, max_variables: int = MAX_VARIABLES) -> BestMember:
-    """Find the member with the largest optimal value.
-
-    Parameters
-    ----------
-    family
-        The family.
-    max_variables
-        Greatest n to accept: the work grows as 2^n times the transitions.
-
-    Returns
-    -------
-    BestMember
-        The value, exact, and y: the first in the order in which y_1 is the
-        lowest bit of a counter.
-
-    Raises
-    ------
-    ValueError
-        If the family has more variables than `max_variables`.
-    """
+    """Find the member with the largest optimal value."""
     n = family.n_variables
     if n > max_variables:
         raise ValueError(

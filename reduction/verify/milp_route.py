@@ -46,13 +46,7 @@ def formulation_for(family: Family) -> str:
 
 
 def milp_route(instance: Instance, settings: Settings) -> RouteResult:
-    """Solve a formulation of the program; believe what its solution attains.
-
-    Raises
-    ------
-    RuntimeError
-        If the model cannot be built or handed over: an error of ours.
-    """
+    """Solve a formulation of the program; believe what its solution attains."""
     start = time.perf_counter()
     family = instance.family
     formulation = settings.formulation or formulation_for(family)

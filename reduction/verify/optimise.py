@@ -25,29 +25,18 @@ from .route import Settings
 
 @dataclass(frozen=True)
 class Optimum:
-    """What is known of the least unsatisfied weight.
+    """What is known of the least unsatisfied weight."""
 
-    Attributes
-    ----------
-    status
-        "optimal"; "feasible", a limit was reached with an assignment known;
-        "unsatisfiable", the hard clauses conflict; or "unknown".
-    cost
-        Weight of the soft clauses that `assignment` leaves unsatisfied; the least
-        where optimal.
-    assignment
-        The best known, of the formula as read, bool, shape (n,).
-    value
-        Exact g(s0) of its pair.
-    remarks
-        What happened on the way, for people.
-    """
-
+    # "optimal"; "feasible", a limit was reached with an assignment known;
+    # "unsatisfiable", the hard clauses conflict; or "unknown"
     status: str
+    # Weight of the soft clauses that `assignment` leaves unsatisfied; the least where
+    # optimal
     cost: int | None = None
+    # The best known, of the formula as read, bool, shape (n,)
     assignment: NDArray[np.bool_] | None = None
-    value: Fraction | None = None
-    remarks: tuple[str, ...] = ()
+    value: Fraction | None = None  # Exact g(s0) of its pair
+    remarks: tuple[str, ...] = ()  # What happened on the way, for people
 
 
 def optimise(
@@ -58,26 +47,7 @@ def optimise(
     formulation: str | None = None,
     time_limit: float | None = None,
 ) -> Optimum:
-    """Find the least unsatisfied weight.
-
-    Parameters
-    ----------
-    instance
-        The formula, all clauses soft, and its family.
-    hardened
-        How hard clauses became soft ones, where the formula had some.
-    milp
-        Whether to ask a MILP of the program first; its optimum is a remark.
-    formulation
-        Of the MILP; by size when None.
-    time_limit
-        Seconds for each engine, None for no limit.
-
-    Raises
-    ------
-    RuntimeError
-        If the engine fails, or pair and weight do not fit: bugs.
-    """
+    """Find the least unsatisfied weight."""
     three_sat = instance.family.three_sat
     remarks: tuple[str, ...] = ()
     if milp:

@@ -58,27 +58,7 @@ FLIPS = 100_000
 def run_route(
     route: Route, instance: Instance, settings: Settings, earlier: Results
 ) -> RouteResult:
-    """Run one route.
-
-    Parameters
-    ----------
-    route
-        Which.
-    instance
-        The formula and its family.
-    settings
-        Limits and choices.
-    earlier
-        What other routes found. Only `witness` looks: for the best assignment
-        to certify and for the bound it is to meet.
-
-    Returns
-    -------
-    RouteResult
-        With status "error" and the traceback where the route raised: an engine
-        that fails or lies, or an error of ours, costs no other route its answer.
-        Where the system has no memory or no process to give it is "unknown".
-    """
+    """Run one route."""
     start = time.perf_counter()
     try:
         if route == "witness":
@@ -156,14 +136,7 @@ def brute_route(instance: Instance, settings: Settings) -> RouteResult:
 
 
 def treewidth_route(instance: Instance, settings: Settings) -> RouteResult:
-    """Find the least unsatisfied weight of the 3-SAT form, if it is narrow.
-
-    Raises
-    ------
-    RuntimeError
-        If the dynamic programming fails, or its assignment leaves another weight
-        unsatisfied than it says.
-    """
+    """Find the least unsatisfied weight of the 3-SAT form, if it is narrow."""
     family = instance.family
     child = run_in_child(
         _over_tree, family.three_sat, time_limit=settings.limit("treewidth")

@@ -31,38 +31,19 @@ from ..program.tolerance import tolerance_ceiling
 
 @dataclass(frozen=True)
 class Survival:
-    """Trials of the decision from data sets of one size.
+    """Trials of the decision from data sets of one size."""
 
-    Attributes
-    ----------
-    satisfiable
-        The truth.
-    n
-        Draws in each data set.
-    ceiling
-        No tolerance above this was looked for.
-    trials
-        What each trial found. Of a satisfiable formula a tolerance is exact and
-        proves survival there; of an unsatisfiable one that nothing smaller will
-        do is the engine's word.
-    seed
-        The generator of the data before the first draw.
-    """
-
-    satisfiable: bool
-    n: int
-    ceiling: Fraction
+    satisfiable: bool  # The truth
+    n: int  # Draws in each data set
+    ceiling: Fraction  # No tolerance above this was looked for
+    # What each trial found. Of a satisfiable formula a tolerance is exact and proves
+    # survival there; of an unsatisfiable one that nothing smaller will do is the
+    # engine's word.
     trials: tuple[LeastTolerance, ...]
-    seed: RecordedSeed | None = None
+    seed: RecordedSeed | None = None  # The generator of the data before the first draw
 
     def survivors(self, tolerance: Fraction) -> tuple[int, int]:
-        """Count the trials whose decision survives, and those that were decided.
-
-        Raises
-        ------
-        ValueError
-            If the tolerance is above the ceiling.
-        """
+        """Count the trials whose decision survives, and those that were decided."""
         if tolerance > self.ceiling:
             raise ValueError(f"tolerance {tolerance} is above {self.ceiling}")
         decided = [t for t in self.trials if not t.reason]
@@ -74,13 +55,7 @@ class Survival:
     def interval(
         self, tolerance: Fraction, confidence: float = 0.95
     ) -> tuple[float, float]:
-        """Clopper–Pearson interval for the probability of survival.
-
-        Raises
-        ------
-        ValueError
-            If `confidence` is not in (0, 1) or the tolerance above the ceiling.
-        """
+        """Clopper–Pearson interval for the probability of survival."""
         from scipy.stats import binomtest  # slow to load
 
         if not 0 < confidence < 1:
@@ -95,13 +70,7 @@ class Survival:
 def sampled_program(
     family: Family, y: ArrayLike | None, n: int, rng: np.random.Generator
 ) -> SampledProgram:
-    """Write the hard program over data sets of n draws from the member M_y.
-
-    Raises
-    ------
-    ValueError
-        If n is outside 1..2^53 or `y` is not n truth values.
-    """
+    """Write the hard program over data sets of n draws from the member M_y."""
     mdp = family.mdp(y)
     environment = TabularEnvironment(mdp)
     constraints = [
@@ -124,28 +93,7 @@ def survival(
     satisfiable: bool,
     time_limit: float | None = None,
 ) -> Survival:
-    """Draw data sets and find the least tolerance of each trial.
-
-    Parameters
-    ----------
-    family, y
-        The member that the data come from.
-    n
-        Draws in each data set.
-    trials
-        Number of trials, at least 1.
-    rng
-        The randomness of the data.
-    satisfiable
-        The truth about the formula.
-    time_limit
-        Seconds a trial. Tolerances are looked for up to twice `tolerance_ceiling`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-    """
+    """Draw data sets and find the least tolerance of each trial."""
     if trials < 1:
         raise ValueError(f"{trials} trials: expected at least 1")
     ceiling = 2 * tolerance_ceiling(family.parameters)

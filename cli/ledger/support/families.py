@@ -163,11 +163,6 @@ def vertex_bound(program: OliveProgram) -> Fraction:
     is linear in the free values, and these range over a product of boxes and
     segments; so some vertex of the product is best, and there planning finds the best
     policy. The work grows as the number of vertices.
-
-    Raises
-    ------
-    ValueError
-        If the tolerance is not 0.
     """
     if program.tolerance:
         raise ValueError(f"tolerance: {program.tolerance} is not 0")

@@ -35,19 +35,6 @@ def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
     """Make an instance with two states at level 2, q by action 0 and p by action 1.
 
     G = {g*} and every policy: the theorem's assumptions hold.
-
-    Parameters
-    ----------
-    rewards
-        Of actions 0 and 1 at the root, at q and at p, six of them, such that no
-        return exceeds 1.
-    horizon
-        H, at least 2; nothing is paid after level 2.
-
-    Raises
-    ------
-    ValueError
-        If a return leaves [0, 1].
     """
     root, at_q, at_p = rewards[:2], rewards[2:4], rewards[4:]
     ahead = ["end3", "end3"] if horizon > 2 else []
@@ -74,12 +61,6 @@ def overpruned(parameters: GlobalPolicyParameters) -> Instance:
     the test takes for no more than w: w + φ_2 + 4τ_val. The root pays 3τ_val to go
     to p, so there is nothing better than to go there. At the printed constants the
     loss is (11H - 5)ε/(6H), at H = 2 already 17ε/12.
-
-    Parameters
-    ----------
-    parameters
-        Constants that it is made for, M = K = 2, H ≥ 2, and τ_val at least 1/250, so
-        that margins of τ_val/8 are more than what rounding takes.
     """
     tau, phi = parameters.tau_val, parameters.phi(2)
     little, w = tau / 8, 3 * tau
@@ -116,12 +97,6 @@ def stale(parameters: GlobalPolicyParameters) -> Instance:
     whose child s is new: the policy of level 3 changes, c2 becomes bad too (as much
     as its test allows), and q still goes there. Only when q' has been learned is the
     policy of level 2 fitted again.
-
-    Parameters
-    ----------
-    parameters
-        Constants that it is made for: M ≥ 4, K = H = 3, small enough for
-        φ_2 + 30τ_val ≤ 7/10, and τ_val at least 1/250.
     """
     tau, phi = parameters.tau_val, parameters.phi(3)
     little, w = tau / 8, Fraction(1, 10)
@@ -189,21 +164,6 @@ def search(
     The rewards of `two_states` are multiples of τ_val/grid. A third of the runs are at
     random rewards; from the worst of them local search goes on: a move changes one or
     two rewards, and is kept unless the loss falls. Every run samples.
-
-    Parameters
-    ----------
-    rng
-        Draws moves and data.
-    parameters
-        Constants of the runs, M = K = H = 2.
-    evaluations
-        Number of runs.
-    grid
-        How fine rewards are.
-
-    Returns
-    -------
-    The largest loss V* - V^π̂ of a run, and the rewards.
     """
     unit = parameters.tau_val / grid
     most = int(Fraction(1, 2) / unit)  # so that no return exceeds 1

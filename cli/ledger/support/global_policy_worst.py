@@ -76,18 +76,10 @@ class _Program:
 def worst_loss(phi: Fraction) -> Fraction:
     """Most that is lost inside the event at H = 2, K = 2, by linear programming.
 
-    The root leads to q, which is learned, and to p, which is pruned by comparison
-    with q. Quantities: V*, V^π̂ and rewards at the root, the averages on D, D' and
-    the training sets, and V̂. What the algorithm has computed binds the averages.
-
-    Parameters
-    ----------
-    phi
-        φ_2 in units of τ = τ_val = τ_pol: 11 as printed, 12 corrected.
-
-    Returns
-    -------
-    The loss in units of τ; oracles are exact.
+    The root leads to q, which is learned, and to p, which is pruned by comparison with
+    q. Quantities: V*, V^π̂ and rewards at the root, the averages on D, D' and the
+    training sets, and V̂. What the algorithm has computed binds the averages. `phi`:
+    φ_2 in units of τ = τ_val = τ_pol: 11 as printed, 12 corrected.
     """
     losses = []
     for optimal, taken in itertools.product("pq", repeat=2):
@@ -124,15 +116,7 @@ def worst_loss(phi: Fraction) -> Fraction:
 
 
 class ScriptedEnvironment(FiniteEnvironment):
-    """An environment whose roll-outs are written down, for a run without chance.
-
-    Parameters
-    ----------
-    environment
-        Whose truth it has.
-    script
-        Rows (x, a, return, probability) for each path and whether a_h is uniform.
-    """
+    """An environment whose roll-outs are written down, for a run without chance."""
 
     def __init__(
         self,
@@ -169,13 +153,7 @@ class ScriptedEnvironment(FiniteEnvironment):
 def worst_permitted(
     policy_class: Any, /, sets: Sequence[ClassificationSet], *, epsilon_feas: float
 ) -> MultiResult:
-    """Answer with the member of a finite class that is worst of those permitted.
-
-    Parameters
-    ----------
-    policy_class, sets, epsilon_feas
-        As for `olivine.algorithms.oracles.multi.multi`; the class is a finite one.
-    """
+    """Answer with the member of a finite class that is worst of those permitted."""
     revealed: FinitePolicyClass = reveal(policy_class)
     best: tuple[Fraction, Any, list[Fraction]] | None = None
     for member in revealed.members:
@@ -206,17 +184,10 @@ def worst_permitted(
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """A run in which everything goes as badly as the event allows.
+    """A run in which everything goes as badly as the event allows."""
 
-    Attributes
-    ----------
-    instance
-        Its environment is scripted. Use `worst_permitted` as oracle.
-    loss
-        What the policy returned loses, a little less than `worst_loss` times τ.
-    """
-
-    instance: Instance
+    instance: Instance  # Its environment is scripted. Use `worst_permitted` as oracle.
+    # What the policy returned loses, a little less than `worst_loss` times τ
     loss: Fraction
 
 

@@ -63,18 +63,6 @@ def amplified(horizon: int, *, actions: int = 4) -> Instance:
 
     Realizable, with Q* too; not complete: the backup of 1/2 + Δ_{h+1} is not in G_h. It
     is the paper's barrier for Bellman backups with Q-functions, without ties.
-
-    Parameters
-    ----------
-    horizon
-        H, at least 2.
-    actions
-        K, at least 2; K - 1 chains can deceive.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
     for name, value in (("horizon", horizon), ("actions", actions)):
         check_count(name, value)
@@ -117,15 +105,6 @@ def sacrificed(
     {V_a} are off by `error`, as accuracies allow, in favour of the other policy:
     a gain of 2·error each, against a loss of 1/2 in the only data set of the
     second state. Pooling takes the bad policy once copies · 4 · error > 1.
-
-    Parameters
-    ----------
-    rng
-        Draws the data.
-    copies
-        Data sets of the first state.
-    error
-        Of its {V_a}; below φ.
     """
     levels = [
         [("s0", {"start": 1}, {"start": [0, 0]}, ["often", "rare"])],

@@ -28,21 +28,11 @@ from ....algorithms.learning.draw_classes import (
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """An environment with a class of Q-functions that holds Q*.
+    """An environment with a class of Q-functions that holds Q*."""
 
-    Attributes
-    ----------
-    environment
-        It.
-    functions
-        F.
-    optimal
-        Number of Q* in F.
-    """
-
-    environment: Environment
-    functions: FiniteQClass
-    optimal: int
+    environment: Environment  # It
+    functions: FiniteQClass  # F
+    optimal: int  # Number of Q* in F
 
 
 def misled_at(horizon: int) -> Instance:
@@ -55,11 +45,6 @@ def misled_at(horizon: int) -> Instance:
     root is learned at first; each policy that is then tried falls at the next
     level, and exploration on demand learns one more state of the path. H policies
     are needed: more than K, and with H - 1 rejections.
-
-    Parameters
-    ----------
-    horizon
-        H, at least 2.
     """
     if horizon < 2:
         raise ValueError(f"horizon: {horizon} is below 2")
@@ -99,17 +84,6 @@ def one_sample_risks(
 
     Average over n draws of (f(x, a) - r - f(x', π_f(x')))² for every function:
     what LSVEE does *not* compute (compare `olivine.algorithms.lsvee.averages.risks`).
-
-    Parameters
-    ----------
-    instance
-        With finite observations and an exact class.
-    path
-        Of h-1 < H-1 actions.
-    n
-        Draws.
-    rng
-        Draws them.
     """
     functions, level = instance.functions, len(path) + 1
     data = instance.environment.sample(path, n, rng)

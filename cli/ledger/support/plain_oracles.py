@@ -52,11 +52,6 @@ def plain_csc(
 
     Parameters, errors and ties are those of `olivine.algorithms.oracles.csc.csc`. An
     operation is one comparison or one multiplication with addition.
-
-    Returns
-    -------
-    CscResult
-        Exact; at most `CSC_CONSTANT` n K |X| operations.
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     codes = policy_class.admit(data.observations).tolist()
@@ -97,11 +92,6 @@ def plain_least_squares(
 
     Parameters and errors are those of
     `olivine.algorithms.oracles.least_squares.least_squares`, without importances.
-
-    Returns
-    -------
-    LeastSquaresResult
-        Exact; at most `LS_CONSTANT` n |X| operations.
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     codes = value_class.admit(data.observations).tolist()

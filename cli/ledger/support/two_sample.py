@@ -47,24 +47,12 @@ def unlearned() -> Instance:
 
 @dataclass(frozen=True, eq=False)
 class Outvoted:
-    """A run with data sets made by hand, all of them inside event E.
+    """A run with data sets made by hand, all of them inside event E."""
 
-    Attributes
-    ----------
-    made
-        Environment and classes.
-    run
-        Level 2 has its learned sets.
-    paths
-        Where each of these comes from, in order.
-    loss
-        What the wrong policy loses at the state of the last one.
-    """
-
-    made: Instance
-    run: TwoSampleLearner
-    paths: tuple[tuple[int, ...], ...]
-    loss: Fraction
+    made: Instance  # Environment and classes
+    run: TwoSampleLearner  # Level 2 has its learned sets
+    paths: tuple[tuple[int, ...], ...]  # Where each of these comes from, in order
+    loss: Fraction  # What the wrong policy loses at the state of the last one
 
 
 def outvoted(copies: int = 100) -> Outvoted:
@@ -76,11 +64,6 @@ def outvoted(copies: int = 100) -> Outvoted:
     allows: it looks better by almost 2τ_V in each. Pooled, these outvote the only data
     set of the second state (erratum 15: the sum is over learned sets, of which
     there can be T_max, not over M val sets). G and Π are complete.
-
-    Parameters
-    ----------
-    copies
-        Data sets of the first state, 1..125 (with one more, T_max).
     """
     if not 1 <= copies <= 125:
         raise ValueError(f"copies: {copies} is not in 1..125")
@@ -129,11 +112,6 @@ def amplified(eps: Fraction = Fraction(3, 10)) -> Instance:
 
     g* ∈ G and π* ∈ Π, but g* - e_{h+1} 1{high}, the backup of the first function
     of level h+1, is not in G_h: G is not policy-value complete.
-
-    Parameters
-    ----------
-    eps
-        ε that the algorithm will be run with, in (0, 4/10].
     """
     if not 0 < eps <= Fraction(4, 10):
         raise ValueError(f"eps: {float(eps)} is not in (0, 0.4]")

@@ -42,24 +42,7 @@ def faithful(
     lower: Fraction | int = 0,
     upper: Fraction | int | None = None,
 ) -> FaithfulModel:
-    """Transcribe OLIVE's program over a family.
-
-    Parameters
-    ----------
-    family
-        The family.
-    form
-        "value-policy" or "q-function".
-    tolerance
-        φ >= 0.
-    lower, upper
-        Range of g (and f); the upper ends are the variant's by default.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-    """
+    """Transcribe OLIVE's program over a family."""
     program = OliveProgram(
         family.mdp(),
         family.distributions(),
@@ -74,14 +57,9 @@ def faithful(
 
 @dataclass(frozen=True, eq=False)
 class FaithfulModel(ReductionModel):
-    """See `faithful`.
+    """See `faithful`."""
 
-    Attributes
-    ----------
-    program_model
-        The model with its maps from states and actions to variables.
-    """
-
+    # The model with its maps from states and actions to variables
     program_model: ProgramModel
 
     @property

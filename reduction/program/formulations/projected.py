@@ -52,15 +52,7 @@ _FLIPS = 10_000
 
 
 def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
-    """Project OLIVE's program (tolerance 0, values in their ranges).
-
-    Parameters
-    ----------
-    family
-        The family.
-    form
-        Either; the model is the same.
-    """
+    """Project OLIVE's program (tolerance 0, values in their ranges)."""
     model = FlatModel(f"projected, {family.variant}")
     n, variables = family.n_variables, model.variables
     binary = variables.kind_of(Fraction(0), Fraction(1), True)
@@ -150,21 +142,11 @@ def _solve_wins(family: Family) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ProjectedModel(ReductionModel):
-    """See `projected`.
+    """See `projected`."""
 
-    Attributes
-    ----------
-    truth_index
-        Variable of the truth value of each x_i.
-    missing_index
-        Variable y_j of each clause that is no tautology.
-    try_index
-        The variable z, or None where it is not needed.
-    """
-
-    truth_index: range
-    missing_index: dict[int, int]
-    try_index: int | None
+    truth_index: range  # Variable of the truth value of each x_i
+    missing_index: dict[int, int]  # Variable y_j of each clause that is no tautology
+    try_index: int | None  # The variable z, or None where it is not needed
 
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point; see `ReductionModel.assignment`.

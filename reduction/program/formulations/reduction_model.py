@@ -23,96 +23,34 @@ Values = Sequence[Fraction] | Sequence[float]
 
 @dataclass(frozen=True, eq=False)
 class ReductionModel(ABC):
-    """A mixed-integer linear model of OLIVE's program over a family.
+    """A mixed-integer linear model of OLIVE's program over a family."""
 
-    Attributes
-    ----------
-    family
-        The family.
-    formulation
-        "faithful", "strengthened" or "projected".
-    form
-        "value-policy" or "q-function".
-    model
-        The model. Its objective, a variable or an affine expression, is g(s0)
-        itself, maximised and never scaled.
-    """
-
-    family: Family
-    formulation: str
-    form: Form
+    family: Family  # The family
+    formulation: str  # "faithful", "strengthened" or "projected"
+    form: Form  # "value-policy" or "q-function"
+    # The model. Its objective, a variable or an affine expression, is g(s0) itself,
+    # maximised and never scaled.
     model: LinearModel
 
     @abstractmethod
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point of the model.
 
-        Parameters
-        ----------
-        values
-            One value a variable of the model; those of integer variables may
-            be a little off.
-
-        Returns
-        -------
-        numpy.ndarray
-            bool, shape (n,), values of the variables of the 3-SAT form. If the
-            point is feasible up to rounding, its certificate (`forward`) is
-            worth at least the objective of the point (up to rounding).
+        Gives bool, shape (n,), values of the variables of the 3-SAT form. If the point
+        is feasible up to rounding, its certificate (`forward`) is worth at least the
+        objective of the point (up to rounding).
         """
 
     def pair(self, values: Values) -> Pair:
-        """Read a pair off a point of the model, exactly feasible for the program.
-
-        Parameters
-        ----------
-        values
-            As for `assignment`.
-
-        Returns
-        -------
-        Pair
-            Its g(s0) is at least the objective of the point, up to rounding; so
-            it is optimal if the point is.
-
-        Raises
-        ------
-        ValueError
-            If there is not one value a variable, or no feasible pair near the
-            point.
-        """
+        """Read a pair off a point of the model, exactly feasible for the program."""
         return forward(self.family, self.assignment(values))
 
     @abstractmethod
     def point(self, assignment: ArrayLike) -> list[Fraction]:
-        """Exact point of the model that says the same as ``forward`` of it.
-
-        Parameters
-        ----------
-        assignment
-            n truth values.
-
-        Returns
-        -------
-        list
-            One value a variable; feasible, and its objective is g(s0) of the
-            certificate. (Hence a start for an engine.)
-
-        Raises
-        ------
-        ValueError
-            If `assignment` is not n truth values.
-        """
+        """Exact point of the model that says the same as ``forward`` of it."""
 
     def lean(self) -> LinearModel:
-        """Return a model of the same optimum that engines solve faster.
-
-        Returns
-        -------
-        LinearModel
-            A relaxation in the same variables. `assignment` reads its points, too,
-            and keeps its contract.
-        """
+        """Return a model of the same optimum that engines solve faster."""
         return self.model
 
     def _changed(self, **parts: Any) -> LinearModel:

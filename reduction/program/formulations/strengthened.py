@@ -72,15 +72,7 @@ _THIRDS = {s: Fraction(s, 3) for s in (-1, 1)}
 
 
 def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedModel:
-    """Write OLIVE's program (tolerance 0, values in their ranges) in its tight form.
-
-    Parameters
-    ----------
-    family
-        The family.
-    form
-        "value-policy" or "q-function".
-    """
+    """Write OLIVE's program (tolerance 0, values in their ranges) in its tight form."""
     model = FlatModel(f"strengthened, {form}, {family.variant}")
     n, layout = family.n_variables, family.layout
     _add_values(model, family)
@@ -105,28 +97,15 @@ def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedMod
 
 @dataclass(frozen=True)
 class _Runs(Mapping[int, range]):
-    """Variables of s0 and of each clause state, one an action: they stand in runs.
+    """Variables of s0 and of each clause state, one an action: they stand in runs."""
 
-    Attributes
-    ----------
-    layout
-        Of the family.
-    start, clauses
-        First variable of s0 and of C_1.
-    width
-        Number of actions of a clause state.
-    each
-        Number of runs of a state, which follow one another.
-    number
-        Which of them these are.
-    """
-
-    layout: Layout
+    layout: Layout  # Of the family
+    # start, clauses: first variable of s0 and of C_1
     start: int
     clauses: int
-    width: int
-    each: int
-    number: int = 0
+    width: int  # Number of actions of a clause state
+    each: int  # Number of runs of a state, which follow one another
+    number: int = 0  # Which of them these are
 
     def __getitem__(self, state: int) -> range:
         if not 0 <= state <= self.layout.n_clauses:
@@ -152,24 +131,13 @@ class _Runs(Mapping[int, range]):
 
 @dataclass(frozen=True, eq=False)
 class StrengthenedModel(ReductionModel):
-    """See `strengthened`.
+    """See `strengthened`."""
 
-    Attributes
-    ----------
-    value_index
-        Variable of g(x) of each state.
-    truth_index
-        Variable t_i of each x_i.
-    policy_index
-        Variables π(x,a) of s0 and of each clause state, by local action.
-    q_index
-        ``q-function`` only: variables f(x,a) of the same.
-    """
-
-    value_index: range
-    truth_index: range
+    value_index: range  # Variable of g(x) of each state
+    truth_index: range  # Variable t_i of each x_i
+    # Variables π(x,a) of s0 and of each clause state, by local action
     policy_index: Mapping[int, range]
-    q_index: Mapping[int, range]
+    q_index: Mapping[int, range]  # ``q-function`` only: variables f(x,a) of the same
 
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point; see `ReductionModel.assignment`."""
