@@ -11,7 +11,7 @@ import tempfile
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
-FOLDERS = ("cli", "reduction", "algorithms", "solvers")
+FOLDERS = ("cli", "claims", "reduction", "algorithms", "solvers")
 build_base = tempfile.mkdtemp(prefix="olivine-build-")
 atexit.register(shutil.rmtree, build_base, ignore_errors=True)
 found = find_packages(include=[p for f in FOLDERS for p in (f, f"{f}.*")])

@@ -21,7 +21,7 @@ from .common import (
 from .options import Json
 
 if TYPE_CHECKING:
-    from .ledger.claim import Claim
+    from ..claims.claim import Claim
 
 
 @verb
@@ -71,8 +71,8 @@ def claims(
     if not (identifiers or brief or json_lines):
         _show_notation()
     if page is not None:
+        from ..claims.page import claims_page
         from ..solvers.files import write_text
-        from .ledger.page import claims_page
 
         try:
             write_text(page, [claims_page(records)])
@@ -96,7 +96,7 @@ def _no_place(page: Path) -> str:
 def _select(identifiers: list[str]) -> list[Claim]:
     """Entries of these names in the ledger's order, all when there are none."""
     from ..algorithms.learning.registry import suggestion
-    from .ledger import load
+    from ..claims import load
 
     entries = load()
     known = {entry.id for entry in entries}
@@ -111,7 +111,7 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
-    from .ledger.statements import PROOFS, numbers_of
+    from ..claims.statements import PROOFS, numbers_of
 
     start = time.perf_counter()
     verdict, text, status = None, None, ExitStatus.DONE
@@ -149,7 +149,7 @@ def _show_notation() -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from .ledger.page import NOTATION
+    from ..claims.page import NOTATION
 
     console = stdout_console()
     console.print(Text("Notation", "bold"))

@@ -13,7 +13,7 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-FOLDERS = ("algorithms", "benchmarks", "cli", "docs", "examples")
+FOLDERS = ("algorithms", "benchmarks", "claims", "cli", "docs", "examples")
 FOLDERS += ("reduction", "solvers", "tests", ".ci")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")

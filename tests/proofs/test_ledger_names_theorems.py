@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from olivine.cli.ledger import load
-from olivine.cli.ledger.statements import PROOFS, digest
+from olivine.claims import load
+from olivine.claims.statements import PROOFS, digest
 
 from tests.support.commands import ROOT
 

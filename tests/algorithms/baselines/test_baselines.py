@@ -38,8 +38,8 @@ from olivine.algorithms.learning.draw_classes import make_classes, paths_to_stat
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Task, get
 from olivine.algorithms.oracles.ledger import Ledger, guard
-from olivine.cli.ledger.baselines import run_monitored
-from olivine.cli.ledger.support.instances import amplified
+from olivine.claims.baselines import run_monitored
+from olivine.claims.support.instances import amplified
 from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run

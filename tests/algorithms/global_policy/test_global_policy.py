@@ -32,18 +32,18 @@ from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered
 from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.multi import multi
-from olivine.cli.ledger.global_policy import (
+from olivine.claims.global_policy import (
     chosen_sizes,
     constants,
     drawn,
     monitored,
 )
-from olivine.cli.ledger.support import known_values
-from olivine.cli.ledger.support.global_policy import (
+from olivine.claims.support import known_values
+from olivine.claims.support.global_policy import (
     pruned_then_learned,
     stale,
 )
-from olivine.cli.ledger.support.global_policy_worst import (
+from olivine.claims.support.global_policy_worst import (
     ScriptedEnvironment,
 )
 

@@ -18,18 +18,18 @@ from olivine.algorithms.global_policy import (
     GlobalPolicyTheoremParameters,
 )
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus
-from olivine.cli.ledger.global_policy import (
+from olivine.claims.global_policy import (
     chosen_sizes,
     monitored,
 )
-from olivine.cli.ledger.support.global_policy import (
+from olivine.claims.support.global_policy import (
     overpruned,
     pruned_then_learned,
     search,
     stale,
     two_states,
 )
-from olivine.cli.ledger.support.global_policy_worst import (
+from olivine.claims.support.global_policy_worst import (
     adversary,
     worst_loss,
     worst_permitted,

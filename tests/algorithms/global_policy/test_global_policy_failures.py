@@ -24,17 +24,17 @@ from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.cli.ledger.global_policy import (
+from olivine.claims.global_policy import (
     constants,
     drawn,
     monitored,
 )
-from olivine.cli.ledger.support import known_values
-from olivine.cli.ledger.support.global_policy import (
+from olivine.claims.support import known_values
+from olivine.claims.support.global_policy import (
     incomplete,
     two_states,
 )
-from olivine.cli.ledger.support.global_policy_worst import (
+from olivine.claims.support.global_policy_worst import (
     ScriptedEnvironment,
 )
 

@@ -22,7 +22,7 @@ from olivine.algorithms.lsvee import (
     lsvee,
 )
 from olivine.algorithms.lsvee.algorithm import Consensus, Elimination
-from olivine.cli.ledger.support.lsvee import (
+from olivine.claims.support.lsvee import (
     misled_at,
     noisy_successor,
     one_sample_risks,

@@ -25,7 +25,7 @@ from olivine.algorithms.two_sample import (
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.cli.ledger.support.two_sample import amplified, outvoted
+from olivine.claims.support.two_sample import amplified, outvoted
 
 from tests.support.two_sample import Log, chain, monitored, theorem
 

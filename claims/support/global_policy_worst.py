@@ -1,0 +1,257 @@
+"""The most that the global policy algorithm can lose: a linear program, and a run.
+
+Inside the event of the deviation bounds every estimate may be off by τ, and every
+oracle may give any answer that its contract allows. At H = 2 the worst that can come of
+it is 23τ at the printed φ and 24τ at the corrected one: 23ε/12 at the printed
+constants, 23ε/22 where only τ is set right, to ε/(11H), and ε at the corrected ones,
+which therefore cannot be bettered without changing φ. With more levels φ_2 + 12τ can
+still be lost (`adversary` reaches it in runs): (11H+1)τ at the printed φ, and 12Hτ,
+which is all that the corrected constants allow.
+
+>>> worst_loss(Fraction(11)), worst_loss(Fraction(12))
+(Fraction(23, 1), Fraction(24, 1))
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.classes import (
+    FinitePolicyClass,
+    MixedPolicy,
+    PolicyClassByLevel,
+)
+from ...algorithms.environments.finite import FiniteEnvironment
+from ...algorithms.environments.finite_lists import Instance, from_lists
+from ...algorithms.environments.protocol import ActionRule, AnyPolicy, Path
+from ...algorithms.exact.data import EmpiricalMeasure
+from ...algorithms.global_policy.parameters import GlobalPolicyParameters
+from ...algorithms.oracles.ledger import reveal
+from ...algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
+from ...solvers.lp import solve_lp
+from ...solvers.model import LinearModel
+from . import known_values
+
+_LARGEST = 1000
+"""Values are at most this many τ; far from binding."""
+
+
+class _Program:
+    """A linear program over named quantities, in units of τ."""
+
+    def __init__(self) -> None:
+        self.model = LinearModel("worst loss", maximise=True)
+        self.index: dict[str, int] = {}
+
+    def _terms(self, terms: Mapping[str, int]) -> tuple[list[int], list[int]]:
+        for name in terms:
+            if name not in self.index:
+                found = self.model.add_variable(name, -_LARGEST, _LARGEST)
+                self.index[name] = found
+        return [self.index[name] for name in terms], list(terms.values())
+
+    def at_most(self, terms: Mapping[str, int], limit: Fraction | int) -> None:
+        """Σ coefficient · quantity ≤ limit."""
+        self.model.add_row(*self._terms(terms), "<=", limit)
+
+    def near(self, estimate: str, *truth: str) -> None:
+        """|estimate - Σ truth| ≤ τ."""
+        terms = dict.fromkeys(truth, -1)
+        self.at_most({estimate: 1} | terms, 1)
+        self.at_most({estimate: -1} | dict.fromkeys(truth, 1), 1)
+
+    def largest(self, terms: Mapping[str, int]) -> Fraction | None:
+        """Maximum of Σ coefficient · quantity; None where infeasible."""
+        self.model.set_objective(*self._terms(terms), maximise=True)
+        found = solve_lp(self.model, exact=True)
+        return None if found.objective is None else Fraction(found.objective)
+
+
+def worst_loss(phi: Fraction) -> Fraction:
+    """Most that is lost inside the event at H = 2, K = 2, by linear programming.
+
+    The root leads to q, which is learned, and to p, which is pruned by comparison with
+    q. Quantities: V*, V^π̂ and rewards at the root, the averages on D, D' and the
+    training sets, and V̂. What the algorithm has computed binds the averages. `phi`:
+    φ_2 in units of τ = τ_val = τ_pol: 11 as printed, 12 corrected.
+    """
+    losses = []
+    for optimal, taken in itertools.product("pq", repeat=2):
+        program = _Program()
+        # Nothing is better than V*.
+        for s in "pq":
+            program.at_most({f"V {s}": 1, f"V* {s}": -1}, 0)
+        # The fit at q: V̂ is the largest average, π̂'s is at least V̂ - 2τ.
+        program.near("D_q π̂", "V q")
+        program.near("D_q π*", "V* q")
+        program.at_most({"D_q π*": 1, "V̂ q": -1}, 0)
+        program.at_most({"V̂ q": 1, "D_q π̂": -1}, 2)
+        # The test of p passes: V_opt is at least E_D[g*], for g* meets the constraint
+        # E_D'[g*] ≤ E_D'[r̄] + φ + 2τ.
+        program.near("D g*", "V* p")
+        program.near("D r", "V p")
+        program.near("D' g*", "V* q")
+        program.near("D' r", "V q")
+        program.at_most({"D' g*": 1, "D' r": -1}, phi + 2)
+        program.at_most({"D g*": 1, "D' r": -1}, phi + 4)
+        program.at_most({"D' r": 1, "D r": -1}, 2)
+        # The fit at the root, whose rewards are free.
+        for s in "pq":
+            program.near(f"D_root {s}", f"reward {s}", f"V {s}")
+            program.at_most({f"D_root {s}": 1, "V̂ root": -1}, 0)
+        program.at_most({"V̂ root": 1, f"D_root {taken}": -1}, 2)
+        terms = {f"reward {optimal}": 1, f"V* {optimal}": 1}
+        for name in (f"reward {taken}", f"V {taken}"):
+            terms[name] = terms.get(name, 0) - 1
+        found = program.largest({name: c for name, c in terms.items() if c})
+        if found is not None:
+            losses.append(found)
+    return max(losses)
+
+
+class ScriptedEnvironment(FiniteEnvironment):
+    """An environment whose roll-outs are written down, for a run without chance."""
+
+    def __init__(
+        self,
+        environment: FiniteEnvironment,
+        script: Mapping[
+            tuple[tuple[int, ...], bool], Sequence[tuple[int, int, Fraction, Fraction]]
+        ],
+    ) -> None:
+        super().__init__(environment.truth.model, environment.name)
+        self._script = script
+
+    def rollouts(
+        self,
+        path: Path,
+        n: int,
+        rng: np.random.Generator,
+        policies: Sequence[AnyPolicy],
+        first_action: ActionRule | None = None,
+    ) -> EmpiricalMeasure:
+        """Give what is written down, whatever the policies."""
+        rows = self._script[tuple(path), first_action is not None]
+        codes, actions, returns, chances = zip(*rows, strict=True)
+        scale = int(np.lcm.reduce([c.denominator for c in chances], dtype=object))
+        self._trajectories += n
+        return EmpiricalMeasure(
+            list(codes),
+            actions=list(actions),
+            rewards=list(returns),
+            weights=[int(c * scale) for c in chances],
+            draws=n,
+        )
+
+
+def worst_permitted(
+    policy_class: Any, /, sets: Sequence[ClassificationSet], *, epsilon_feas: float
+) -> MultiResult:
+    """Answer with the member of a finite class that is worst of those permitted."""
+    revealed: FinitePolicyClass = reveal(policy_class)
+    best: tuple[Fraction, Any, list[Fraction]] | None = None
+    for member in revealed.members:
+        costs = []
+        for item in sets:
+            rows = np.arange(len(item.data))
+            chosen = np.asarray(item.costs)[rows, member(item.data.observations)]
+            costs.append(item.data.expectation_exact(chosen))
+        within = all(c <= s.limit for c, s in zip(costs, sets, strict=True))
+        if within and (best is None or sum(costs) > best[0]):
+            best = sum(costs, Fraction(0)), member, costs
+    policy, averages = (None, None) if best is None else best[1:]
+    k = revealed.n_actions
+    return MultiResult(
+        MultiStatus.UNKNOWN if policy is None else MultiStatus.FEASIBLE,
+        None if policy is None else MixedPolicy((policy,), (Fraction(1),), k),
+        None if averages is None else np.array([float(c) for c in averages]),
+        np.inf if policy is None else 0.0,
+        None,
+        True,
+        epsilon_feas,
+        0,
+        None,
+        None,
+        "worst permitted",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """A run in which everything goes as badly as the event allows."""
+
+    instance: Instance  # Its environment is scripted. Use `worst_permitted` as oracle.
+    # What the policy returned loses, a little less than `worst_loss` times τ
+    loss: Fraction
+
+
+def adversary(parameters: GlobalPolicyParameters) -> Adversary:
+    """Make the worst case for given constants, K = M = 2, H ≥ 2 and one τ.
+
+    All happens at levels 1 and 2; nothing is paid later. Deviations are
+    τ(1 - 1/1000), and comparisons hold by τ/1000 at least, so that no rounding decides.
+    """
+    tau, e = parameters.tau_val, Fraction(1, 1000)
+    d, phi = 1 - e, parameters.phi(2) / tau  # in units of τ, like all that follows
+    best_q, w = Fraction(12), 10 - 2 * d + e
+    best_p, v = w + phi + 4 + d - e, w - 2 - d + e
+    bonus = w - v + 2 + 2 * d - e
+    top = Fraction(4, 5) / tau  # paid at the good observation of p
+    high, low = best_p / top, 1 - best_p / top
+
+    def coin(chance: Fraction, value: Fraction) -> dict[Fraction, Fraction]:
+        return {value * tau: chance, Fraction(0): 1 - chance}
+
+    def one(value: Fraction) -> dict[Fraction, Fraction]:
+        return coin(value * tau, 1 / tau)
+
+    zero: list[Any] = [0, 0]
+    at_high: list[Any] = [top * tau, coin(v / best_p, top)]
+    at_q: list[Any] = [one(best_q), one(w)]
+    horizon = parameters.H
+    ends = [["end"] * 2 if h < horizon else [] for h in range(2, horizon + 1)]
+    levels: list[Any] = [
+        [("root", {"x": 1}, {"x": [0, bonus * tau]}, ["q", "p"])],
+        [
+            ("q", {"y": 1}, {"y": at_q}, ends[0]),
+            ("p", {"z1": high, "z2": low}, {"z1": at_high, "z2": zero}, ends[0]),
+        ],
+        *[[("end", {"w": 1}, {"w": zero}, following)] for following in ends[1:]],
+    ]
+    environment = from_lists(levels, "adversary")
+
+    def rows(
+        law: Mapping[Fraction, Fraction], code: int, action: int, chance: Fraction
+    ) -> list[tuple[int, int, Fraction, Fraction]]:
+        return [(code, action, value, chance * p) for value, p in law.items()]
+
+    half, zeros = Fraction(1, 2), {Fraction(0): Fraction(1)}
+    seen_high = (best_p - d) / top
+    root_p = {bonus * tau + value: p for value, p in coin((v - d) / top, top).items()}
+    script: dict[tuple[tuple[int, ...], bool], Any] = {
+        # D_q: the best policy looks worse, the other one better.
+        ((0,), True): rows(one(best_q - d), 0, 0, half) + rows(one(w + d), 0, 1, half),
+        ((0,), False): rows(one(w), 0, 1, Fraction(1)),
+        # D: p looks worth less than it is, and the policy better.
+        ((1,), False): rows(coin((v + d) / (best_p - d), top), 1, 1, seen_high)
+        + rows(zeros, 2, 1, 1 - seen_high),
+        ((), True): rows(one(w + d), 0, 0, half) + rows(root_p, 0, 1, half),
+    }
+    for h in range(3, horizon + 1):
+        for path in ((0,) * (h - 2) + (a,) for a in (0, 1)):
+            script[path, False] = rows(zeros, 0, 0, Fraction(1))
+            script[path, True] = rows(zeros, 0, 0, half) + rows(zeros, 0, 1, half)
+    either = FinitePolicyClass([[0], [1]], 2)
+    both = FinitePolicyClass([[0, 0, 0], [1, 1, 1]], 2)
+    instance = Instance(
+        ScriptedEnvironment(environment, script),
+        known_values(environment),
+        PolicyClassByLevel([either, both, *[either] * (horizon - 2)]),
+    )
+    return Adversary(instance, (bonus + best_p - w) * tau)

@@ -1,0 +1,210 @@
+"""Claims about ties and levels: Theorems K, T and F, and what stands beside them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from ..algorithms.mdp.random_mdp import random_tabular_mdp
+from ..algorithms.mdp.tabular import TabularMDP
+from ..algorithms.olive.benign import benign_rounds
+from ..algorithms.olive.enumeration import enumerate_policies
+from ..algorithms.olive.program import OliveProgram, average_bellman_errors
+from ..reduction.family.family import Family, Variant
+from ..reduction.family.forced import ForcedFamily
+from ..reduction.formula.formula import Formula
+from ..reduction.formula.random_formula import random_ksat
+from ..reduction.program.optimum import optimum
+from ..reduction.program.program import build
+from ..reduction.run.every_tie import every_tie
+from ..reduction.run.forced import ManyLevels, forced_runs
+from ..solvers.lp import solve_lp
+from ..solvers.model import LinearModel
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .support.families import assignments, families, least_unsatisfied
+
+SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
+    (1, [[1]]),
+    (2, [[1, 2]]),
+    (1, [[1], [-1]]),
+)
+
+
+@claim("theorem-k", "docs/ties.md, Theorem K", EXHAUSTIVE)
+def _theorem_k() -> str:
+    """In a layered tabular MDP with all V^π(x) in (0, 1), exact expectations and φ = 0,
+    a legal and polynomial choice of maximisers and levels ends with an optimal policy
+    after at most |X| constraints, all optima but the last being 1."""
+    rng = np.random.default_rng(51)
+    rounds, mdps = 0, 12
+    for _ in range(mdps):
+        drawn = random_tabular_mdp(rng, horizon=3, width=2, n_actions=2)
+        inside = [(r + Fraction(1, 3)) / 3 for r in drawn.reward_table]
+        mdp = drawn.with_rewards(drawn.reward_index, inside)
+        program = OliveProgram(mdp, [])
+        for pair, level in benign_rounds(mdp):
+            legal = program.is_feasible(pair) and program.objective(pair) == 1
+            if not legal or average_bellman_errors(mdp, pair)[level - 1] <= 0:
+                raise Refuted(f"round {rounds}: not a legal choice")
+            program = program.extended([mdp.distribution(pair.policy, level)])
+            rounds += 1
+        best = mdp.optimal_values()
+        found = enumerate_policies(program).optimum
+        if found != best.value(mdp.start) or len(program.distributions) > mdp.n_states:
+            raise Refuted(f"last optimum {found}, V* {best.value(mdp.start)}")
+    return (
+        f"{rounds} rounds on {mdps} random MDPs (seed 51), each pair a maximiser with "
+        "a positive error; last programs solved by all policies"
+    )
+
+
+@claim("theorem-t", "docs/ties.md, Theorem T", EXHAUSTIVE)
+def _theorem_t() -> str:
+    """In strict with φ = 0, under the level rule 'lowest' and under 'largest', every
+    run of OLIVE meets exactly the hard program after m + 2n + 1 rounds, whatever
+    maximisers it takes; under 'any' some run never does."""
+    programs = faces = 0
+    for n, rows in SEARCHED:
+        family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
+        for levels in ("lowest", "largest"):
+            found = every_tie(family, levels=levels)
+            if not found.always:
+                raise Refuted(f"{rows}, {levels}: {list(found.example)}")
+            programs, faces = programs + found.programs, faces + found.faces
+        if every_tie(family, levels="any").always:
+            raise Refuted(f"{rows}: every run meets it under any, too")
+    return (
+        f"{len(SEARCHED)} formulas: {programs} programs that runs can meet, {faces} "
+        "polytopes of maximisers, levels decided by exact linear programs"
+    )
+
+
+@claim("theorem-f", "docs/ties.md, Theorem F", EXHAUSTIVE)
+def _theorem_f() -> str:
+    """In the forced family with φ = 0, every run of OLIVE that binds all levels in each
+    round, or the lowest level with a positive error, or a level with the largest, and
+    any others beside, meets the hard program after n + 1 to 2n + 2 rounds, with its
+    optimum 3/20 − u/(60W) whatever else is bound. Where clause actions have no copies
+    some run lowers it."""
+    one, both = Formula.from_clauses([[1]]), Formula.from_clauses([[1], [-1]])
+    family, pair = ForcedFamily(one.three_sat()), ForcedFamily(both.three_sat())
+    rng, programs, faces = np.random.default_rng(57), 0, 0
+    searches: tuple[tuple[ForcedFamily, ManyLevels, int, int], ...] = (
+        (family, "all", 0, 0),  # all runs
+        (family, "lowest", 0, 2),
+        (family, "largest", 0, 2),
+        (pair, "all", 1, 1),
+    )
+    for of, levels, u, drawn in searches:
+        runs = forced_runs(
+            of, [1], levels, rng=rng if drawn else None, runs=max(drawn, 1)
+        )
+        if runs.stopped or runs.optima != {Fraction(3, 20) - Fraction(u, 120)}:
+            raise Refuted(f"{of.clauses}, {levels}: {runs}")
+        if runs.rounds[0] < 2 or runs.rounds[1] > 4:
+            raise Refuted(f"{of.clauses}, {levels}: {runs.rounds} rounds")
+        programs, faces = programs + runs.hard, faces + runs.faces
+    fewer = ForcedFamily(one.three_sat(), copies=1)
+    if forced_runs(fewer, levels="all").optima == {Fraction(3, 20)}:
+        raise Refuted("one copy is enough under all")
+    return (
+        "all runs that bind all levels on (1 1 1), drawn ones under the other rules "
+        f"and on (1 1 1)(-1 -1 -1): {programs} last programs, {faces} polytopes of "
+        "maximisers (seed 57); refuted without copies"
+    )
+
+
+@claim(
+    "literals-tell-members-apart",
+    "docs/ties.md; proof of thm:olive_nphard_f (implicit)",
+    EXHAUSTIVE,
+)
+def _literals_tell() -> Evidence:
+    """The constraints of the hard program are the same on every member. A constraint
+    over literal states behind a clause state never is: an action leads to three thirds,
+    and these do not balance."""
+    telling = 0
+    for variant in (v for v in Variant if not v.declaration.every_level):
+        for family in families(variant, 52, 12, max_variables=3, max_clauses=2):
+            members = [family.mdp(y) for y in assignments(family.n_variables)]
+            for met in family.distributions():
+                if len({_reward(m, met.probabilities()) for m in members}) > 1:
+                    raise Refuted(f"{family}: {met} tells members apart")
+            zero, layout = members[0], family.layout
+            for j in range(family.n_clauses):
+                for action in zero.actions(layout.clause_state(j)):
+                    shares = dict(zero.successors(action))
+                    if len({_reward(m, shares) for m in members}) == 1:
+                        raise Refuted(f"{family}, C{j + 1}: {shares}")
+                    telling += 1
+    return Evidence(telling > 0, f"{telling} actions of clause states, all members")
+
+
+def _reward(mdp: TabularMDP, shares: dict[int, Fraction]) -> Fraction:
+    """Mean reward of the first action over states with their shares."""
+    return sum(
+        (p * mdp.reward(mdp.actions(s)[0]) for s, p in shares.items()), Fraction()
+    )
+
+
+@claim("randomised-policies-do-not-help", "docs/ties.md, smaller facts", EXHAUSTIVE)
+def _randomised() -> Evidence:
+    """Over randomised policies X → Δ(A) the optimum of OLIVE's program over the family
+    is the same: g(s0) is multilinear in π for fixed literal values."""
+    rng, tried = np.random.default_rng(54), 0
+    for variant in Variant:
+        for family in families(variant, 54, 8, max_variables=2, max_clauses=2):
+            best = optimum(family.parameters, least_unsatisfied(family))
+            for _ in range(3):
+                found = _best_of_mixture(family.program(), rng)
+                if found is not None and found > best:
+                    raise Refuted(f"{family}: {found} above {best}")
+                tried += found is not None
+    return Evidence(
+        tried > 0, f"{tried} random policies in sixths, each with its best g, exact"
+    )
+
+
+def _best_of_mixture(
+    program: OliveProgram, rng: np.random.Generator
+) -> Fraction | None:
+    """Optimum over g with a random randomised policy; None if no g is feasible."""
+    mdp, model = program.mdp, LinearModel("mixture")
+    shares: dict[int, Fraction] = {}
+    for state, name in enumerate(mdp.state_names):
+        model.add_variable(name, program.lower, program.upper_of(state))
+        actions = mdp.actions(state)
+        even = np.full(len(actions), 1 / len(actions))
+        for action, sixths in zip(actions, rng.multinomial(6, even), strict=True):
+            shares[action] = Fraction(int(sixths), 6)
+    for distribution in program.distributions:
+        row, reward = dict[int, Fraction](), Fraction()
+        for state, p in distribution.probabilities().items():
+            row[state] = row.get(state, Fraction()) + p
+            for action in mdp.actions(state):
+                reward += p * shares[action] * mdp.reward(action)
+                for target, chance in mdp.successors(action):
+                    lost = p * shares[action] * chance
+                    row[target] = row.get(target, Fraction()) - lost
+        model.add_row(list(row), list(row.values()), "==", reward)
+    model.set_objective([mdp.start], [1], maximise=True)
+    values = solve_lp(model, exact=True).values
+    return None if values is None else Fraction(values[mdp.start])
+
+
+@claim("integrality-gap", "docs/ties.md, smaller facts", EXACT)
+def _integrality_gap() -> Evidence:
+    """The linear relaxation of strengthened has the optimum of a satisfiable formula
+    whenever each clause has two distinct literals that are not complementary: all
+    literals at half of the top. So its gap is that of Theorem O."""
+    rng, solved = np.random.default_rng(55), 0
+    for variant in Variant:
+        formulas = [random_ksat(3, m, 2 + m % 2, rng) for m in (2, 5, 9)]
+        for formula in formulas:
+            family = Family(formula.three_sat(), variant)
+            found = solve_lp(build(family, "strengthened").model, exact=True).objective
+            if found != family.parameters.best:
+                raise Refuted(f"{family}: {found}")
+            solved += 1
+    return Evidence(solved > 0, f"{solved} relaxations of random formulas, exact")

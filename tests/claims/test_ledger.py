@@ -1,0 +1,150 @@
+"""Every entry of the ledger is checked once, and holds."""
+
+import re
+
+import pytest
+from olivine.algorithms.learning.run import MonitorReport
+from olivine.claims import SUBJECTS, load, runs
+from olivine.claims.claim import registered
+
+from tests.support.commands import ROOT
+from tests.support.depth import spread
+
+ENTRIES = load()
+SLOW = {
+    "critical-tolerance": "reduction/program/test_tolerance.py",
+    "tolerance-ceiling": "reduction/program/test_tolerance.py",
+    "formulations-agree": "reduction/program/test_program_theorem_o.py",
+    "olive-nphard-f-simple": "reduction/program/test_program_theorem_o.py",
+    "olive-meets-hard-program": "reduction/run/test_honest_run.py",
+    "strict-noise": "reduction/run/test_strict_sampled.py",
+    "theorem-t": "reduction/run/test_ties.py",
+    "deterministic-multi-is-np-hard": "reduction/multi/test_multi_hardness.py",
+    "two-actions": "reduction/program/test_two_actions.py",
+    "theorem-f": "reduction/run/test_forced.py",
+    "olive-nphard-g-simple": "reduction/program/test_program_theorem_o.py",
+    "bellman-backup": "algorithms/barriers/test_barrier_backup_runs.py",
+    "square-loss-barrier-worst": "algorithms/barriers/test_barrier_square_loss.py",
+    "backup-barrier-q-functions": "algorithms/baselines/test_baselines_failures.py",
+}
+"""Claims whose check is long, and the quick tests of the same statement."""
+
+
+pytestmark = pytest.mark.usefixtures("fewer_runs")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Evidence of the entries checked so far."""
+    return {}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(
+            entry, id=entry.id, marks=pytest.mark.long if entry.id in SLOW else ()
+        )
+        for entry in ENTRIES
+    ],
+)
+def test_it_holds(entry, found):
+    evidence = found[entry.id] = entry.check()
+    assert evidence.holds, evidence.text
+    assert re.search(r"\d", evidence.text)
+    corrected = "holds as corrected" if entry.erratum else "holds"
+    assert entry.verdict(evidence) == corrected
+    if entry.id.endswith("-is-polynomial"):
+        assert "seed" in evidence.text
+
+
+def test_a_slow_check_has_quick_tests_beside_it():
+    assert {entry.id for entry in ENTRIES} >= set(SLOW)
+    assert all((ROOT / "tests" / file).is_file() for file in SLOW.values())
+
+
+def test_an_entry_named_after_an_erratum_has_its_number():
+    for entry in ENTRIES:
+        number = re.fullmatch(r"erratum-(\d+)", entry.id)
+        if number:
+            assert entry.erratum == number[1]
+
+
+def test_each_subject_has_entries():
+    homes = {e.check.__module__ for e in ENTRIES if not hasattr(e.check, "func")}
+    wanted = {f"olivine.claims.{subject}" for subject in SUBJECTS}
+    assert wanted <= homes | {"olivine.claims.optimum"}
+    assert len(ENTRIES) == len(registered())
+
+
+@pytest.mark.parametrize(
+    "name", spread(["lemma-1", "vertex-lemma", "erratum-5", "theorem-o-paper"], 2)
+)
+def test_it_is_deterministic(name, found):
+    (entry,) = (e for e in ENTRIES if e.id == name)
+    assert entry.check() == (found.get(name) or entry.check())
+
+
+# ------------------------------------------------------------ what their runs show
+
+
+def test_a_share_is_what_so_many_runs_show():
+    found = [runs.lower_bound(n, n) for n in (1, 10, 14, 36, 58, 59)]
+    assert found == [0.05, 0.741, 0.807, 0.92, 0.949, 0.95]
+    assert runs.lower_bound(0, 5) == 0
+    assert runs.lower_bound(9, 10) < runs.lower_bound(10, 10)
+    assert "36 of 36 runs good" in runs.share(36, 36, "good")
+    assert "0.920" in runs.share(36, 36, "good")
+
+
+def report(holds, checks=1, scope="event", margin=None):
+    return MonitorReport(holds, margin, checks, scope, "" if holds else "broken")
+
+
+class Result:
+    def __init__(self, **monitors):
+        self.monitors = monitors
+
+
+def test_what_held_is_judged_inside_the_event_only():
+    inside = Result(event=report(True, scope="premise"), lemma=report(True))
+    outside = Result(event=report(False, scope="premise"), lemma=report(False))
+    assert runs.held([inside, outside], "lemma").holds
+    assert (
+        "1 checks in 1 of 2 runs (the others left"
+        in runs.held([inside, outside], "lemma").text
+    )
+    assert not runs.held([outside], "lemma").holds
+    broken = Result(event=report(True, scope="premise"), lemma=report(False))
+    assert runs.held([inside, broken], "lemma").text == "lemma: broken"
+    unchecked = Result(event=report(True, scope="premise"), lemma=report(True, 0))
+    assert "never checked" in runs.held([unchecked], "lemma").text
+    unknown = Result(event=report(True, scope="premise"), lemma=report(None))
+    assert not runs.held([inside, unknown], "lemma").holds
+
+
+def test_runs_are_made_once_for_each_number_of_seeds(monkeypatch):
+    made = []
+
+    @runs.made_once
+    def make(name):
+        made.append(name)
+        return len(runs.seeds(3))
+
+    assert [make("a"), make("a"), make("b")] == [1, 1, 1]
+    monkeypatch.setattr(runs, "MOST", 5)
+    assert [make("a"), make("a")] == [3, 3]
+    assert made == ["a", "b", "a"]
+    monkeypatch.setattr(runs, "INSTANCES", 5)
+    assert make("a") == 3
+    assert made == ["a", "b", "a", "a"]
+
+
+def test_some_cases_are_spread_evenly(monkeypatch):
+    monkeypatch.setattr(runs, "INSTANCES", 2)
+    assert runs.some(range(10)) == [0, 9]
+    assert runs.some(range(10), least=4) == [0, 3, 6, 9]
+    assert runs.some("abc", least=3) == "abc"
+    assert [runs.instances(1), runs.instances(9), runs.instances(9, 4)] == [1, 2, 4]
+    monkeypatch.setattr(runs, "INSTANCES", 1)
+    assert runs.some("abc") == ["a"]

@@ -1,0 +1,137 @@
+import pytest
+from olivine.claims import claim as ledger
+from olivine.claims.claim import Claim, Evidence
+from olivine.claims.statements import STATEMENTS
+
+from tests.support.commands import olivine
+
+KEYS = {"id", "source", "statement", "method", "verdict", "evidence", "seconds"}
+KEYS |= {"statements"}
+
+
+def test_the_ledger_lists_its_entries_without_verdicts() -> None:
+    done = olivine("claims", "--json")
+    assert done.status == 0
+    assert done.err == ""
+    assert len(done.records) == len({r["id"] for r in done.records}) >= 3
+    for record in done.records:
+        assert set(record) - {"erratum", "proved_in_coq"} == KEYS
+        assert record["verdict"] is record["evidence"] is record["seconds"] is None
+        assert record["statement"]
+        assert record["source"]
+
+
+def test_the_ledger_for_people() -> None:
+    ids = [record["id"] for record in olivine("claims", "--json").records]
+    done = olivine("claims")
+    assert done.status == 0
+    for identifier in ids:
+        assert identifier in done.out
+    said = " ".join(done.out.split())
+    assert "u is the least weight that an assignment leaves unsatisfied" in said
+    assert "Notation" in done.out.splitlines()
+    assert "Notation" not in olivine("claims", ids[0]).out.splitlines()
+
+
+def test_the_order_is_that_of_the_modules(monkeypatch) -> None:
+    """Whichever was imported first: here, the registry turned round."""
+    ids = [record["id"] for record in olivine("claims", "--json").records]
+    entries = ledger.registered()
+    turned = [e for e in entries if e.id.startswith("valor-")]
+    turned += [e for e in entries if e not in turned]
+    monkeypatch.setattr(ledger, "_REGISTRY", {e.id: e for e in turned})
+    again = [record["id"] for record in olivine("claims", "--json").records]
+    assert again == ids
+    assert [e.id for e in turned] != ids
+
+
+def broken() -> Evidence:
+    raise RuntimeError("the check breaks")
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    def entry(name, check, erratum=""):
+        return Claim(name, "a source", "a statement [x]", "exact", check, erratum)
+
+    made = [
+        entry("true", lambda: Evidence(True, "seen")),
+        entry("corrected", lambda: Evidence(True, "seen"), "7"),
+        entry("false", lambda: Evidence(False, "a counterexample")),
+        entry("nobody", None),
+        entry("broken", broken),
+    ]
+    monkeypatch.setattr(ledger, "_REGISTRY", {e.id: e for e in made})
+    monkeypatch.setattr("olivine.claims.SUBJECTS", ())
+
+
+def test_verdicts(entries) -> None:
+    done = olivine("claims", "--run", "--json")
+    assert done.status == 1
+    verdicts = {record["id"]: record["verdict"] for record in done.records}
+    assert verdicts == {
+        "true": "holds",
+        "corrected": "holds as corrected",
+        "false": "refuted",
+        "nobody": "open",
+        "broken": None,
+    }
+    by_id = {record["id"]: record for record in done.records}
+    assert by_id["corrected"]["erratum"] == "7"
+    assert by_id["false"]["evidence"] == "a counterexample"
+    assert "RuntimeError" in by_id["broken"]["evidence"]
+    assert "claim false: refuted" in done.err
+
+
+def test_some_entries_only(entries) -> None:
+    done = olivine("claims", "nobody", "true", "--run", "--json")
+    assert done.status == 0
+    assert [record["id"] for record in done.records] == ["true", "nobody"]
+
+
+def test_verdicts_for_people(entries) -> None:
+    done = olivine("claims", "true", "false", "--run")
+    assert done.status == 1
+    assert "a statement [x]" in done.out
+    assert "refuted" in done.out
+
+
+def test_one_line_an_entry(entries) -> None:
+    done = olivine("claims", "--brief", "--run", "true", "corrected")
+    assert done.status == 0
+    assert done.out.splitlines()[1].split() == ["corrected", "holds", "as", "corrected"]
+
+
+def test_page(entries, tmp_path) -> None:
+    page = tmp_path / "claims.md"
+    done = olivine("claims", "--run", "--json", "--page", str(page))
+    assert done.status == 1
+    text = page.read_text()
+    assert (
+        "5 entries: check failed 1, holds 1, holds as corrected 1, open 1, refuted 1"
+        in text
+    )
+    assert "- Verdict: holds as corrected (erratum 7)" in text
+    again = olivine("claims", "--run", "--json", "--page", str(page))
+    assert again.status == 1
+    assert page.read_text() == text
+
+
+def test_page_asks_for_all_entries_and_a_place(entries, tmp_path) -> None:
+    page = tmp_path / "claims.md"
+    assert olivine("claims", "--page", str(page)).status == 2
+    assert olivine("claims", "true", "--run", "--page", str(page)).status == 2
+    done = olivine("claims", "--run", "--page", str(tmp_path / "none" / "claims.md"))
+    assert done.status == 2
+    assert "No such file" in done.err
+    assert done.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_statements_name_entries_of_the_ledger() -> None:
+    known = {record["id"] for record in olivine("claims", "--json").records}
+    named = {claim for statement in STATEMENTS for claim in statement.claims}
+    assert named <= known
+    assert all(statement.claims for statement in STATEMENTS)
+    numbers = [statement.number for statement in STATEMENTS]
+    assert len(numbers) == len(set(numbers)) == 47
