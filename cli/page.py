@@ -6,6 +6,8 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from .common import printable
+
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
@@ -63,9 +65,8 @@ DARK = {
 
 
 def escape(text: object) -> str:
-    """Text for HTML; lone surrogates (bytes of odd file names) are spelled out."""
-    clean = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
-    return html.escape(clean)
+    """Text for HTML; control characters and odd bytes of file names are spelled out."""
+    return html.escape("\n".join(map(printable, str(text).split("\n"))))
 
 
 def table(rows: Iterable[Sequence[object]], header: Sequence[str] | None = None) -> str:

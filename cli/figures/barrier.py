@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 def save_figure(path: Path, record: Mapping[str, Any]) -> None:
     """Draw the figure of a record and write it."""
-    from matplotlib.figure import Figure
-
     draw: Callable[[Sequence[Axes], Mapping[str, Any]], str] = {
         "backup": draw_backup,
         "average": draw_average,
         "square-loss": draw_square_loss,
     }[record["barrier"]]
     with style():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(10.0, 5.0), layout="constrained")
         axes = figure.subplots(1, 2)
         figure.suptitle(draw(axes, record), fontsize=11)

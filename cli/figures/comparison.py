@@ -29,13 +29,13 @@ def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) ->
     some do. Beside it stand their number, of all seeds, and how many were stopped.
     An algorithm that does not take the task, or ends no run in time, says so.
     """
-    from matplotlib.figure import Figure
-
     environments = list(dict.fromkeys(record["env"] for record in records))
     algorithms = list(dict.fromkeys(record["algorithm"] for record in records))
     columns = min(2, max(1, len(environments)))
     rows = max(1, -(-len(environments) // columns))
     with style():
+        from matplotlib.figure import Figure
+
         height = rows * (0.9 + 0.24 * len(algorithms)) + 1.6
         figure: Figure = Figure(figsize=(5.6 * columns, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).flatten()

@@ -43,10 +43,10 @@ def save_figure(
     Time above, with the same scale on both sides; work below. Lines are fits,
     dots single formulas, open triangles what the time limit cut off.
     """
-    from matplotlib.figure import Figure
-
     names = ["contrast.png", "contrast.svg"]
     with style():
+        from matplotlib.figure import Figure
+
         figure: Figure = Figure(figsize=(11.0, 10.5), layout="constrained")
         axes = figure.subplots(2, 2)
         sides = (HARD, EASY)

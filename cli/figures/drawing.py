@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...reduction.program.optimum import optimum, step
+from .files import style
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,10 +57,11 @@ def draw_theorem_o(
     parameters: Parameters, unsatisfied: int | None, *, weighted: bool
 ) -> str:
     """Draw the optimum as a function of u, with the formula's own u marked."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
 
     def draw() -> Figure:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+
         # Small, so that its text can be read on a phone, too.
         figure = Figure(figsize=(4.2, 2.5), layout="constrained")
         axes = figure.add_subplot()
@@ -86,7 +88,7 @@ def draw_theorem_o(
 def _values_of_u(parameters: Parameters, unsatisfied: int | None) -> list[int]:
     """Where to draw the optimum: each u, or some where they are many."""
     wanted = 8 if unsatisfied is None else 2 * unsatisfied + 4
-    last = max(1, min(parameters.total_weight // 2, wanted))
+    last = min(parameters.total_weight // 2, wanted)  # 0 where the weight is 1
     bend = int(parameters.penalty / step(parameters))
     some = {last * k // _POINTS for k in range(_POINTS + 1)} | {bend, bend + 1}
     return sorted(u for u in some if u <= last)
@@ -94,11 +96,7 @@ def _values_of_u(parameters: Parameters, unsatisfied: int | None) -> list[int]:
 
 def _svg(draw: Callable[[], Figure]) -> str:
     """Write the figure that `draw` makes; the SVG element."""
-    import matplotlib
-
-    # Text stays text; identifiers and metadata do not change from run to run.
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "olivine"}
-    with matplotlib.rc_context(settings):
+    with style():
         buffer = io.StringIO()
         draw().savefig(
             buffer,

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,13 +69,44 @@ _METADATA = {
 }
 
 
-def style() -> AbstractContextManager[None]:
-    """Text stays text, identifiers stay the same; for drawing and writing."""
-    import matplotlib
+# What steers matplotlib from outside; a figure is the same without.
+_OUTSIDE = ("MPLBACKEND", "MATPLOTLIBRC", "SOURCE_DATE_EPOCH")
 
-    return matplotlib.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "olivine", "font.size": 9}
-    )
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our settings of matplotlib alone, for drawing and writing.
+
+    A user's matplotlibrc, backend or date would change figures, or end the import of
+    matplotlib. Text stays text, identifiers stay the same.
+    """
+    kept = {name: os.environ.pop(name) for name in _OUTSIDE if name in os.environ}
+    try:
+        import_matplotlib()
+        import matplotlib
+
+        now, plain = matplotlib.rcParams, matplotlib.rcParamsDefault
+        ours = {k: v for k, v in plain.items() if k != "backend" and now[k] != v}
+        ours |= {"svg.fonttype": "none", "svg.hashsalt": "olivine", "font.size": 9}
+        with matplotlib.rc_context(ours):
+            yield
+    finally:
+        os.environ.update(kept)
+
+
+def import_matplotlib() -> None:
+    """Import matplotlib, if it is not there, with the settings that it brings itself.
+
+    It reads a matplotlibrc of the current folder before any other.
+    """
+    if "matplotlib" in sys.modules:
+        return
+    found = find_spec("matplotlib")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("matplotlib is not installed", name="matplotlib")
+    own = Path(found.origin).parent / "mpl-data"
+    with chdir(own):
+        import_module("matplotlib")
 
 
 def check_suffix(path: Path, also: Sequence[str] = ()) -> None:

@@ -32,11 +32,11 @@ _THRESHOLD = 4.267
 
 def save_phases(path: Path, phases: Sequence[Phase]) -> None:
     """Draw share satisfiable, optimum, and time of each route; write the figure."""
-    from matplotlib.figure import Figure
-
     if not phases:
         raise ValueError(f"{path}: no formula is verified yet, so nothing is drawn")
     with style():
+        from matplotlib.figure import Figure
+
         figure: Figure = Figure(figsize=(11, 4.6), layout="constrained")
         share, optimum, seconds = figure.subplots(1, 3)
         _share(share, phases)
@@ -148,8 +148,6 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
     A line is the median over seeds (of two, their mean), the band their range, a
     marker the end of the run of a seed, a cross one that its limit stopped.
     """
-    from matplotlib.figure import Figure
-
     drawn = [curve for curve in curves if curve.ends]
     if not drawn:
         raise ValueError(f"{path}: no run has a curve, so nothing is drawn")
@@ -157,6 +155,8 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
     columns = min(2, len(environments))
     rows = -(-len(environments) // columns)
     with style():
+        from matplotlib.figure import Figure
+
         size = (6.4 * columns if columns > 1 else 7.2, 3.6 * rows + 0.9)
         figure: Figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).flatten()

@@ -15,7 +15,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 
-from tests.support.commands import CASES, ROOT, olivine
+from tests.support.commands import CASES, ROOT, olivine, run_olivine
 
 FULL2 = CASES / "cadical" / "full2.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
@@ -184,3 +184,35 @@ def test_the_readme_shows_what_the_command_draws(tmp_path) -> None:
     assert olivine("draw", FULL3, "--witness", "-o", out).status == 0
     kept = ET.parse(ROOT / "docs" / "family.svg").getroot()
     assert list(kept.itertext()) == list(ET.parse(out).getroot().itertext())
+
+
+ODD_SETTINGS = {
+    "a backend that is not there": ({"MPLBACKEND": "module://nowhere"}, b""),
+    "a date that is none": ({"SOURCE_DATE_EPOCH": "abc"}, b""),
+    "a matplotlibrc": ({}, b"lines.linewidth: 9\nfont.size: 30\ntext.usetex: True\n"),
+    "a matplotlibrc that is not UTF-8": ({}, b"font.family: \xff\xfe\n"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_SETTINGS)
+def test_a_figure_does_not_depend_on_settings_of_matplotlib(tmp_path, case) -> None:
+    environment, settings_file = ODD_SETTINGS[case]
+    (tmp_path / "matplotlibrc").write_bytes(settings_file)
+    suffix = "pdf" if "SOURCE_DATE_EPOCH" in environment else "svg"
+    here, there = tmp_path / f"here.{suffix}", tmp_path / f"there.{suffix}"
+    assert olivine("draw", FULL2, "-o", here).status == 0
+    environment |= {"MPLCONFIGDIR": str(tmp_path)}
+    done = run_olivine("draw", FULL2, "-o", there, cwd=tmp_path, env=environment)
+    assert done.status == 0, done.err
+    assert there.read_bytes() == here.read_bytes()
+
+
+def test_settings_of_a_program_that_imported_matplotlib_stay_its_own(tmp_path) -> None:
+    import matplotlib
+
+    plain = tmp_path / "plain.svg"
+    olivine("draw", FULL2, "-o", plain)
+    with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30}):
+        olivine("draw", FULL2, "-o", tmp_path / "own.svg")
+        assert matplotlib.rcParams["font.size"] == 30
+    assert (tmp_path / "own.svg").read_bytes() == plain.read_bytes()

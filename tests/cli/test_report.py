@@ -344,3 +344,24 @@ def test_a_browser_shows_each_page_at_each_width(reported, tmp_path, file, dark)
     said, log = seen_in_chromium(tmp_path, dark, narrow=400, broad=1280)
     assert said == ["true 2 true true", "true 2 true true", str(dark).lower()]
     assert log == []
+
+
+@pytest.mark.parametrize(
+    "text", ["0 0", "3 1\n1 2 3 0", "1 1\n1 -1 0", "1 1\n0", "2 1\n1 0"]
+)
+def test_a_formula_of_weight_at_most_1_has_a_report(tmp_path, text) -> None:
+    """By Theorem O its optimum can take one value only: the figure is one point."""
+    formula, page = tmp_path / "f.cnf", tmp_path / "r.html"
+    formula.write_text(f"p cnf {text}\n")
+    done = olivine("report", formula, "-o", page)
+    assert done.status == 0, done.err
+    assert "svg" in look(page).tags
+
+
+def test_control_characters_of_a_name_never_reach_the_page(tmp_path) -> None:
+    formula, page = tmp_path / "a\x1b[31m\x07b.cnf", tmp_path / "r.html"
+    formula.write_text("p cnf 1 1\n1 0\n")
+    assert olivine("report", formula, "-o", page).status == 0
+    text = page.read_text("utf-8")
+    assert r"a\x1b[31m\x07b.cnf" in text
+    assert all(c.isprintable() or c == "\n" for c in text)
