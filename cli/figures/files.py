@@ -86,7 +86,7 @@ def style() -> Iterator[None]:
         import matplotlib
 
         now, plain = matplotlib.rcParams, matplotlib.rcParamsDefault
-        ours = {k: v for k, v in plain.items() if k != "backend" and now[k] != v}
+        ours: Any = {k: v for k, v in plain.items() if k != "backend" and now[k] != v}
         ours |= {"svg.fonttype": "none", "svg.hashsalt": "olivine", "font.size": 9}
         with matplotlib.rc_context(ours):
             yield
