@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from .reduction.run.run import adversarial_run
     from .reduction.verify.decision import decide
     from .reduction.verify.verification import verify
-    from .solvers.milp import to_pulp
+    from .solvers.milp.milp import to_pulp
 
 __version__ = "0.1.0"
 
@@ -93,7 +93,7 @@ _HOMES = {
     "reduction.run.run": ("adversarial_run",),
     "reduction.verify.decision": ("decide",),
     "reduction.verify.verification": ("verify",),
-    "solvers.milp": ("to_pulp",),
+    "solvers.milp.milp": ("to_pulp",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

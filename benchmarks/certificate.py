@@ -18,8 +18,8 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum
-from olivine.solvers.maxsat import solve_maxsat
-from olivine.solvers.sat import solve_sat
+from olivine.solvers.sat.maxsat import solve_maxsat
+from olivine.solvers.sat.sat import solve_sat
 
 from benchmarks.decide import CASES, planted
 from benchmarks.figures import Figure, cpu, exponent, least, paced

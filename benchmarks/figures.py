@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from olivine.solvers.child import cpu_seconds
+from olivine.solvers.child.child import cpu_seconds
 
 Found = TypeVar("Found")
 

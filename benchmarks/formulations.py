@@ -27,9 +27,9 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.program import FORMS, build
 from olivine.reduction.verify.verification import verify
-from olivine.solvers.child import children_seconds, cpu_seconds
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.model import LinearModel
+from olivine.solvers.child.child import children_seconds, cpu_seconds
+from olivine.solvers.milp.milp import solve_milp
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from benchmarks.decide import CASES, uniform

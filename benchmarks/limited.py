@@ -14,9 +14,9 @@ from olivine.algorithms.olive.tiebreak import (
 )
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.honest import adversarial_tiebreak
-from olivine.solvers import milp
-from olivine.solvers.child import children_seconds, run_in_child
-from olivine.solvers.model import LinearModel
+from olivine.solvers.child.child import children_seconds, run_in_child
+from olivine.solvers.milp import milp
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome
 
 

@@ -3,13 +3,13 @@
 Usage: python -m benchmarks.maxsat_options [seconds a call]
 
 Rows: RC2 plain or stratified, its oracle and, as 0 or 1, adapt, exhaust and minz.
-"-" is a time limit reached; "*" marks what `olivine.solvers.maxsat` uses.
+"-" is a time limit reached; "*" marks what `olivine.solvers.sat.maxsat` uses.
 """
 
 import sys
 
 import numpy as np
-from olivine.solvers.child import run_in_child
+from olivine.solvers.child.child import run_in_child
 from pysat.examples.rc2 import RC2, RC2Stratified
 from pysat.formula import WCNF
 

@@ -33,10 +33,10 @@ from olivine.reduction.program.formulations.projected import ProjectedModel
 from olivine.reduction.program.formulations.reduction_model import ReductionModel
 from olivine.reduction.program.program import build
 from olivine.reduction.program.solve import solve_program, with_cut_off
-from olivine.solvers import highs
-from olivine.solvers.milp import write_mps
-from olivine.solvers.model import LinearModel
-from olivine.solvers.objective import scaled_objective
+from olivine.solvers.lp import highs
+from olivine.solvers.milp.milp import write_mps
+from olivine.solvers.milp.objective import scaled_objective
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from benchmarks.decide import CASES, uniform

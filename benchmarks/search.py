@@ -14,7 +14,7 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.maxsat_route import least_unsatisfied
 from olivine.reduction.verify.verification import verify
-from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.sat.maxsat import solve_maxsat
 
 from benchmarks.decide import CASES, uniform
 from benchmarks.figures import Figure, cpu, in_turns

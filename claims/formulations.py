@@ -13,7 +13,7 @@ from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula, ThreeSat
 from ..reduction.program.optimum import optimum
 from ..reduction.program.program import FORMS, FORMULATIONS, build
-from ..solvers.milp import solve_milp
+from ..solvers.milp.milp import solve_milp
 from .claim import EXHAUSTIVE, Evidence, Refuted, claim
 from .support.families import (
     assignments,

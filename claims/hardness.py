@@ -21,7 +21,7 @@ from ..reduction.formula.random_formula import random_ksat
 from ..reduction.program.optimum import optimum
 from ..reduction.program.program import build
 from ..reduction.program.witness import back, check, forward
-from ..solvers.milp import solve_milp
+from ..solvers.milp.milp import solve_milp
 from ..solvers.outcome import Status
 from . import runs
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim

@@ -19,8 +19,8 @@ from ..reduction.program.optimum import optimum
 from ..reduction.program.program import build
 from ..reduction.run.every_tie import every_tie
 from ..reduction.run.forced import ManyLevels, forced_runs
-from ..solvers.lp import solve_lp
-from ..solvers.model import LinearModel
+from ..solvers.lp.lp import solve_lp
+from ..solvers.model.model import LinearModel
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .support.families import assignments, families, least_unsatisfied
 

@@ -117,7 +117,7 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
     are those of the runs that ended. A contradiction, undecided where runs are missing,
     or done.
     """
-    from ..solvers.child import children_seconds, run_in_child
+    from ..solvers.child.child import children_seconds, run_in_child
 
     wall, cpu = time.monotonic(), children_seconds()
     records: list[dict[str, Any]] = []

@@ -23,9 +23,9 @@ from ..reduction.formula.dimacs import DimacsFile
 from ..reduction.formula.dimacs_write import write_dimacs
 from ..reduction.formula.unused import Used
 from ..reduction.program.program import build
-from ..solvers.flat_model import integer_variables
-from ..solvers.model import LinearModel
-from ..solvers.program_files import write_lp, write_mps
+from ..solvers.model.flat_model import integer_variables
+from ..solvers.model.model import LinearModel
+from ..solvers.model.program_files import write_lp, write_mps
 from .json_text import pretty_json
 
 DESCRIPTION = "family.json"

@@ -185,7 +185,7 @@ def checked_engine(engine: EngineName) -> str:
     """Refuse, as a usage error, an engine that is not installed."""
     if engine is EngineName.HIGHS:  # without loading PuLP
         return engine.value
-    from ..solvers.milp import available_engines
+    from ..solvers.milp.milp import available_engines
 
     known = available_engines()
     if engine.value not in known:

@@ -13,7 +13,7 @@ Job = Callable[[str], Result]
 
 def in_parallel(job: Job, files: Sequence[str], jobs: int) -> Iterator[Result]:
     """Yield the results of a job for every file, in the order of the files."""
-    from ..solvers.child import run_each
+    from ..solvers.child.child import run_each
 
     children = run_each(job, [f for f in files if f != STANDARD_INPUT], jobs)
     for file in files:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..reduction.family.instance import Instance
 from ..reduction.program.optimum import round_to_possible
 from ..reduction.verify.verification import verify_instance
-from ..solvers.engines import read_optimum
+from ..solvers.milp.engines import read_optimum
 from ..solvers.outcome import Status
 from .common import ContradictionError
 

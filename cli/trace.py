@@ -173,7 +173,7 @@ def _choose(
     if member is MemberName.RANDOM:
         return np.random.default_rng(seed).random(family.n_variables) < 0.5
     from ..solvers.outcome import SatStatus
-    from ..solvers.sat import solve_sat
+    from ..solvers.sat.sat import solve_sat
 
     try:
         outcome = solve_sat(

@@ -99,7 +99,7 @@ class LearningUnit:
         """Run it in a child process, which cannot hang or exhaust this one."""
         # Imported here, once, and not by each child.
         from ..algorithms.learning import registry
-        from ..solvers.child import run_in_child
+        from ..solvers.child.child import run_in_child
 
         registry.get(self.run.algorithm)
         limit = self.run.time_limit

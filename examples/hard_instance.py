@@ -12,7 +12,7 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.program.optimum import unsatisfied_from_optimum
 from olivine.reduction.program.program import build
 from olivine.reduction.program.witness import back, check
-from olivine.solvers.milp import solve_milp
+from olivine.solvers.milp.milp import solve_milp
 
 
 def main(path: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from .temporary import owned, remove, signals_held
+from .child.temporary import owned, remove, signals_held
 
 
 def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:

@@ -71,7 +71,7 @@ class LinearOutcome(NamedTuple):
         and integrality, OPTIMAL that no point is better, INFEASIBLE that there
         is none.
     multipliers
-        For linear programs, one multiplier a row (see `olivine.solvers.duality`):
+        For linear programs, one multiplier a row (see `olivine.solvers.lp.duality`):
         they prove optimality or infeasibility when `exact` is true; floats
         that an engine proposes otherwise; None where there are none.
     reason
@@ -120,7 +120,7 @@ class SatOutcome(NamedTuple):
         else None. It has been checked against the clauses.
     proof
         Lines of a DRAT proof when one was asked for and the answer is
-        UNSATISFIABLE, else None. Not checked here; see `olivine.solvers.proof`.
+        UNSATISFIABLE, else None. Not checked here; see `olivine.solvers.sat.proof`.
     seconds
         Wall time, process start included.
     engine

@@ -11,7 +11,7 @@ import signal
 import pytest
 from hypothesis import settings
 from olivine.cli import common, read_back
-from olivine.solvers import child
+from olivine.solvers.child import child
 
 from tests.support.in_process import FORKED, CallHere
 

@@ -10,7 +10,7 @@ import tempfile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.solvers.child import run_in_child
+from olivine.solvers.child.child import run_in_child
 
 from tests.support.depth import LONG
 

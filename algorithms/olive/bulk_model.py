@@ -5,7 +5,7 @@ order of rows and variables. Of a million states there are few kinds: two action
 equal rewards, probabilities and ranges of their successors have rows that differ in
 the variables alone. So the rows of the first of a kind are computed exactly, by the
 code that the small models use, and the others are copies of them
-(`olivine.solvers.flat_model`).
+(`olivine.solvers.model.flat_model`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.flat_model import (
+from ...solvers.model.flat_model import (
     FlatModel,
     Kind,
     Numbered,
@@ -29,7 +29,7 @@ from ...solvers.flat_model import (
     narrow,
     row_kind,
 )
-from ...solvers.model import LinearModel
+from ...solvers.model.model import LinearModel
 from ..exact.arrays import gather
 from .backups import action_classes, backup_range
 from .bulk_kinds import (

@@ -25,8 +25,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...solvers.lp import LpSession, dual_bound
-from ...solvers.model import LinearModel, Sense
+from ...solvers.lp.lp import LpSession, dual_bound
+from ...solvers.model.model import LinearModel, Sense
 from ...solvers.outcome import LinearOutcome, Status
 from ..mdp.bellman import Pair
 from .backups import (

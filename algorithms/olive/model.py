@@ -14,7 +14,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import overload
 
-from ...solvers.model import LinearModel
+from ...solvers.model.model import LinearModel
 from .backups import (
     backup_of,
     backup_range,

@@ -16,11 +16,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...solvers.branch_and_bound import branch_and_bound
-from ...solvers.milp import confirm
-from ...solvers.model import LinearModel
+from ...solvers.lp.branch_and_bound import branch_and_bound
+from ...solvers.milp.milp import confirm
+from ...solvers.milp.scaled_milp import propose
+from ...solvers.model.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
-from ...solvers.scaled_milp import propose
 from ..mdp.bellman import Pair
 from .interfaces import Answer, Program
 from .model import PairModel, program_model

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.model import LinearModel, Sense
+from ...solvers.model.model import LinearModel, Sense
 from ..mdp.bellman import Pair
 from ..mdp.distributions import Distribution
 from .backups import Affine, action_classes, backup_of

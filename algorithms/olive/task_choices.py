@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...solvers.milp import available_engines
+from ...solvers.milp.milp import available_engines
 from ..classes.q_functions import FiniteQClass
 from ..environments.latent import MAX_BYTES
 from ..environments.protocol import Environment

@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ...solvers.branch_and_bound import branch_and_bound
-from ...solvers.milp import confirm
-from ...solvers.model import LinearModel
+from ...solvers.lp.branch_and_bound import branch_and_bound
+from ...solvers.milp.milp import confirm
+from ...solvers.milp.scaled_milp import propose
+from ...solvers.model.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
-from ...solvers.scaled_milp import propose
 from ..mdp.bellman import Pair
 from .model import program_model
 from .program import OliveProgram

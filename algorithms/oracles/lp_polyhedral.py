@@ -9,7 +9,7 @@ optimum,
 with y_i ≥ 0 at upper limits and ≤ 0 at lower ones. Likewise multipliers with a
 negative bound for c = 0 prove infeasibility. Rounding is added to every bound.
 Only where a certificate falls short of what was asked is the program solved in
-rationals (`olivine.solvers.lp`), and that answer is exact.
+rationals (`olivine.solvers.lp.lp`), and that answer is exact.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
-from ...solvers.array_lp import ArrayLp
-from ...solvers.lp import LpSession
-from ...solvers.model import LinearModel
+from ...solvers.lp.array_lp import ArrayLp
+from ...solvers.lp.lp import LpSession
+from ...solvers.model.model import LinearModel
 from ...solvers.outcome import Status
 from .functionals import Constraint, Functional
 from .lp_forms import Form, LinearForm, TabularForm, stack

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ...solvers.milp import solve_milp
-from ...solvers.model import LinearModel, Row, integer_row
+from ...solvers.milp.milp import solve_milp
+from ...solvers.model.model import LinearModel, Row, integer_row
 from ...solvers.outcome import Status
 from ..classes.finite import FinitePolicyClass
 from ..classes.tabular import TabularPolicy, TabularPolicyClass

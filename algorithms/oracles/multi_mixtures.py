@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ...solvers.array_lp import ArrayLp
-from ...solvers.lp import LpSession
-from ...solvers.model import LinearModel
+from ...solvers.lp.array_lp import ArrayLp
+from ...solvers.lp.lp import LpSession
+from ...solvers.model.model import LinearModel
 from .multi_pricing import Priced, Pricing
 from .multi_results import MultiResult
 

@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from ...solvers.lp import solve_lp
-from ...solvers.model import LinearModel
+from ...solvers.lp.lp import solve_lp
+from ...solvers.model.model import LinearModel
 from ..classes.tabular import TabularPolicy, TabularPolicyClass
 from .multi_results import (
     ClassificationSet,

@@ -18,7 +18,7 @@ from ...reduction.formula.formula import Formula
 from ...reduction.program.program import build
 from ...reduction.program.witness import check
 from ...reduction.verify.members import best_member
-from ...solvers.milp import solve_milp
+from ...solvers.milp.milp import solve_milp
 from .. import runs
 
 ODD: tuple[tuple[int, list[list[int]]], ...] = (

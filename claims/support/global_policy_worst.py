@@ -34,8 +34,8 @@ from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.global_policy.parameters import GlobalPolicyParameters
 from ...algorithms.oracles.ledger import reveal
 from ...algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
-from ...solvers.lp import solve_lp
-from ...solvers.model import LinearModel
+from ...solvers.lp.lp import solve_lp
+from ...solvers.model.model import LinearModel
 from . import known_values
 
 _LARGEST = 1000

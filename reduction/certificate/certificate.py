@@ -34,11 +34,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ...solvers.child import run_in_child
-from ...solvers.clauses import Clauses
+from ...solvers.child.child import run_in_child
 from ...solvers.files import write_text, write_texts
 from ...solvers.outcome import SatStatus
-from ...solvers.sat import solve_sat
+from ...solvers.sat.clauses import Clauses
+from ...solvers.sat.sat import solve_sat
 from ..family.instance import Instance
 from ..formula.formula import Formula
 from ..program.optimum import unsatisfied_from_optimum

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.oracles.multi import MultiStatus
-from ...solvers.child import cpu_seconds
-from ...solvers.milp import solve_milp
+from ...solvers.child.child import cpu_seconds
+from ...solvers.milp.milp import solve_milp
 from ...solvers.outcome import Status
 from ..family.family import Family
 from ..formula.random_formula import random_ksat

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.arrays import exact_sum
-from ...solvers.clauses import clause_lists, satisfied
+from ...solvers.sat.clauses import clause_lists, satisfied
 from .checks import (
     MAX_VARIABLE,
     MAX_WEIGHT,

@@ -18,7 +18,7 @@ Examples
 >>> from olivine.reduction.family.family import Family
 >>> from olivine.reduction.formula.formula import Formula
 >>> from olivine.reduction.program.program import build
->>> from olivine.solvers.milp import solve_milp
+>>> from olivine.solvers.milp.milp import solve_milp
 >>> family = Family(Formula.from_clauses([[1], [-1]]).three_sat())
 >>> built = build(family, "strengthened")
 >>> outcome = solve_milp(built.model)

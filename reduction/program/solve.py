@@ -25,8 +25,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...solvers.milp import solve_milp
-from ...solvers.model import LinearModel
+from ...solvers.milp.milp import solve_milp
+from ...solvers.model.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
 from ..family.family import Family
 from ..formula.local_search import least_by_trying, walksat

@@ -31,8 +31,8 @@ from ...algorithms.olive.backups import (
 )
 from ...algorithms.olive.interfaces import Upper
 from ...algorithms.olive.program import OliveProgram
-from ...solvers.lp import LpSession
-from ...solvers.model import LinearModel
+from ...solvers.lp.lp import LpSession
+from ...solvers.model.model import LinearModel
 from .levels import LevelRule
 
 _Policy = NDArray[np.int32]

@@ -1,9 +1,9 @@
 """The route by MaxSAT: the least unsatisfied weight of the formula as read.
 
 A local search comes first; what it finds is the upper bound of the race in
-`olivine.solvers.maxsat`. There RC2 competes with refutations of "less is unsatisfied",
-in the clauses that a certificate is proved over (F_k of docs/certificate.md), and a
-longer search goes before each of these.
+`olivine.solvers.sat.maxsat`. There RC2 competes with refutations of "less is
+unsatisfied", in the clauses that a certificate is proved over (F_k of
+docs/certificate.md), and a longer search goes before each of these.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.maxsat import solve_maxsat
 from ...solvers.outcome import MaxSatOutcome, SatStatus
+from ...solvers.sat.maxsat import solve_maxsat
 from ..certificate.certificate import as_checked
 from ..certificate.checker import bound_formula
 from ..family.instance import Instance

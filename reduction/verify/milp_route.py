@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.child import run_in_child
+from ...solvers.child.child import run_in_child
 from ...solvers.outcome import LinearOutcome, Status
 from ..family.family import Family
 from ..family.instance import Instance

@@ -127,7 +127,7 @@ class Settings:
                 f"unknown formulation {self.formulation!r}: choose from {names}"
             )
         if self.engine != "highs":  # which is always there, and need not be loaded
-            from ...solvers.milp import available_engines
+            from ...solvers.milp.milp import available_engines
 
             if self.engine not in available_engines():
                 known = ", ".join(available_engines())

@@ -36,9 +36,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.child import run_in_child
+from ...solvers.child.child import run_in_child
 from ...solvers.outcome import SatStatus
-from ...solvers.sat import solve_sat
+from ...solvers.sat.sat import solve_sat
 from ...solvers.treewidth import Elimination, TooWideError, solve_by_treewidth
 from ..family.instance import Instance
 from ..formula.formula import ThreeSat

@@ -156,7 +156,7 @@ def verify(
     seed
         Of the local search of the witness route.
     engine
-        Of the MILP route, one of `olivine.solvers.milp.available_engines()`.
+        Of the MILP route, one of `olivine.solvers.milp.milp.available_engines()`.
 
     Raises
     ------

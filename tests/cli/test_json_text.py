@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.cli.json_text import pretty_json
-from olivine.solvers.flat_form import FlatForm
+from olivine.solvers.model.flat_form import FlatForm
 
 from tests.support.linear import linear_models
 

@@ -17,7 +17,7 @@ from olivine.cli.figures.sweep import save_phases
 from olivine.cli.summaries import phases_of
 from olivine.cli.sweep_plan import read_sweep
 from olivine.cli.workers import LostWorkersError, rows_of
-from olivine.solvers.process import Forked
+from olivine.solvers.child.process import Forked
 
 from tests.support.commands import CASES, ROOT, olivine
 

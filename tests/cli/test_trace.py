@@ -154,7 +154,7 @@ def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
         assert time_limit == 2.5
         return SatOutcome(SatStatus.UNKNOWN, None, 2.5, "x", reason="time limit")
 
-    monkeypatch.setattr("olivine.solvers.sat.solve_sat", slow)
+    monkeypatch.setattr("olivine.solvers.sat.sat.solve_sat", slow)
     done = olivine("trace", FULL3, "--member", "sat", "--time-limit", "2.5")
     assert done.status == 3
     assert "time limit" in done.err

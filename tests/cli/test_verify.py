@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from olivine.cli import common
-from olivine.solvers.milp import available_engines
+from olivine.solvers.milp.milp import available_engines
 
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread

@@ -17,7 +17,9 @@ FULL2 = CASES / "cadical" / "full2.cnf"
 
 @pytest.mark.parametrize("verb", ["verify", "generate"])
 def test_an_engine_that_is_not_installed(tmp_path, monkeypatch, verb: str) -> None:
-    monkeypatch.setattr("olivine.solvers.milp.available_engines", lambda: ("highs",))
+    monkeypatch.setattr(
+        "olivine.solvers.milp.milp.available_engines", lambda: ("highs",)
+    )
     arguments = ["-o", tmp_path / "out"] if verb == "generate" else []
     done = olivine(verb, FULL2, *arguments, "--engine", "cbc")
     assert done.status == 2
@@ -28,7 +30,7 @@ def test_a_killed_solver_is_unknown(monkeypatch) -> None:
     def die(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr("olivine.solvers.sat._solve", die)
+    monkeypatch.setattr("olivine.solvers.sat.sat._solve", die)
     done = olivine("verify", FULL2, "--route", "sat", "--json")
     assert done.status == 3
     assert done.record["routes"]["sat"]["status"] == "unknown"
@@ -40,7 +42,7 @@ def raising(*_: object, **__: object):
 
 
 ENGINES = {  # by route: where the engine or the work of the route is called
-    "sat": "olivine.solvers.sat._solve",
+    "sat": "olivine.solvers.sat.sat._solve",
     "maxsat": "olivine.reduction.verify.maxsat_route.solve_maxsat",
     "milp": "olivine.reduction.verify.milp_route.build",
     "brute": "olivine.reduction.verify.routes.best_member",
@@ -72,7 +74,7 @@ def test_a_route_that_raises_costs_the_others_nothing(monkeypatch, route) -> Non
 
 def test_an_engine_that_lies_costs_its_own_route(monkeypatch) -> None:
     lie = (True, bytes(1))  # all false, which falsifies a clause
-    monkeypatch.setattr("olivine.solvers.sat._solve", lambda *_: lie)
+    monkeypatch.setattr("olivine.solvers.sat.sat._solve", lambda *_: lie)
     done = olivine("verify", FULL2, "--json")
     record = done.record
     assert record["routes"]["sat"]["status"] == "error"

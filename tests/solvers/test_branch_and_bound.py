@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.solvers.branch_and_bound import branch_and_bound
-from olivine.solvers.milp import confirm, solve_milp
-from olivine.solvers.model import LinearModel
+from olivine.solvers.lp.branch_and_bound import branch_and_bound
+from olivine.solvers.milp.milp import confirm, solve_milp
+from olivine.solvers.milp.scaled_milp import has_long_rows, propose, solve_scaled_milp
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
-from olivine.solvers.scaled_milp import has_long_rows, propose, solve_scaled_milp
 
 from tests.support.linear import brute_force_milp, linear_models
 

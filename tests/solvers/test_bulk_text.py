@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.solvers.bulk_text import NumberedText, text_of
+from olivine.solvers.model.bulk_text import NumberedText, text_of
 
 PIECES = st.sampled_from(["%d", "%-4d", "%-7d", "x", " ", "\n", ": + 1 x"])
 

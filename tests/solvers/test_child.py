@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from olivine.solvers import child
-from olivine.solvers.child import run_each, run_in_child
+from olivine.solvers.child import child
+from olivine.solvers.child.child import run_each, run_in_child
 
 pytestmark = pytest.mark.children
 
@@ -261,7 +261,7 @@ def test_interrupt_kills_the_child(tmp_path):
 
 SCRIPT = """
 import atexit, os, sys, time
-from olivine.solvers.child import run_each, run_in_child
+from olivine.solvers.child.child import run_each, run_in_child
 
 def child():
     print("printed by the child", flush=True)
@@ -292,7 +292,7 @@ def test_output_and_exit_handlers_happen_once():
 def test_streams_may_be_closed():
     code = textwrap.dedent("""
         import os, sys
-        from olivine.solvers.child import run_each, run_in_child
+        from olivine.solvers.child.child import run_each, run_in_child
         for descriptor in (0, 1, 2):
             os.close(descriptor)
         sys.stdout = sys.stderr = sys.stdin = None

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.solvers.clauses import Clauses, check_clauses, clause_lists, satisfied
+from olivine.solvers.sat.clauses import Clauses, check_clauses, clause_lists, satisfied
 
 
 def literals(n):

@@ -3,9 +3,9 @@
 import sys
 
 import pytest
-from olivine.solvers import engines
-from olivine.solvers.engines import Engine, available_engines
-from olivine.solvers.milp import confirm, read_optimum, solve_milp
+from olivine.solvers.milp import engines
+from olivine.solvers.milp.engines import Engine, available_engines
+from olivine.solvers.milp.milp import confirm, read_optimum, solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.integer_programs import small_knapsack
@@ -13,7 +13,7 @@ from tests.support.integer_programs import small_knapsack
 TOY = """
 import itertools
 
-from olivine.solvers.engines import Engine
+from olivine.solvers.milp.engines import Engine
 from olivine.solvers.outcome import Answer, Status
 
 
@@ -41,7 +41,7 @@ def toy(tmp_path, monkeypatch):
     (tmp_path / "toy.py").write_text("AVAILABLE = True\n" + TOY)
     monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
     yield
-    sys.modules.pop("olivine.solvers.engines.toy", None)
+    sys.modules.pop("olivine.solvers.milp.engines.toy", None)
     vars(engines).pop("toy", None)
 
 
@@ -57,7 +57,7 @@ def test_an_engine_is_one_file(toy) -> None:
 
 
 def test_an_engine_that_is_not_here_is_refused(toy) -> None:
-    sys.modules["olivine.solvers.engines.toy"] = module = type(sys)("toy")
+    sys.modules["olivine.solvers.milp.engines.toy"] = module = type(sys)("toy")
     module.ENGINE = Engine("toy", lambda: False, lambda *_: [][1])
     with pytest.raises(ValueError, match="'toy' is not available; there is highs"):
         solve_milp(small_knapsack(), engine="toy")
@@ -77,4 +77,4 @@ def test_the_toy_is_gone() -> None:
 def test_every_engine_has_the_name_of_its_file() -> None:
     for name, engine in engines.engines().items():
         assert type(engine.available()) is bool
-        assert sys.modules[f"olivine.solvers.engines.{name}"].ENGINE is engine
+        assert sys.modules[f"olivine.solvers.milp.engines.{name}"].ENGINE is engine

@@ -9,18 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from olivine.solvers import program_files
-from olivine.solvers.engines import cbc
-from olivine.solvers.flat_form import FlatForm
-from olivine.solvers.integer_form import integer_form
-from olivine.solvers.milp import (
+from olivine.solvers.milp.engines import cbc
+from olivine.solvers.milp.milp import (
     available_engines,
     read_optimum,
     to_pulp,
     write_lp,
     write_mps,
 )
-from olivine.solvers.model import LinearModel
+from olivine.solvers.model import program_files
+from olivine.solvers.model.flat_form import FlatForm
+from olivine.solvers.model.integer_form import integer_form
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from tests.support.depth import deep, spread

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.solvers import flat_model, mps_columns, program_files
-from olivine.solvers.flat_form import FlatForm
-from olivine.solvers.flat_model import (
+from olivine.solvers.model import flat_model, mps_columns, program_files
+from olivine.solvers.model.flat_form import FlatForm
+from olivine.solvers.model.flat_model import (
     FlatModel,
     FlatRows,
     FlatVariables,
     integer_variables,
     kind_of,
 )
-from olivine.solvers.integer_form import integer_form
-from olivine.solvers.model import LinearModel, Row
-from olivine.solvers.program_files import lp_lines, mps_lines
+from olivine.solvers.model.integer_form import integer_form
+from olivine.solvers.model.model import LinearModel, Row
+from olivine.solvers.model.program_files import lp_lines, mps_lines
 
 from tests.support.linear import linear_models
 from tests.support.program_text import plain_lp, plain_mps

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.solvers import highs as engine
-from olivine.solvers import simplex
-from olivine.solvers.child import run_in_child
-from olivine.solvers.lp import LpSession, dual_bound, refutes, solve_lp
-from olivine.solvers.model import LinearModel
+from olivine.solvers.child.child import run_in_child
+from olivine.solvers.lp import highs as engine
+from olivine.solvers.lp import simplex
+from olivine.solvers.lp.lp import LpSession, dual_bound, refutes, solve_lp
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 from scipy.optimize import linprog
 
@@ -243,8 +243,8 @@ def test_a_session_starts_from_its_last_basis(monkeypatch):
 
 QUIET = """
 import sys
-from olivine.solvers.lp import solve_lp
-from olivine.solvers.model import LinearModel
+from olivine.solvers.lp.lp import solve_lp
+from olivine.solvers.model.model import LinearModel
 model = LinearModel()
 model.add_variable("x", 0, 1)
 model.set_objective([0], [1], maximise=True)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.solvers import child, maxsat, rc2
-from olivine.solvers.clauses import Clauses
-from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.child import child
 from olivine.solvers.outcome import SatStatus
+from olivine.solvers.sat import maxsat, rc2
+from olivine.solvers.sat.clauses import Clauses
+from olivine.solvers.sat.maxsat import solve_maxsat
 
 from tests.support.cases import case_parameters
 from tests.support.depth import deep

@@ -14,12 +14,12 @@ import pulp
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.solvers import highs as highs_module
-from olivine.solvers.child import run_in_child
-from olivine.solvers.integer_form import integer_form
-from olivine.solvers.milp import available_engines, confirm, solve_milp, to_pulp
-from olivine.solvers.model import LinearModel
-from olivine.solvers.objective import scaled_objective
+from olivine.solvers.child.child import run_in_child
+from olivine.solvers.lp import highs as highs_module
+from olivine.solvers.milp.milp import available_engines, confirm, solve_milp, to_pulp
+from olivine.solvers.milp.objective import scaled_objective
+from olivine.solvers.model.integer_form import integer_form
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.depth import deep
@@ -167,8 +167,8 @@ def test_numbers_that_no_engine_holds_are_unknown():
 
 QUIET = """
 import sys
-from olivine.solvers.milp import solve_milp
-from olivine.solvers.model import LinearModel
+from olivine.solvers.milp.milp import solve_milp
+from olivine.solvers.model.model import LinearModel
 model = LinearModel()
 model.add_variable("x", 0, 1, integer=True)
 model.set_objective([0], [1], maximise=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import highspy
 import pytest
-from olivine.solvers import engines
-from olivine.solvers import highs as highs_module
-from olivine.solvers.child import run_in_child
-from olivine.solvers.engines import cbc
-from olivine.solvers.integer_form import IntegerForm, IntegerRow, IntegerVariable
-from olivine.solvers.milp import available_engines, confirm, solve_milp
-from olivine.solvers.model import LinearModel
+from olivine.solvers.child.child import run_in_child
+from olivine.solvers.lp import highs as highs_module
+from olivine.solvers.milp import engines
+from olivine.solvers.milp.engines import cbc
+from olivine.solvers.milp.milp import available_engines, confirm, solve_milp
+from olivine.solvers.model.integer_form import IntegerForm, IntegerRow, IntegerVariable
+from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from tests.support.integer_programs import small_knapsack

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.solvers import bulk_text
-from olivine.solvers.bulk_text import json_pairs
-from olivine.solvers.flat_form import FlatForm
-from olivine.solvers.flat_model import Numbered
-from olivine.solvers.flat_model import given as listed
-from olivine.solvers.name_map import Called
+from olivine.solvers.model import bulk_text
+from olivine.solvers.model.bulk_text import json_pairs
+from olivine.solvers.model.flat_form import FlatForm
+from olivine.solvers.model.flat_model import Numbered
+from olivine.solvers.model.flat_model import given as listed
+from olivine.solvers.model.name_map import Called
 
 from tests.support.linear import linear_models
 

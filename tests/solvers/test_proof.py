@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from olivine.solvers.clauses import Clauses
-from olivine.solvers.proof import ProofCheck, check_drat
-from olivine.solvers.sat import solve_sat
+from olivine.solvers.sat.clauses import Clauses
+from olivine.solvers.sat.proof import ProofCheck, check_drat
+from olivine.solvers.sat.sat import solve_sat
 
 VALID = ProofCheck(True, "")
 FULL_3 = [list(c) for c in itertools.product([1, -1], [2, -2], [3, -3])]

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.solvers import child, sat
-from olivine.solvers.child import ChildResult
+from olivine.solvers.child import child
+from olivine.solvers.child.child import ChildResult
 from olivine.solvers.outcome import SatStatus
-from olivine.solvers.proof import check_drat
-from olivine.solvers.sat import Clauses, engines, satisfied, solve_sat
+from olivine.solvers.sat import sat
+from olivine.solvers.sat.proof import check_drat
+from olivine.solvers.sat.sat import Clauses, engines, satisfied, solve_sat
 
 from tests.support.cases import case_parameters
 from tests.support.depth import deep, spread

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.solvers import simplex
-from olivine.solvers.duality import dual_bound, refutes
-from olivine.solvers.model import LinearModel
-from olivine.solvers.sparse_systems import factorise
+from olivine.solvers.lp import simplex
+from olivine.solvers.lp.duality import dual_bound, refutes
+from olivine.solvers.lp.sparse_systems import factorise
+from olivine.solvers.model.model import LinearModel
 
 from tests.support.linear import (
     brute_force_lp,

@@ -3,8 +3,8 @@ import stat
 
 import pytest
 from olivine.solvers.files import write_target
-from olivine.solvers.milp import write_lp, write_mps
-from olivine.solvers.model import LinearModel
+from olivine.solvers.milp.milp import write_lp, write_mps
+from olivine.solvers.model.model import LinearModel
 
 
 def model() -> LinearModel:

@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from olivine.solvers import temporary
-from olivine.solvers.child import run_in_child
+from olivine.solvers.child import temporary
+from olivine.solvers.child.child import run_in_child
 from olivine.solvers.files import check_writable, write_texts
 
 pytestmark = pytest.mark.children

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.solvers.clauses import Clauses
-from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.sat.clauses import Clauses
+from olivine.solvers.sat.maxsat import solve_maxsat
 from olivine.solvers.treewidth import (
     TooWideError,
     decompose,

@@ -13,7 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from olivine.solvers import child, rc2, sat
+from olivine.solvers.child import child
+from olivine.solvers.sat import rc2, sat
 
 FORKED = child.Running
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from olivine.solvers.model import LinearModel
+from olivine.solvers.model.model import LinearModel
 
 
 def market_split(rows: int, columns: int, seed: int, base: int = 0) -> LinearModel:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from hypothesis import strategies as st
-from olivine.solvers.model import LinearModel
+from olivine.solvers.model.model import LinearModel
 
 SENSES = ("<=", ">=", "==")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olivine.solvers.integer_form import IntegerForm
+from olivine.solvers.model.integer_form import IntegerForm
 
 _LP = {"<=": "<=", ">=": ">=", "==": "="}
 _MPS = {"<=": "L", ">=": "G", "==": "E"}

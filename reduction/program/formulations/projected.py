@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.olive.program import Form
-from ....solvers.flat_model import BLOCK, FlatModel, Numbered, row_kind
-from ....solvers.model import LinearModel
+from ....solvers.model.flat_model import BLOCK, FlatModel, Numbered, row_kind
+from ....solvers.model.model import LinearModel
 from ...family.family import Family, as_assignment
 from ...formula.local_search import (
     is_out_of_reach,

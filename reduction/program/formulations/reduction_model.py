@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.mdp.bellman import Pair
 from ....algorithms.olive.program import Form
-from ....solvers.model import LinearModel
+from ....solvers.model.model import LinearModel
 from ...family.family import Family
 from ..witness import forward
 

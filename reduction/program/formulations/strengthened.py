@@ -46,14 +46,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.olive.program import Form
-from ....solvers.flat_model import (
+from ....solvers.model.flat_model import (
     BLOCK,
     FlatModel,
     Numbered,
     kind_of,
     row_kind,
 )
-from ....solvers.model import LinearModel, Variable
+from ....solvers.model.model import LinearModel, Variable
 from ...family.family import Family
 from ...family.layout import CLAUSE_BITS, QUIT, Layout
 from ..witness import forward

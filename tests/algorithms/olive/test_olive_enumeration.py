@@ -17,7 +17,7 @@ from olivine.algorithms.olive.enumeration import (
 )
 from olivine.algorithms.olive.model import program_model
 from olivine.algorithms.olive.program import OliveProgram
-from olivine.solvers.milp import solve_milp
+from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.depth import deep

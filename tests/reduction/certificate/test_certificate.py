@@ -16,7 +16,7 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.optimum import optimum
-from olivine.solvers.maxsat import solve_maxsat
+from olivine.solvers.sat.maxsat import solve_maxsat
 
 from tests.support.cases import cases
 from tests.support.certificates import certified, is_true, judged

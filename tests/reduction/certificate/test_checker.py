@@ -19,9 +19,9 @@ from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.program.witness import check as check_feasible
 from olivine.reduction.program.witness import violations
-from olivine.solvers.clauses import Clauses
 from olivine.solvers.outcome import SatStatus
-from olivine.solvers.sat import solve_sat
+from olivine.solvers.sat.clauses import Clauses
+from olivine.solvers.sat.sat import solve_sat
 
 from tests.support.cases import case_parameters
 from tests.support.families import families

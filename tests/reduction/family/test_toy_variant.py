@@ -15,7 +15,7 @@ from olivine.reduction.program.tolerance import tolerance_bounds
 from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.verify.verification import verify
-from olivine.solvers.milp import confirm, solve_milp
+from olivine.solvers.milp.milp import confirm, solve_milp
 
 from tests.support.families import ALL_EIGHT
 

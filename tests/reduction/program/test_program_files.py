@@ -15,7 +15,12 @@ from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.witness import check
-from olivine.solvers.milp import available_engines, read_optimum, write_lp, write_mps
+from olivine.solvers.milp.milp import (
+    available_engines,
+    read_optimum,
+    write_lp,
+    write_mps,
+)
 from olivine.solvers.outcome import Status
 
 from tests.support.cases import CASES

@@ -23,7 +23,7 @@ from olivine.reduction.program.optimum import optimum, round_to_possible, step
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.witness import back, check
 from olivine.reduction.verify.members import best_member
-from olivine.solvers.milp import available_engines, solve_milp
+from olivine.solvers.milp.milp import available_engines, solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.cases import cases

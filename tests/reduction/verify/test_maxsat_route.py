@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.verification import verify
-from olivine.solvers import maxsat
+from olivine.solvers.sat import maxsat
 
 pytestmark = pytest.mark.children
 

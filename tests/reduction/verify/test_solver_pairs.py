@@ -14,7 +14,7 @@ from olivine.algorithms.olive.model import program_model
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import back, check, forward
-from olivine.solvers.milp import confirm, solve_milp
+from olivine.solvers.milp.milp import confirm, solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.depth import deep, spread

@@ -2,7 +2,7 @@
 
 The basis of a linear program is mostly triangular: `factorise` first peels off
 rows with a single entry, then columns with a single entry, each an exact
-division. What is left is solved densely (`olivine.solvers.dense_systems`).
+division. What is left is solved densely (`olivine.solvers.lp.dense_systems`).
 """
 
 from __future__ import annotations

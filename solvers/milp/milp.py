@@ -1,8 +1,8 @@
 """Mixed-integer linear programs: solve, confirm exactly, write, read back.
 
-Engines are run through PuLP (`olivine.solvers.engines`) on the integer form of the
-model (`olivine.solvers.integer_form`), its objective scaled to integers too
-(`olivine.solvers.objective`), in a child process that the limits can kill, with
+Engines are run through PuLP (`olivine.solvers.milp.engines`) on the integer form of the
+model (`olivine.solvers.model.integer_form`), its objective scaled to integers too
+(`olivine.solvers.milp.objective`), in a child process that the limits can kill, with
 relative and absolute gap 0 and tolerances of 1e-9.
 
 None of their answers is a proof. They compute in floating point, and CBC has
@@ -20,15 +20,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from ..child.child import run_in_child
+from ..lp.lp import solve_lp
+from ..model.integer_form import IntegerForm, integer_form
+from ..model.model import LinearModel, Variable
+from ..model.program_files import write_lp, write_mps
+from ..outcome import Answer, LinearOutcome, Status
 from . import engines
-from .child import run_in_child
 from .engines import available_engines, read_optimum
-from .integer_form import IntegerForm, integer_form
-from .lp import solve_lp
-from .model import LinearModel, Variable
 from .objective import scaled_objective
-from .outcome import Answer, LinearOutcome, Status
-from .program_files import write_lp, write_mps
 from .pulp_adapter import PulpModel, to_pulp
 
 __all__ = [
@@ -66,7 +66,7 @@ def solve_milp(
         what it has; one that does not is killed a second (and a tenth of the
         limit) later.
     memory_limit
-        Bytes; see `olivine.solvers.child.run_in_child`.
+        Bytes; see `olivine.solvers.child.child.run_in_child`.
     threads
         At least 1. SCIP uses one whatever is said.
 
@@ -120,8 +120,8 @@ def confirm(
     """Make an outcome exact, as far as arithmetic can.
 
     The integer variables are fixed at their rounded values and the linear
-    program that remains is solved exactly (`olivine.solvers.lp`). What comes back has
-    ``exact=True`` if it proves something:
+    program that remains is solved exactly (`olivine.solvers.lp.lp`). What comes back
+    has ``exact=True`` if it proves something:
 
     - FEASIBLE: `values` meets every bound, row and integrality, and `objective`
       is its value, the best for these values of the integer variables. Nothing

@@ -22,7 +22,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from .model import LinearModel, Row
+from ..model.model import LinearModel, Row
 
 
 def dual_bound(

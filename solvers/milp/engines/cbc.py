@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pulp
 
-from .. import highs
-from ..outcome import Answer, LinearOutcome, Status
+from ...child.temporary import scratch_folder
+from ...lp import highs
+from ...outcome import Answer, LinearOutcome, Status
 from ..pulp_adapter import MAJOR, PulpModel
-from ..temporary import scratch_folder
 from . import UNREADABLE, Engine
 
 _TOLERANCES = ("primalTolerance", "dualTolerance", "integerTolerance")

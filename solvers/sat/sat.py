@@ -3,7 +3,7 @@
 An engine is believed as far as it can be checked: literals are checked before it sees
 them (PySAT passes them on as C integers, where 2^32 + 1 is variable 1 and -2^31 aborts
 the process), a model is checked against every clause, and for "unsatisfiable" a DRAT
-proof can be asked for (`olivine.solvers.proof` checks it). A time limit kills the
+proof can be asked for (`olivine.solvers.sat.proof` checks it). A time limit kills the
 child; `interrupt` does nothing or raises in half of the engines.
 """
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pysat.solvers import Solver, SolverNames
 
-from .child import ChildResult, run_in_child
+from ..child.child import ChildResult, run_in_child
+from ..outcome import SatOutcome, SatStatus
 from .clauses import (
     ClauseArrays,
     Clauses,
@@ -24,7 +25,6 @@ from .clauses import (
     clause_lists,
     satisfied,
 )
-from .outcome import SatOutcome, SatStatus
 
 __all__ = ["Clauses", "engines", "satisfied", "solve_sat"]
 
@@ -78,7 +78,7 @@ def solve_sat(
     """Decide whether clauses have a satisfying assignment.
 
     `time_limit, memory_limit`: wall seconds, and bytes beyond what the caller holds;
-    see `olivine.solvers.child.run_in_child`.
+    see `olivine.solvers.child.child.run_in_child`.
     """
     start = time.monotonic()
     check_clauses(clauses, n_variables)

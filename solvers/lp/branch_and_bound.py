@@ -1,10 +1,10 @@
 """Small mixed-integer linear programs solved exactly, with a proof in arithmetic.
 
 Branch and bound in one process. Floating point only suggests: a node is dropped
-because exact multipliers bound it by weak duality (`olivine.solvers.duality`), because
-an exact refutation says that it is empty, or because its linear program, solved
-exactly, has an optimum with whole integer variables. So the optimum is proved,
-which no MILP engine's word is (`olivine.solvers.milp`). The price is speed: this is for
+because exact multipliers bound it by weak duality (`olivine.solvers.lp.duality`),
+because an exact refutation says that it is empty, or because its linear program, solved
+exactly, has an optimum with whole integer variables. So the optimum is proved, which no
+MILP engine's word is (`olivine.solvers.milp.milp`). The price is speed: this is for
 models of some dozens of integer variables whose relaxation says something.
 """
 
@@ -15,9 +15,9 @@ import time
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ..model.model import LinearModel
+from ..outcome import LinearOutcome, Status
 from .lp import LpSession, dual_bound
-from .model import LinearModel
-from .outcome import LinearOutcome, Status
 
 _SMALL_DENOMINATOR = 10**6
 _NEAR_INTEGER = 1e-6

@@ -8,8 +8,8 @@ from typing import Any
 import highspy
 import pulp
 
-from .. import highs
-from ..outcome import Answer, LinearOutcome, Status
+from ...lp import highs
+from ...outcome import Answer, LinearOutcome, Status
 from ..pulp_adapter import PulpModel
 from . import UNREADABLE, Engine
 

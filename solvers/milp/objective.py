@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from .model import LinearModel, Row
+from ..model.model import LinearModel, Row
 
 
 @dataclass(frozen=True)

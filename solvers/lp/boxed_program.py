@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from .model import LinearModel, Row, integer_row
+from ..model.model import LinearModel, Row, integer_row
 
 Plain = Fraction | int
 """A rational that is an `int` where it is whole, which is much faster."""

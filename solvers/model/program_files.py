@@ -1,10 +1,10 @@
 r"""Write models as LP and MPS files that mean exactly what the model means.
 
-PuLP has writers too; `olivine.solvers.milp.to_pulp` gives the problem to use them on.
-They round to 12 (LP) and 13 (MPS) digits, leave out the objective's constant,
-and differ between PuLP 3 and 4. These write the integer form
-(`olivine.solvers.integer_form`), so every number is a whole one of at most 15 digits,
-printed in full; the same bytes on every version. A maximisation is written as
+PuLP has writers too; `olivine.solvers.milp.milp.to_pulp` gives the problem to use them
+on. They round to 12 (LP) and 13 (MPS) digits, leave out the objective's constant, and
+differ between PuLP 3 and 4. These write the integer form
+(`olivine.solvers.model.integer_form`), so every number is a whole one of at most 15
+digits, printed in full; the same bytes on every version. A maximisation is written as
 the minimisation of the negative, since readers disagree on how MPS says it.
 
 The LP format is CPLEX's. The MPS format keeps to the columns of the fixed one,
@@ -46,8 +46,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import write_text
 from .bulk_text import NumberedText, merged, text_of, words
-from .files import write_text
 from .flat_form import FlatForm
 from .flat_model import BLOCK, Block, Group, Shape
 from .model import LinearModel

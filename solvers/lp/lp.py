@@ -2,9 +2,9 @@
 
 HiGHS proposes: it works in floating point with tolerances of 1e-9. With
 ``exact=True`` its last basis is solved again in fractions, pivoted on where it
-is not optimal after all (`olivine.solvers.simplex`), and the outcome is believed only
-because a certificate says so that has nothing to do with how it was found
-(`olivine.solvers.duality`): a feasible point and multipliers whose bound equals its
+is not optimal after all (`olivine.solvers.lp.simplex`), and the outcome is believed
+only because a certificate says so that has nothing to do with how it was found
+(`olivine.solvers.lp.duality`): a feasible point and multipliers whose bound equals its
 value, or multipliers that refute the program.
 
 For many related programs keep an `LpSession`: it starts from the last basis.
@@ -19,11 +19,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..model.model import LinearModel, Number, Sense, Variable
+from ..outcome import LinearOutcome, Status
 from . import highs as engine
 from . import simplex
 from .duality import dual_bound, refutes
-from .model import LinearModel, Number, Sense, Variable
-from .outcome import LinearOutcome, Status
 
 __all__ = ["LpSession", "dual_bound", "refutes", "solve_lp"]
 

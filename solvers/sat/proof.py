@@ -14,8 +14,8 @@ among those that p is resolved with; dratify 0.1.10 so accepts
 
 though the formula is satisfiable (Rebola-Pardo and Biere, *Two flavors of DRAT*,
 2018, discuss the same gap in other checkers). Hence two passes: RUP only with
-deletions, as fast as it gets and enough for the engines of `olivine.solvers.sat`; and,
-should that fail, RUP and RAT with every deletion ignored. Each is sound. What is
+deletions, as fast as it gets and enough for the engines of `olivine.solvers.sat.sat`;
+and, should that fail, RUP and RAT with every deletion ignored. Each is sound. What is
 lost are proofs with a RAT step that holds only because of a deletion.
 """
 
@@ -55,7 +55,7 @@ def check_drat(clauses: ClauseArrays, proof_lines: Iterable[str]) -> ProofCheck:
     Notes
     -----
     The checker is Python: about 10,000 steps a second, less where clauses are
-    long. `olivine.solvers.child.run_in_child` puts a time limit on it.
+    long. `olivine.solvers.child.child.run_in_child` puts a time limit on it.
     """
     check_clauses(clauses, MAX_VARIABLES)
     formula, index = _formula(clauses)

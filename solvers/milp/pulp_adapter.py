@@ -1,4 +1,4 @@
-"""Models as PuLP problems, of PuLP 3 or 4; `olivine.solvers.engines` runs them.
+"""Models as PuLP problems, of PuLP 3 or 4; `olivine.solvers.milp.engines` runs them.
 
 PuLP's own verdict is used for CBC alone, whose answer it reads; other engines are
 asked themselves, since PuLP calls a time-limited incumbent "Optimal" and a
@@ -13,8 +13,8 @@ from typing import Any
 
 import pulp
 
-from .integer_form import IntegerForm, integer_form
-from .model import LinearModel
+from ..model.integer_form import IntegerForm, integer_form
+from ..model.model import LinearModel
 
 MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-attr]
 
@@ -24,7 +24,7 @@ class PulpModel:
     """A model as a PuLP problem."""
 
     # The `pulp.LpProblem`, a minimisation in integers; see
-    # `olivine.solvers.integer_form`. In PuLP 4 variables live as long as it does.
+    # `olivine.solvers.model.integer_form`. In PuLP 4 variables live as long as it does.
     problem: Any
     # The model's names of variables and rows by the problem's short names; for what the
     # problem has beyond the model, a description

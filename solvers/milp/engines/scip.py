@@ -6,8 +6,8 @@ import importlib.util
 
 import pulp
 
-from .. import highs
-from ..outcome import Answer, LinearOutcome, Status
+from ...lp import highs
+from ...outcome import Answer, LinearOutcome, Status
 from ..pulp_adapter import PulpModel
 from . import UNREADABLE, Engine
 

@@ -1,7 +1,7 @@
 """MILP engines, one file each, which declares ``ENGINE``; no other file names them.
 
 PuLP runs an engine on a model, in a child process; what it says is a proposal that
-`olivine.solvers.milp` checks. "highs" is always here; the others are if they are
+`olivine.solvers.milp.milp` checks. "highs" is always here; the others are if they are
 installed.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pulp
 
-from ..child import run_in_child
-from ..integer_form import IntegerForm
-from ..outcome import Answer, LinearOutcome, Status
+from ...child.child import run_in_child
+from ...model.integer_form import IntegerForm
+from ...outcome import Answer, LinearOutcome, Status
 from ..pulp_adapter import PulpModel, from_form
 
 
@@ -102,15 +102,15 @@ def read_optimum(
     engine
         ``"highs"`` or ``"cbc"``, if it is available here, or another that reads.
     time_limit, memory_limit
-        As in `olivine.solvers.milp.solve_milp`.
+        As in `olivine.solvers.milp.milp.solve_milp`.
 
     Returns
     -------
     LinearOutcome
-        Of the file's program in its own sense: where `olivine.solvers.program_files`
-        wrote a maximisation, the objective is the negative of the model's.
-        Values are in the order in which the engine met the columns. Never
-        ``exact``; gaps are 0.
+        Of the file's program in its own sense: where
+        `olivine.solvers.model.program_files` wrote a maximisation, the objective is the
+        negative of the model's. Values are in the order in which the engine met the
+        columns. Never ``exact``; gaps are 0.
 
     Raises
     ------

@@ -1,11 +1,11 @@
 """HiGHS on rows that no scaling to integers suits, asked directly.
 
-`olivine.solvers.milp` hands engines coprime integers, which keeps short rationals
+`olivine.solvers.milp.milp` hands engines coprime integers, which keeps short rationals
 exact. Rows made of empirical frequencies have integers of eight digits, and a
 feasibility tolerance of 1e-9 on those is beyond floating point: HiGHS has then answered
 "Solve error", or called points optimal that are not. Here every row is divided by its
 largest coefficient instead, and the tolerances are 1e-8. The answer is to be made exact
-by `olivine.solvers.milp.confirm`, like any engine's.
+by `olivine.solvers.milp.milp.confirm`, like any engine's.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import time
 import highspy
 import numpy as np
 
-from . import highs as engine
-from .child import run_in_child
+from ..child.child import run_in_child
+from ..lp import highs as engine
+from ..model.model import LinearModel, Row, integer_row
+from ..outcome import LinearOutcome, Status
 from .milp import solve_milp
-from .model import LinearModel, Row, integer_row
-from .outcome import LinearOutcome, Status
 
 TOLERANCE = 1e-8
 LONG = 2**14

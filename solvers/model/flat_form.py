@@ -1,6 +1,6 @@
 """The integer form of a large model, its rows and variables kept as few kinds.
 
-`olivine.solvers.integer_form` says what the form is.
+`olivine.solvers.model.integer_form` says what the form is.
 """
 
 from __future__ import annotations

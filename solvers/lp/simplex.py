@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from ..model.model import LinearModel
 from .boxed_program import BoxedProgram, Plain, plain
-from .model import LinearModel
 from .sparse_systems import Factorisation, factorise
 
 
@@ -53,8 +53,8 @@ class SimplexResult:
     # A vertex that is optimal when `status` is ``"optimal"``, else ()
     values: tuple[Fraction, ...]
     # One a row in the row's own scale. When optimal, shadow prices that prove it
-    # (`olivine.solvers.duality.dual_bound`); when infeasible, a refutation
-    # (`olivine.solvers.duality.refutes`); else ().
+    # (`olivine.solvers.lp.duality.dual_bound`); when infeasible, a refutation
+    # (`olivine.solvers.lp.duality.refutes`); else ().
     multipliers: tuple[Fraction, ...]
     basis: Basis  # The last one, fit to start from again
     pivots: int  # How many were made

@@ -17,8 +17,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import LinearModel, Row, integer_row
-from .outcome import Status
+from ..model.model import LinearModel, Row, integer_row
+from ..outcome import Status
 from .simplex import Basis
 
 TOLERANCE = 1e-9

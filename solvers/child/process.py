@@ -1,11 +1,10 @@
 """A child process that sends one message back: forked, or else spawned.
 
-The machinery under `olivine.solvers.child`. A forked child sees its parent's memory,
-so nothing is pickled on the way in. It never returns into the caller's code: it
-leaves through `os._exit`, so exit handlers and half-full output buffers of the
-parent run once, in the parent. It leads a process group of its own, so that
-killing it also kills what it started, and the kernel kills it should the parent
-die (Linux).
+The machinery under `olivine.solvers.child.child`. A forked child sees its parent's
+memory, so nothing is pickled on the way in. It never returns into the caller's code: it
+leaves through `os._exit`, so exit handlers and half-full output buffers of the parent
+run once, in the parent. It leads a process group of its own, so that killing it also
+kills what it started, and the kernel kills it should the parent die (Linux).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Linear programs from arrays: HiGHS kept between solves, answers in floats.
 
-The companion of `olivine.solvers.lp` for large float matrices, where a rational a
+The companion of `olivine.solvers.lp.lp` for large float matrices, where a rational a
 coefficient would cost more than the solve. Nothing here is proved; what comes
 back with the values are multipliers, from which the caller can compute bounds
-of its own (`olivine.solvers.duality` says how).
+of its own (`olivine.solvers.lp.duality` says how).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from ..outcome import Status
 from . import highs as engine
-from .outcome import Status
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Find the least weight of falsified clauses, by two engines that race.
 
-RC2 (`olivine.solvers.rc2`) raises a lower bound. Where a caller can say in clauses
+RC2 (`olivine.solvers.sat.rc2`) raises a lower bound. Where a caller can say in clauses
 that less than some weight is falsified, a SAT solver lowers an upper bound beside it:
 it looks for an assignment that falsifies less than the best one known, and when
 there is none, that one is best. On uniform formulas of which little is falsified
@@ -24,17 +24,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pysat.solvers import Solver
 
-from .child import Calls, ChildResult, Running
+from ..child.child import Calls, ChildResult, Running
+from ..child.temporary import scratch_folder
+from ..outcome import MaxSatOutcome, SatStatus
 from .clauses import (
     ClauseArrays,
     Clauses,
     check_clauses,
     satisfied,
 )
-from .outcome import MaxSatOutcome, SatStatus
 from .rc2 import lower_bound, minimise
 from .sat import pack_model, unpack_model
-from .temporary import scratch_folder
 
 Answer = TypeVar("Answer")
 Bounded = Callable[[int], list[list[int]]]
@@ -65,7 +65,7 @@ def solve_maxsat(
     `hard`: booleans, shape (m,): clauses that must hold; None for none. `known`: a good
     assignment, bool, shape (n,), that satisfies the hard clauses. `time_limit,
     memory_limit`: wall seconds for all, and bytes beyond what the caller holds for each
-    engine; see `olivine.solvers.child.run_in_child`.
+    engine; see `olivine.solvers.child.child.run_in_child`.
     """
     start = time.monotonic()
     check_clauses(clauses, n_variables)

@@ -1,0 +1,1 @@
+"""Child processes with limits, and what they leave behind."""

@@ -1,0 +1,1 @@
+"""Linear programs: HiGHS proposes, rational arithmetic confirms."""

@@ -1,0 +1,1 @@
+"""Mixed-integer programs: engines by PuLP, their answers confirmed."""

@@ -1,0 +1,1 @@
+"""Models in exact rationals, and LP and MPS files of them."""

@@ -1,0 +1,1 @@
+"""SAT, MaxSAT and proofs."""
