@@ -10,8 +10,7 @@ import numpy as np
 
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.mdp.distributions import Distribution
-from ..algorithms.mdp.random_mdp import random_tabular_mdp
-from ..algorithms.mdp.tabular import TabularMDP
+from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive.environment import TabularEnvironment
 from ..algorithms.olive.optimisers import BranchAndBound
 from ..algorithms.olive.parameters import (

@@ -22,7 +22,7 @@ from ..algorithms.learning.draw_classes import ClassKind
 from ..algorithms.learning.draw_q_functions import make_q_class
 from ..algorithms.learning.registry import Task
 from ..algorithms.learning.run import LearningResult
-from ..algorithms.mdp.random_mdp import random_tabular_mdp
+from ..algorithms.mdp.tabular import random_tabular_mdp
 from ..algorithms.olive.environment_adapter import LayeredEnvironment
 from ..algorithms.olive.learning import run
 from ..algorithms.olive.parameters import (

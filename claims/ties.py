@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algorithms.mdp.random_mdp import random_tabular_mdp
-from ..algorithms.mdp.tabular import TabularMDP
+from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive.benign import benign_rounds
 from ..algorithms.olive.enumeration import enumerate_policies
 from ..algorithms.olive.program import OliveProgram, average_bellman_errors

@@ -8,10 +8,10 @@ denominator, so that hundreds of thousands of states take milliseconds.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,10 +28,8 @@ from ..exact.arrays import (
     magnitude,
     segment_sums,
 )
-from .distributions import Distributions
-
-if TYPE_CHECKING:
-    from .tabular import TabularMDP
+from .arrays import MdpArrays
+from .distributions import Distribution, Distributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +104,7 @@ _BLOCK = 1 << 17
 """Distributions at a time: temporaries take several times what these do."""
 
 
-def denominators(mdp: TabularMDP, actions: NDArray[np.int64]) -> tuple[int, int]:
+def denominators(mdp: MdpArrays, actions: NDArray[np.int64]) -> tuple[int, int]:
     """Least common denominators of the probabilities and of the rewards of actions."""
     rewards = distinct(mdp.reward_index[actions])
     return (
@@ -116,7 +114,7 @@ def denominators(mdp: TabularMDP, actions: NDArray[np.int64]) -> tuple[int, int]
 
 
 def average_errors(
-    mdp: TabularMDP,
+    mdp: MdpArrays,
     distributions: Distributions,
     pair: Pair,
     known: tuple[int, int] | None = None,
@@ -161,7 +159,7 @@ def _largest(denominators: IntArray) -> int:
 
 
 def _wide(
-    mdp: TabularMDP,
+    mdp: MdpArrays,
     distributions: Distributions,
     pair: Pair,
     actions: NDArray[np.int64],
@@ -203,7 +201,7 @@ def _wide(
 
 
 def _errors(
-    mdp: TabularMDP,
+    mdp: MdpArrays,
     entries: tuple[NDArray[np.int64], IntArray],
     offsets: NDArray[np.int64],
     pair: Pair,
@@ -249,3 +247,94 @@ def as_fractions(
         Fraction(int(e), denominator * int(d)) if e else zero
         for e, d in zip(numerators, distributions.denominators, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The function constant + Σ coefficient · g(state), in integers."""
+
+    constant: int  # The constant
+    # Pairs (state, coefficient of its value), by state, none of them 0
+    coefficients: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class AverageConstraint:
+    """The normal form of an average Bellman error: equal exactly if the errors are."""
+
+    # Positive; the error is what follows divided by it, in lowest terms
+    denominator: int
+    base: Affine  # The error when each state of the support takes its action 0
+    # Triples (state, local action, affine function) in order: what taking the action
+    # instead of action 0 adds; functions that are 0 are left out
+    changes: tuple[tuple[int, int, Affine], ...]
+
+
+def average_constraint(mdp: MdpArrays, distribution: Distribution) -> AverageConstraint:
+    """Bring the average Bellman error of an MDP under a distribution to normal form.
+
+    Takes time in proportion to the number of actions and transitions of the
+    distribution's support (times the size of the first action of each state).
+    """
+    support = [int(state) for state in distribution.states]
+    actions = [action for state in support for action in mdp.actions(state)]
+    scale = math.lcm(*denominators(mdp, np.array(actions, dtype=np.int64)))
+    base = _Sum()
+    changes: list[tuple[int, int, _Sum]] = []
+    for state, share in zip(support, distribution.numerators.tolist(), strict=True):
+        first, *others = mdp.actions(state)
+        own = _backup(mdp, first, -share, scale)
+        base.add(own)
+        base.terms[state] += share * scale
+        for local, action in enumerate(others, start=1):
+            change = _backup(mdp, action, -share, scale)
+            change.add(own, -1)
+            changes.append((state, local, change))
+    denominator = scale * distribution.denominator
+    divisor = math.gcd(
+        denominator, base.divisor(), *(change.divisor() for *_, change in changes)
+    )
+    return AverageConstraint(
+        denominator // divisor,
+        base.affine(divisor),
+        tuple(
+            (state, local, change.affine(divisor))
+            for state, local, change in changes
+            if change.divisor()
+        ),
+    )
+
+
+class _Sum:
+    """An affine function under construction."""
+
+    def __init__(self) -> None:
+        self.constant = 0
+        self.terms: defaultdict[int, int] = defaultdict(int)
+
+    def add(self, other: _Sum, factor: int = 1) -> None:
+        self.constant += factor * other.constant
+        for state, coefficient in other.terms.items():
+            self.terms[state] += factor * coefficient
+
+    def divisor(self) -> int:
+        """Greatest common divisor of all numbers; 0 for the function 0."""
+        return math.gcd(self.constant, *self.terms.values())
+
+    def affine(self, divisor: int) -> Affine:
+        terms = sorted((s, c // divisor) for s, c in self.terms.items() if c)
+        return Affine(self.constant // divisor, tuple(terms))
+
+
+def _backup(mdp: MdpArrays, action: int, factor: int, scale: int) -> _Sum:
+    """E[r + g(x′)] of a global action, times factor · scale, in integers."""
+    total = _Sum()
+    reward = mdp.reward(action)
+    total.constant = factor * (scale // reward.denominator) * reward.numerator
+    low, high = (int(t) for t in mdp.transition_offset[action : action + 2])
+    share = factor * (scale // int(mdp.transition_denominator[action]))
+    targets = mdp.transition_target[low:high].tolist()
+    numerators = mdp.transition_numerator[low:high].tolist()
+    for target, numerator in zip(targets, numerators, strict=True):
+        total.terms[target] += share * numerator
+    return total

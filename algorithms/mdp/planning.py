@@ -9,16 +9,15 @@ rules overflow out, Python integers otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exact.arrays import (
     IntArray,
-    as_integers,
     distinct,
     fits_int64,
     gather,
@@ -27,87 +26,22 @@ from ..exact.arrays import (
     magnitude,
     segment_sums,
 )
+from .arrays import MdpArrays
 from .bellman import Pair
 from .distributions import Distribution
 
-if TYPE_CHECKING:
-    from .tabular import TabularMDP
 
-
-def heights(mdp: TabularMDP) -> NDArray[np.int32]:
-    """Greatest number of actions from each state to an end, shape (n,).
-
-    Kahn's algorithm from the ends backwards, one wave a height. Raises ValueError if
-    the transitions have a cycle.
-    """
-    n = mdp.n_states
-    offsets = mdp.transition_offset[mdp.action_offset]
-    # The transposed table, by numpy: to load scipy takes longer than most models do.
-    order = np.argsort(mdp.transition_target, kind="stable")
-    from_state = np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets))[order]
-    into = np.zeros(n + 1, dtype=np.int64)  # entries of a target, as offsets
-    np.cumsum(np.bincount(mdp.transition_target, minlength=n), out=into[1:])
-    waiting = np.diff(offsets)
-    height = np.zeros(n, dtype=np.int32)
-    mark = np.zeros(n, dtype=np.int64)
-    wave = np.flatnonzero(waiting == 0)
-    done = current = 0
-    while wave.size:
-        current += 1
-        height[wave] = current
-        done += wave.size
-        sources = from_state[gather(into, wave)[0]]
-        np.subtract.at(waiting, sources, 1)
-        ready = sources[waiting[sources] == 0]
-        # keep one of each: the last entry that marked it
-        mark[ready] = np.arange(ready.size)
-        wave = ready[mark[ready] == np.arange(ready.size)]
-    if done < n:
-        stuck = mdp.state_names[int(np.flatnonzero(height == 0)[0])]
-        raise ValueError(f"the transitions have a cycle reachable from state {stuck!r}")
-    return height
-
-
-def global_actions(mdp: TabularMDP, policy: ArrayLike) -> NDArray[np.int64]:
-    """Turn local action indices into global ones; see `TabularMDP`."""
-    local = checked_policy(policy, mdp.action_counts, mdp.state_names)
-    chosen: NDArray[np.int64] = mdp.action_offset[:-1] + local
-    return chosen
-
-
-def checked_policy(
-    policy: ArrayLike, action_counts: NDArray[np.int64], names: Sequence[str]
-) -> NDArray[np.int64]:
-    """Check that a policy takes an action of each of the n states; shape (n,).
-
-    Raises ValueError if the policy has another length than (n,) or names no action.
-    """
-    local = as_integers("policy", policy, np.int64)
-    if len(local) != len(action_counts):
-        raise ValueError(
-            f"policy of length {len(local)} for {len(action_counts)} states"
-        )
-    wrong = np.flatnonzero((local < 0) | (local >= action_counts))
-    if wrong.size:
-        s = int(wrong[0])
-        raise ValueError(
-            f"policy takes action {local[s]} in state {names[s]!r}, which "
-            f"has {action_counts[s]}"
-        )
-    return local
-
-
-def optimal_values(mdp: TabularMDP) -> Pair:
+def optimal_values(mdp: MdpArrays) -> Pair:
     """Backward induction: exact V* and π*, ties to the lowest action."""
     return _induction(mdp, None)
 
 
-def evaluate(mdp: TabularMDP, policy: ArrayLike) -> Pair:
+def evaluate(mdp: MdpArrays, policy: ArrayLike) -> Pair:
     """Exact V^π with π."""
-    return _induction(mdp, global_actions(mdp, policy))
+    return _induction(mdp, mdp.global_actions(policy))
 
 
-def _induction(mdp: TabularMDP, chosen: NDArray[np.int64] | None) -> Pair:
+def _induction(mdp: MdpArrays, chosen: NDArray[np.int64] | None) -> Pair:
     groups = list(_groups(mdp, chosen))
     denominator = 1
     for _, actions, _ in groups:
@@ -146,7 +80,7 @@ def _induction(mdp: TabularMDP, chosen: NDArray[np.int64] | None) -> Pair:
 
 
 def _groups(
-    mdp: TabularMDP, chosen: NDArray[np.int64] | None
+    mdp: MdpArrays, chosen: NDArray[np.int64] | None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """States of each height, their candidate actions, and the actions' bounds."""
     order = np.argsort(mdp.heights, kind="stable")
@@ -159,13 +93,13 @@ def _groups(
             yield states, chosen[states], np.arange(len(states) + 1)
 
 
-def _reward_denominator(mdp: TabularMDP, actions: NDArray[np.int64]) -> int:
+def _reward_denominator(mdp: MdpArrays, actions: NDArray[np.int64]) -> int:
     used = distinct(mdp.reward_index[actions])
     return math.lcm(1, *(mdp.reward_table[i].denominator for i in used))
 
 
 def _expectations(
-    mdp: TabularMDP, actions: NDArray[np.int64], values: IntArray, *, exact: bool
+    mdp: MdpArrays, actions: NDArray[np.int64], values: IntArray, *, exact: bool
 ) -> IntArray:
     """E[v(x') | action], for values that the denominators are known to divide."""
     index, bounds = gather(mdp.transition_offset, actions)
@@ -186,7 +120,7 @@ def _first_best(
     return first
 
 
-def state_distribution(mdp: TabularMDP, policy: ArrayLike, level: int) -> Distribution:
+def state_distribution(mdp: MdpArrays, policy: ArrayLike, level: int) -> Distribution:
     """Exact distribution of the state met at time step `level` under a policy.
 
     Time steps count the states of an episode from the start state, which is met at step
@@ -198,9 +132,9 @@ def state_distribution(mdp: TabularMDP, policy: ArrayLike, level: int) -> Distri
     return next(islice(state_distributions(mdp, policy), level - 1, None))
 
 
-def state_distributions(mdp: TabularMDP, policy: ArrayLike) -> Iterator[Distribution]:
+def state_distributions(mdp: MdpArrays, policy: ArrayLike) -> Iterator[Distribution]:
     """Yield the distributions of the states met at time steps 1..horizon."""
-    chosen = global_actions(mdp, policy)
+    chosen = mdp.global_actions(policy)
     states = np.array([mdp.start], dtype=np.int64)
     numerators: NDArray[Any] = np.ones(1, dtype=np.int64)
     denominator = 1
@@ -212,7 +146,7 @@ def state_distributions(mdp: TabularMDP, policy: ArrayLike) -> Iterator[Distribu
 
 
 def _step(
-    mdp: TabularMDP, actions: NDArray[np.int64], numerators: IntArray, denominator: int
+    mdp: MdpArrays, actions: NDArray[np.int64], numerators: IntArray, denominator: int
 ) -> tuple[NDArray[np.int64], IntArray, int]:
     """Push a distribution over states with their chosen actions one step on."""
     own = mdp.transition_denominator[actions]

@@ -1,106 +1,36 @@
-"""Finite episodic MDPs in flat arrays, exact in every number.
-
-The arrays make an MDP of a million states checkable and solvable in exact
-arithmetic within seconds, and let the members of a family that differ in
-rewards alone share everything else.
-"""
+"""Finite episodic MDPs, exact in every number, made from lists or at random."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..exact.arrays import as_integers
-from . import construction as mdp_construction
+from ..exact.arrays import INT64_MAX, IntArray, gather
+from ..exact.numbers import as_rational
 from . import planning
+from .arrays import ARRAYS, MdpArrays, check_rewards, validate
+from .bellman import Pair
+from .distributions import Distribution
 
-if TYPE_CHECKING:
-    from .bellman import Pair
-    from .construction import StateData
-    from .distributions import Distribution
-
-_ARRAYS = {
-    "state_level": np.int32,
-    "action_offset": np.int64,
-    "transition_offset": np.int64,
-    "transition_target": np.int32,
-    "transition_numerator": np.int64,
-    "transition_denominator": np.int64,
-    "reward_index": np.int32,
-}
+Rational = Fraction | int
+ActionData = tuple[str, Rational, Mapping[str, Rational]]
+"""(name, reward, {successor: probability})."""
+StateData = tuple[str, int, Sequence[ActionData]]
+"""(name, level, actions)."""
 
 
-@dataclass(frozen=True, eq=False)
-class TabularMDP:
+class TabularMDP(MdpArrays):
     """A finite episodic MDP, exact: probabilities and rewards are rationals.
 
-    States are 0..n-1. The actions of state ``s`` are the *global* action
-    indices ``action_offset[s]:action_offset[s+1]``; the transitions of global
-    action ``a`` are the entries ``transition_offset[a]:transition_offset[a+1]``
-    of the two transition arrays. An action without transitions ends the
-    episode; every other action's probabilities add up to 1, and no successor
-    is listed twice in one action. The graph is acyclic. Levels are labels
-    (1-based) that never decrease along a transition; the MDP is *layered* when
-    every successor lies one level deeper.
-
-    The constructor converts the arrays (losing nothing, or ValueError) and
-    makes them read-only; `validate` checks the rest.
-
-    Attributes
-    ----------
-    horizon
-        Bound on the number of actions in an episode, at least 1.
-    start
-        The start state.
-    state_level
-        int32, shape (n,), values in 1..horizon.
-    action_offset
-        int64, shape (n+1,). Every state has at least one action.
-    transition_offset
-        int64, shape (A+1,), A the number of global actions.
-    transition_target
-        int32, shape (T,).
-    transition_numerator
-        int64, shape (T,), positive.
-    transition_denominator
-        int64, shape (A,); the probability of entry t of action a is
-        ``transition_numerator[t] / transition_denominator[a]``. 1 for an
-        action that ends the episode.
-    reward_index
-        int32, shape (A,), index into `reward_table`.
-    reward_table
-        The distinct (expected) rewards.
-    state_names, action_names
-        Labels; lengths n and A. Distinct among states, and among the actions
-        of one state.
+    Its arrays are those of `MdpArrays`; planning (`optimal_values`, `evaluate`,
+    `distribution`) is exact.
     """
-
-    horizon: int
-    start: int
-    state_level: NDArray[np.int32]
-    action_offset: NDArray[np.int64]
-    transition_offset: NDArray[np.int64]
-    transition_target: NDArray[np.int32]
-    transition_numerator: NDArray[np.int64]
-    transition_denominator: NDArray[np.int64]
-    reward_index: NDArray[np.int32]
-    reward_table: tuple[Fraction, ...]
-    state_names: Sequence[str]
-    action_names: Sequence[str]
-
-    def __post_init__(self) -> None:
-        for name, dtype in _ARRAYS.items():
-            array = as_integers(name, getattr(self, name), dtype).view()
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "reward_table", tuple(self.reward_table))
 
     @classmethod
     def from_lists(
@@ -144,101 +74,12 @@ class TabularMDP:
         >>> mdp.optimal_values().value(mdp.start)
         Fraction(2, 3)
         """
-        mdp = cls(horizon=1, **mdp_construction.arrays_from_lists(states, start))
+        mdp = cls(horizon=1, **_arrays_from_lists(states, start))
         if horizon is None:
             horizon = max(int(mdp.state_level.max()), int(mdp.heights[mdp.start]))
         complete = dataclasses.replace(mdp, horizon=horizon)
         complete.validate()
         return complete
-
-    @property
-    def n_states(self) -> int:
-        """Number of states, n."""
-        return len(self.action_offset) - 1
-
-    @property
-    def n_actions(self) -> int:
-        """Number of global actions, A: the sum over states."""
-        return len(self.transition_offset) - 1
-
-    @property
-    def n_transitions(self) -> int:
-        """Number of transitions, T."""
-        return len(self.transition_target)
-
-    @cached_property
-    def action_counts(self) -> NDArray[np.int64]:
-        """Number of actions of each state, shape (n,)."""
-        return np.diff(self.action_offset)
-
-    @cached_property
-    def state_index(self) -> dict[str, int]:
-        """State of each name."""
-        return {name: s for s, name in enumerate(self.state_names)}
-
-    def actions(self, state: int) -> range:
-        """Global actions of a state."""
-        return range(int(self.action_offset[state]), int(self.action_offset[state + 1]))
-
-    def action_index(self, state: int, name: str) -> int:
-        """Local index of the action of that name in a state.
-
-        Raises
-        ------
-        ValueError
-            If the state has no such action.
-        """
-        for local, action in enumerate(self.actions(state)):
-            if self.action_names[action] == name:
-                return local
-        raise ValueError(f"state {self.state_names[state]!r} has no action {name!r}")
-
-    def successors(self, action: int) -> list[tuple[int, Fraction]]:
-        """Successors of a global action with their probabilities."""
-        entries = slice(
-            int(self.transition_offset[action]), int(self.transition_offset[action + 1])
-        )
-        denominator = int(self.transition_denominator[action])
-        numerators = self.transition_numerator[entries].tolist()
-        # Equal ones are one object: an action may have a million successors.
-        shares = {n: Fraction(n, denominator) for n in set(numerators)}
-        targets = self.transition_target[entries].tolist()
-        return [(t, shares[n]) for t, n in zip(targets, numerators, strict=True)]
-
-    def reward(self, action: int) -> Fraction:
-        """Reward of a global action."""
-        return self.reward_table[int(self.reward_index[action])]
-
-    @cached_property
-    def heights(self) -> NDArray[np.int32]:
-        """Greatest number of actions from each state to an end, shape (n,).
-
-        At least 1; along every transition it falls. Raises ValueError on a cycle.
-        """
-        return planning.heights(self)
-
-    def topological_order(self) -> NDArray[np.int64]:
-        """Order the states so that each comes before its successors."""
-        return np.argsort(-self.heights, kind="stable")
-
-    @cached_property
-    def is_layered(self) -> bool:
-        """Whether start has level 1 and every successor lies one level deeper."""
-        source = np.repeat(
-            self.state_level, np.diff(self.transition_offset[self.action_offset])
-        )
-        target = self.state_level[self.transition_target]
-        return bool(self.state_level[self.start] == 1 and (target == source + 1).all())
-
-    def global_actions(self, policy: ArrayLike) -> NDArray[np.int64]:
-        """Global action that a policy of local indices takes in each state.
-
-        Raises
-        ------
-        ValueError
-            If the policy has another length than (n,) or names no action.
-        """
-        return planning.global_actions(self, policy)
 
     def optimal_values(self) -> Pair:
         """Compute (V*, π*) exactly; π* takes the first of the best actions."""
@@ -270,7 +111,7 @@ class TabularMDP:
             reward_index=np.asarray(reward_index),
             reward_table=tuple(reward_table),
         )
-        mdp_construction.check_rewards(changed)
+        check_rewards(changed)
         return changed
 
     def padded(self) -> TabularMDP:
@@ -279,7 +120,7 @@ class TabularMDP:
         Values, levels and optimal policies (ties to the first action) stay.
         The size is n times the largest number of actions.
         """
-        return dataclasses.replace(self, **mdp_construction.padded_arrays(self))
+        return dataclasses.replace(self, **_padded_arrays(self))
 
     def validate(self, *, names: bool = True) -> None:
         """Check everything that the class promises.
@@ -295,7 +136,7 @@ class TabularMDP:
         ValueError
             Naming the state and action at fault.
         """
-        mdp_construction.validate(self, names=names)
+        validate(self, names=names)
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields agree; rewards are compared by value."""
@@ -305,14 +146,189 @@ class TabularMDP:
             return False
         if not all(
             np.array_equal(getattr(self, name), getattr(other, name))
-            for name in _ARRAYS
+            for name in ARRAYS
             if name != "reward_index"
         ):
             return False
         return (
-            mdp_construction.same_rewards(self, other)
+            _same_rewards(self, other)
             and list(self.state_names) == list(other.state_names)
             and list(self.action_names) == list(other.action_names)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+
+def _arrays_from_lists(
+    states: Sequence[StateData], start: str | None
+) -> dict[str, Any]:
+    """All fields of an MDP but its horizon; see `TabularMDP.from_lists`."""
+    if not states:
+        raise ValueError("an MDP needs at least one state")
+    index = {name: s for s, (name, _, _) in enumerate(states)}
+    if start is not None and start not in index:
+        raise ValueError(f"unknown start state {start!r}")
+    action_offset, transition_offset = [0], [0]
+    targets: list[int] = []
+    numerators: list[int] = []
+    denominators: list[int] = []
+    rewards: dict[Fraction, int] = {}
+    reward_index: list[int] = []
+    for state, _, actions in states:
+        for action, reward, successors in actions:
+            where = f"state {state!r}, action {action!r}"
+            exact = _successors(successors, index, where)
+            common = math.lcm(1, *(p.denominator for p in exact.values()))
+            parts = [int(p * common) for p in exact.values()]
+            if max(common, *parts, 0) > INT64_MAX:
+                raise ValueError(
+                    f"{where}: probabilities with a common denominator beyond 64 bits"
+                )
+            denominators.append(common)
+            targets.extend(exact)
+            numerators.extend(parts)
+            value = as_rational(f"{where}: reward", reward)
+            reward_index.append(rewards.setdefault(value, len(rewards)))
+            transition_offset.append(len(targets))
+        action_offset.append(len(reward_index))
+    return {
+        "start": index[start] if start is not None else 0,
+        "state_level": np.array([level for _, level, _ in states]),
+        "action_offset": np.array(action_offset),
+        "transition_offset": np.array(transition_offset),
+        "transition_target": np.array(targets, dtype=np.int32),
+        "transition_numerator": np.array(numerators, dtype=np.int64),
+        "transition_denominator": np.array(denominators, dtype=np.int64),
+        "reward_index": np.array(reward_index, dtype=np.int32),
+        "reward_table": tuple(rewards),
+        "state_names": tuple(name for name, _, _ in states),
+        "action_names": tuple(action for *_, acts in states for action, _, _ in acts),
+    }
+
+
+def _successors(
+    given: Mapping[str, Rational], index: Mapping[str, int], where: str
+) -> dict[int, Fraction]:
+    exact: dict[int, Fraction] = {}
+    for name, probability in given.items():
+        if name not in index:
+            raise ValueError(f"{where}: unknown successor {name!r}")
+        value = as_rational(f"{where}: probability of {name!r}", probability)
+        if value < 0:
+            raise ValueError(f"{where}: probability {value} of {name!r} is negative")
+        if value:
+            exact[index[name]] = value
+    return exact
+
+
+def _padded_arrays(mdp: MdpArrays) -> dict[str, Any]:
+    """Fields that change when last actions are repeated; see `TabularMDP.padded`."""
+    most = int(mdp.action_counts.max())
+    local = np.minimum(np.arange(most), mdp.action_counts[:, None] - 1)
+    copied = (mdp.action_offset[:-1, None] + local).ravel()
+    index, transition_offset = gather(mdp.transition_offset, copied)
+    return {
+        "action_offset": np.arange(mdp.n_states + 1, dtype=np.int64) * most,
+        "transition_offset": transition_offset,
+        "transition_target": mdp.transition_target[index],
+        "transition_numerator": mdp.transition_numerator[index],
+        "transition_denominator": mdp.transition_denominator[copied],
+        "reward_index": mdp.reward_index[copied],
+        "action_names": _padded_names(mdp, most),
+    }
+
+
+def _padded_names(mdp: MdpArrays, most: int) -> tuple[str, ...]:
+    names: list[str] = []
+    for s in range(mdp.n_states):
+        own = [mdp.action_names[a] for a in mdp.actions(s)]
+        taken = set(own)
+        copy = 2
+        while len(own) < most:
+            name = f"{mdp.action_names[mdp.actions(s)[-1]]} (copy {copy})"
+            if name not in taken:
+                own.append(name)
+            copy += 1
+        names.extend(own)
+    return tuple(names)
+
+
+def _same_rewards(one: MdpArrays, other: MdpArrays) -> bool:
+    """Whether every action has the same reward, whatever the tables look like."""
+    if len(one.reward_index) != len(other.reward_index):
+        return False
+    numbers: dict[Fraction, int] = {}
+    left, right = (
+        _renumbered(mdp.reward_table, mdp.reward_index, numbers) for mdp in (one, other)
+    )
+    return np.array_equal(left, right)
+
+
+def _renumbered(
+    table: Sequence[Fraction], index: IntArray, numbers: dict[Fraction, int]
+) -> IntArray:
+    renumbered = [numbers.setdefault(reward, len(numbers)) for reward in table]
+    return np.array(renumbered, dtype=np.int64)[index]
+
+
+def random_tabular_mdp(
+    rng: np.random.Generator,
+    *,
+    horizon: int = 3,
+    width: int = 3,
+    n_actions: int = 2,
+    max_successors: int = 3,
+    denominator: int = 6,
+    signed: bool = False,
+) -> TabularMDP:
+    """Draw a layered MDP: level 1 is the start, every level below `width` states.
+
+    Every action above the last level leads to between 1 and `max_successors`
+    states of the next level, with probabilities in multiples of
+    1/`denominator`. Rewards are multiples of 1/(`denominator` · `horizon`) in
+    [0, 1/horizon] (`signed`: in [−1/horizon, 1/horizon]), so that every return,
+    and with it every value, lies in [0, 1] (in [−1, 1]).
+    """
+    for name, value in (
+        ("horizon", horizon),
+        ("width", width),
+        ("n_actions", n_actions),
+    ):
+        if value < 1:
+            raise ValueError(f"{name} {value} is below 1")
+    if not 1 <= max_successors <= denominator:
+        raise ValueError(
+            f"max_successors {max_successors} is outside 1..{denominator}, the "
+            "number of shares of probability"
+        )
+
+    def names(level: int) -> list[str]:
+        return ["s1"] if level == 1 else [f"s{level}.{i}" for i in range(1, width + 1)]
+
+    def action(level: int, index: int) -> ActionData:
+        least = -denominator if signed else 0
+        units = int(rng.integers(least, denominator + 1))
+        reward = Fraction(units, denominator * horizon)
+        if level == horizon:
+            return f"a{index}", reward, {}
+        below = names(level + 1)
+        count = int(rng.integers(1, min(max_successors, len(below)) + 1))
+        targets = rng.choice(len(below), size=count, replace=False)
+        # a uniform composition of `denominator` into `count` positive parts
+        cuts = np.sort(rng.choice(denominator - 1, size=count - 1, replace=False)) + 1
+        shares = np.diff(np.concatenate([[0], cuts, [denominator]]))
+        return (
+            f"a{index}",
+            reward,
+            {
+                below[int(t)]: Fraction(int(share), denominator)
+                for t, share in zip(targets, shares, strict=True)
+            },
+        )
+
+    states: list[StateData] = [
+        (name, level, [action(level, a) for a in range(1, n_actions + 1)])
+        for level in range(1, horizon + 1)
+        for name in names(level)
+    ]
+    return TabularMDP.from_lists(states, horizon=horizon)

@@ -13,17 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .bellman import Pair
 from .distributions import Distribution
-from .tabular import TabularMDP
-
-if TYPE_CHECKING:
-    from .construction import ActionData, StateData
+from .tabular import ActionData, StateData, TabularMDP
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.arrays import exact_sum
+from ...algorithms.mdp.arrays import checked_policy
 from ...algorithms.mdp.distributions import Distribution, Distributions
-from ...algorithms.mdp.planning import checked_policy
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive.program import OliveProgram
 from .layout import Chosen, Layout

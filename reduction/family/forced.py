@@ -30,7 +30,7 @@ from .family import as_assignment
 from .layout import CLAUSE_BITS
 
 if TYPE_CHECKING:
-    from ...algorithms.mdp.construction import StateData
+    from ...algorithms.mdp.tabular import StateData
     from ..formula.formula import ThreeSat
 
 TOP = Fraction(1, 10)

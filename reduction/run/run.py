@@ -43,7 +43,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.mdp.average_constraint import (
+from ...algorithms.mdp.bellman import (
     AverageConstraint,
     average_constraint,
 )

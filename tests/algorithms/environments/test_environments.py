@@ -15,7 +15,7 @@ from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteMode
 from olivine.algorithms.environments.protocol import Environment, require_deterministic
 from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.environments.registry import options
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import random_tabular_mdp
 
 from tests.support.depth import deep
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from hypothesis import given, settings
-from olivine.algorithms.mdp.average_constraint import average_constraint
+from olivine.algorithms.mdp.bellman import average_constraint
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
 

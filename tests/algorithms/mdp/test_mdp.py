@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 
 from tests.support.tabular import (
     all_policies,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.finite_pairs import FinitePairs, pairs_of_q_functions
 from olivine.algorithms.olive.interfaces import Answer

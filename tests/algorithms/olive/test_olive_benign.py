@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.construction import ActionData
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.tabular import ActionData, TabularMDP, random_tabular_mdp
 from olivine.algorithms.olive.benign import benign_rounds
 from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors

@@ -15,7 +15,7 @@ from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive.environment import TabularEnvironment
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import (

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from olivine.algorithms.olive.enumeration import (
     enumerate_policies,
     policy_choices,

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
-from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from olivine.algorithms.olive.environment import TabularEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive.model import program_model

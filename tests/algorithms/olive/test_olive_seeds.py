@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive.environment import TabularEnvironment
 from olivine.algorithms.olive.optimisers import BranchAndBound
 from olivine.algorithms.olive.parameters import OliveParameters

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.random_mdp import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive.loop import run_rounds
 from olivine.algorithms.olive.optimisers import BranchAndBound
