@@ -1,15 +1,20 @@
-"""docs/proofs.md and proofs/Theorems.v name the same theorems, and Coq checks them."""
+"""docs/proofs.md and proofs/Theorems.v name the same theorems, and Coq checks them.
+
+Names alone would pin nothing: what Coq prints for each statement, and for each
+definition under it, is compared with proofs/statements.txt.
+"""
 
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import subprocess
 
 import pytest
 
 from tests.support.commands import ROOT
-from tests.support.coq import PROOFS, coqc, make, needs_coq
+from tests.support.coq import PROOFS, built, coqc, make, needs_coq
 
 PAGE = (ROOT / "docs" / "proofs.md").read_text()
 LISTED = re.findall(
@@ -28,6 +33,56 @@ def test_the_theorem_is_in_its_file(statement: str, name: str, file: str) -> Non
     assert statement
     text = (PROOFS / file).read_text()
     assert re.search(rf"^ *(Theorem|Lemma|Corollary) {name}\b", text, re.M)
+
+
+@pytest.mark.coq
+@needs_coq
+def test_the_statements_are_those_committed() -> None:
+    done = make("check-statements")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+MUTANTS = {
+    "Multi.multi_size": (
+        "Theorem multi_size f :",
+        "Theorem multi_size : True. Proof. exact I. Qed.\n"
+        "Theorem multi_size_before f :",
+    ),
+    "Multi.multi_decides_three_sat": (  # a definition under the statement
+        "DataSet (map (fun l => Example (variable l) (falsified l)) (body w)) (2 # 3).",
+        "DataSet (map (fun l => Example (variable l) (falsified l)) (body w)) (4 # 6).",
+    ),
+    "StrictAny.any_level_strays": (
+        "Theorem any_level_strays : exists g pi h,",
+        "Theorem any_level_strays : exists k, k = 0%nat.\n"
+        "Proof. exists 0%nat. reflexivity. Qed.\n"
+        "Theorem any_level_strays_before : exists g pi h,",
+    ),
+}
+
+
+@pytest.mark.coq
+@needs_coq
+@pytest.mark.parametrize("theorem", MUTANTS)
+def test_a_weaker_statement_shows(theorem: str, tmp_path) -> None:
+    """The name, the English text and the axioms stay; what Coq prints does not."""
+    module = theorem.partition(".")[0]
+    built(f"{module}.vo")
+    for compiled in PROOFS.glob("*.vo"):
+        shutil.copy(compiled, tmp_path)
+    true, false = MUTANTS[theorem]
+    text = (PROOFS / f"{module}.v").read_text()
+    assert text.count(true) == 1
+    file = tmp_path / f"{module}.v"
+    file.write_text(text.replace(true, false))
+    done = coqc(file, tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = runpy.run_path(str(PROOFS / "statements.py"))["printed"]
+    committed = (PROOFS / "statements.txt").read_text()
+    blocks = printed([theorem], tmp_path).split("\n\n")
+    assert any(block.strip() not in committed for block in blocks[1:])
+    blocks = printed([theorem]).split("\n\n")
+    assert all(block.strip() in committed for block in blocks[1:])
 
 
 @pytest.mark.coq
