@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from olivine.cli.learn_all import remarks, row
+from olivine.cli.experiments.learn_all import remarks, row
 
 from benchmarks import order
 

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from olivine.cli.family_folder import FILES
+from olivine.cli.common.family_folder import FILES
 from olivine.reduction.formula.dimacs_write import write_dimacs
 
 from benchmarks.decide import planted

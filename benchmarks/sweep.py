@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from olivine.cli.workers import cores
+from olivine.cli.experiments.workers import cores
 
 from benchmarks.figures import Figure, cpu
 

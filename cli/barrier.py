@@ -12,16 +12,20 @@ from typing import Annotated, Any
 
 import typer
 
-from .common import (
-    ExitStatus,
-    describe,
-    heartbeat,
-    print_json,
-    say,
-    stderr_console,
+from .common.command import (
     verb,
 )
-from .options import Json, Seed, parse_fraction
+from .common.console import (
+    heartbeat,
+    stderr_console,
+)
+from .common.options import Json, Seed, parse_fraction
+from .common.output import (
+    ExitStatus,
+    describe,
+    print_json,
+    say,
+)
 
 # What each barrier takes; the same names as the options.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -168,7 +172,7 @@ def barrier(
     if json_lines:
         print_json(record)
     else:
-        from .barrier_tables import show
+        from .experiments.barrier_tables import show
 
         show(record)
     for contradiction in record["contradictions"]:
@@ -190,7 +194,7 @@ def _run(
     chosen = _chosen(name, given)
     if output is not None:
         check_figure(output)
-    from .barrier_records import average, backup, square_loss
+    from .experiments.barrier_records import average, backup, square_loss
 
     start = time.perf_counter()
     makers: dict[str, Callable[..., dict[str, Any]]] = {

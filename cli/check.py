@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from . import options
-from .common import ExitStatus, describe, print_json, report_error, say, verb
+from .common import options
+from .common.command import verb
+from .common.output import ExitStatus, describe, print_json, report_error, say
 
 _HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
 

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
+from .common.command import (
+    verb,
+)
+from .common.console import (
+    stdout_console,
+)
+from .common.options import Json
+from .common.output import (
     ExitStatus,
     describe,
     internal_error,
     print_json,
     say,
-    stdout_console,
-    verb,
     worst,
 )
-from .options import Json
 
 if TYPE_CHECKING:
     from ..claims.claim import Claim
@@ -84,7 +88,7 @@ def claims(
 
 def _no_place(page: Path) -> str:
     """Say, before anything is run, why a page cannot be written; or nothing."""
-    from .outputs import check_output
+    from .common.outputs import check_output
 
     try:
         check_output(page)

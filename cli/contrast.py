@@ -15,19 +15,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import __version__
-from .common import (
-    ExitStatus,
-    bar_hidden,
-    describe,
-    heartbeat,
-    print_json,
-    say,
-    stderr_console,
+from .common.command import (
     verb,
 )
-from .console import print_table, tell
-from .folder import staged
-from .options import Json, Seed, TimeLimit, VariantName, VariantOption
+from .common.console import (
+    bar_hidden,
+    heartbeat,
+    print_table,
+    stderr_console,
+    tell,
+)
+from .common.folder import staged
+from .common.options import Json, Seed, TimeLimit, VariantName, VariantOption
+from .common.output import (
+    ExitStatus,
+    describe,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
-from .common import (
+from .common import options
+from .common.command import (
+    verb,
+)
+from .common.console import tell
+from .common.output import (
     ExitStatus,
-    Reading,
     describe,
     print_json,
     report_error,
     say,
-    verb,
 )
-from .console import tell
+from .common.reading import (
+    Reading,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ import os
 import sys
 from typing import NoReturn
 
-from . import signals
-from .memory import is_exhausted
+from .common import signals
+from .common.memory import is_exhausted
 
 _OBJECTS = 50_000
 """New objects after which cycles are searched for; an import makes more than 700."""

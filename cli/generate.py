@@ -9,23 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
-    ExitStatus,
-    Reading,
-    Unseen,
-    describe,
-    print_json,
-    progress_bar,
-    report_error,
-    report_exhausted,
-    report_unknown,
-    say,
+from .common.command import (
     verb,
 )
-from .console import tell
-from .folder import staged
-from .memory import is_exhausted, want_of_memory
-from .options import (
+from .common.console import (
+    Unseen,
+    progress_bar,
+    tell,
+)
+from .common.folder import staged
+from .common.memory import is_exhausted, want_of_memory
+from .common.options import (
     DEFAULT_MAX_VARIABLES,
     EngineName,
     FormulationName,
@@ -43,7 +37,19 @@ from .options import (
     checked_penalty,
     parse_seconds,
 )
-from .outputs import check_not_input
+from .common.output import (
+    ExitStatus,
+    describe,
+    print_json,
+    report_error,
+    report_exhausted,
+    report_unknown,
+    say,
+)
+from .common.outputs import check_not_input
+from .common.reading import (
+    Reading,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -139,8 +145,8 @@ def generate(
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
-    from . import family_folder
-    from .learn_run import OutOfTimeError, limited
+    from .common import family_folder
+    from .experiments.learn_run import OutOfTimeError, limited
 
     start, begun = time.perf_counter(), time.process_time()
     exact_penalty = checked_penalty(variant, penalty)

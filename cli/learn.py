@@ -9,17 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
-from .common import (
-    ExitStatus,
-    heartbeat,
-    print_json,
-    say,
-    stderr_console,
-    stdout_console,
+from .common.command import (
     verb,
 )
-from .console import print_table, tell
-from .options import Json, Seed, parse_seconds
+from .common.console import (
+    heartbeat,
+    print_table,
+    stderr_console,
+    stdout_console,
+    tell,
+)
+from .common.options import Json, Seed, parse_seconds
+from .common.output import (
+    ExitStatus,
+    print_json,
+    say,
+)
 
 SEEDS = 50
 CURVE_SEEDS = 5
@@ -39,7 +44,7 @@ def complete_algorithms(incomplete: str) -> list[str]:
 def complete_environments(incomplete: str) -> list[str]:
     """Give what a shell may complete a list of environments to."""
     from ..algorithms.environments import registry
-    from .learn_run import register_environments
+    from .experiments.learn_run import register_environments
 
     register_environments()
     return _completions(incomplete, registry.names())
@@ -221,11 +226,11 @@ def learn(
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
-    from .comparison import Plan
-    from .learn_all import learn_all
-    from .learn_assumptions import Examination
-    from .learn_curves import learn_curves
-    from .learn_run import OutOfTimeError, prepare
+    from .experiments.comparison import Plan
+    from .experiments.learn_all import learn_all
+    from .experiments.learn_assumptions import Examination
+    from .experiments.learn_curves import learn_curves
+    from .experiments.learn_run import OutOfTimeError, prepare
 
     examination = None
     if check or run_anyway:
@@ -332,7 +337,7 @@ def _refuse_beside_algorithms(
 def _list(json_lines: bool) -> None:
     from ..algorithms.environments import registry as environments
     from ..algorithms.learning import registry
-    from .learn_run import register_environments
+    from .experiments.learn_run import register_environments
 
     register_environments()
     entries = registry.algorithms()
@@ -439,7 +444,7 @@ class _Watch:
 
     def __enter__(self) -> _Watch:
         if sys.stderr.isatty():
-            from .learn_progress import ProgressObserver, make_progress
+            from .experiments.learn_progress import ProgressObserver, make_progress
 
             self._progress = make_progress(stderr_console())
             self._progress.start()

@@ -13,10 +13,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
-from . import signals
-from .common import ExitStatus, describe, drop_stdout, say
-from .streams import prepare_streams
-from .values import convert_directly
+from .common import signals
+from .common.output import ExitStatus, describe, drop_stdout, say
+from .common.streams import prepare_streams
+from .common.values import convert_directly
 
 
 class _Verb(TyperCommand):

@@ -5,19 +5,23 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from . import options
-from .common import (
+from .common import options
+from .common.command import (
+    verb,
+)
+from .common.console import tell
+from .common.output import (
     ExitStatus,
-    Reading,
     describe,
-    expand,
     print_json,
     report_error,
     say,
-    verb,
     worst,
 )
-from .console import tell
+from .common.reading import (
+    Reading,
+    expand,
+)
 
 DEFAULT_SECONDS = 60.0
 

@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import __version__
-from . import options, page
-from .common import (
-    ExitStatus,
-    Reading,
-    describe,
+from .common import options, page
+from .common.command import (
+    verb,
+)
+from .common.console import (
     heartbeat,
+    tell,
+)
+from .common.output import (
+    ExitStatus,
+    describe,
     print_json,
     report_error,
     say,
-    verb,
 )
-from .console import tell
-from .outputs import check_output
-from .tables import lower_bound, notes, remark
+from .common.outputs import check_output
+from .common.reading import (
+    Reading,
+)
+from .common.tables import lower_bound, notes, remark
 from .verify import say_failures
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import __version__
-from .common import Reading, describe, print_json, report_error, say, verb
-from .options import (
+from .common.command import verb
+from .common.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
     Json,
@@ -29,6 +29,8 @@ from .options import (
     VariantOption,
     checked_penalty,
 )
+from .common.output import describe, print_json, report_error, say
+from .common.reading import Reading
 
 if TYPE_CHECKING:
     from fractions import Fraction

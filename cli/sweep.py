@@ -8,22 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
+from .common.command import (
+    verb,
+)
+from .common.console import (
+    print_table,
+    progress_bar,
+    tell,
+)
+from .common.options import Json
+from .common.output import (
     ExitStatus,
     describe,
     print_json,
-    progress_bar,
     report_error,
     say,
-    verb,
     worst,
 )
-from .console import print_table, tell
-from .options import Json
 
 if TYPE_CHECKING:
-    from .sweep_plan import Sweep
-    from .units import Row
+    from .experiments.sweep_plan import Sweep
+    from .experiments.units import Row
 
 
 @verb
@@ -91,12 +96,12 @@ def sweep(
 
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """
+    from .common.outputs import check_output
+    from .experiments.parquet import check_results, write_results
+    from .experiments.rows import open_rows
+    from .experiments.sweep_plan import read_sweep
+    from .experiments.workers import LostWorkersError, WorkersError, cores
     from .figures.files import check_figure
-    from .outputs import check_output
-    from .parquet import check_results, write_results
-    from .rows import open_rows
-    from .sweep_plan import read_sweep
-    from .workers import LostWorkersError, WorkersError, cores
 
     try:
         plan = read_sweep(file)
@@ -140,7 +145,7 @@ def sweep(
 
 def _do(plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool) -> None:
     """Do what is missing, and append each row."""
-    from .workers import rows_of
+    from .experiments.workers import rows_of
 
     missing = [unit for unit in plan.units if unit.key not in found.rows]
     if found.rows:
@@ -164,8 +169,8 @@ def tell_trouble(row: Row) -> None:
 
 def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
     """Draw what rows of this kind are drawn as; errors as `save_curves`."""
+    from .experiments.summaries import curves_of, phases_of
     from .figures.sweep import save_curves, save_phases
-    from .summaries import curves_of, phases_of
 
     if kind == "learning":
         save_curves(figure, curves_of(rows))
@@ -175,7 +180,7 @@ def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
 
 def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
     """Sum rows up: objects on lines, or a table."""
-    from .summaries import curves_of, phases_of
+    from .experiments.summaries import curves_of, phases_of
 
     found = curves_of(rows) if kind == "learning" else phases_of(rows)
     groups = [group.to_json() for group in found]

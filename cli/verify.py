@@ -14,24 +14,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
-from .certificates import certify, check_target
-from .common import (
+from .common import options
+from .common.certificates import certify, check_target
+from .common.command import (
+    verb,
+)
+from .common.console import (
+    progress_bar,
+)
+from .common.memory import is_exhausted, want_of_memory
+from .common.output import (
     ExitStatus,
-    Reading,
     describe,
-    expand,
     internal,
     print_json,
-    progress_bar,
     report_error,
     say,
-    verb,
     worst,
 )
-from .memory import is_exhausted, want_of_memory
-from .parallel import in_parallel
-from .tables import show
+from .common.parallel import in_parallel
+from .common.reading import (
+    Reading,
+    expand,
+)
+from .common.tables import show
 
 if TYPE_CHECKING:
     from ..reduction.family.instance import Instance

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..comparison import score
+from ..experiments.comparison import score
 from .files import plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..comparison import Plan
+    from ..experiments.comparison import Plan
 
 # Dark enough to be told from white in print.
 _FULL, _EDGE, _GREY = "#0072B2", "#222222", "#777777"

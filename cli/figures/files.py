@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...solvers.files import write_bytes
-from ..outputs import check_output
+from ..common.outputs import check_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

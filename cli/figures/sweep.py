@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..summaries import Curve, Phase
+    from ..experiments.summaries import Curve, Phase
 
 
 _THRESHOLD = 4.267

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 from olivine.cli.barrier import OPTIONS
-from olivine.cli.barrier_records import default_samples
+from olivine.cli.experiments.barrier_records import default_samples
 from olivine.cli.figures.barrier_backup import draw_backup
 from olivine.cli.figures.files import write_figure
 
@@ -241,7 +241,7 @@ def test_text_that_is_no_number(text, words):
 def test_a_contradiction_is_told(monkeypatch):
     """Failures that the exact probability all but excludes."""
     from olivine.algorithms.barriers.backup_probability import Probability
-    from olivine.cli import barrier_records
+    from olivine.cli.experiments import barrier_records
 
     def never(*_):
         return Probability(0.0, 0.0, Fraction(0))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from olivine.cli import family_folder, memory
-from olivine.cli.learn_run import OutOfTimeError, limited
+from olivine.cli.common import family_folder, memory
+from olivine.cli.experiments.learn_run import OutOfTimeError, limited
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
@@ -109,7 +109,7 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
     def load(*_: object, **__: object):
         raise ImportError("x.so: failed to map segment from shared object")
 
-    monkeypatch.setattr("olivine.cli.common.Reading.read_instance", load)
+    monkeypatch.setattr("olivine.cli.common.reading.Reading.read_instance", load)
     done = olivine("verify", FULL3, "--json")
     assert done.status == 3
     assert done.record["error"] == f"{FULL3}: out of memory"
@@ -209,7 +209,7 @@ LIMITS = {
 @pytest.fixture
 def unproved(monkeypatch) -> None:
     """Leave out the trial whether the libraries load, which takes a second."""
-    monkeypatch.setattr("olivine.cli.common.why_too_small", lambda: "")
+    monkeypatch.setattr("olivine.cli.common.command.why_too_small", lambda: "")
 
 
 @pytest.mark.usefixtures("unproved")
@@ -243,7 +243,7 @@ def test_memory_that_runs_out_while_reading(monkeypatch, tmp_path) -> None:
         raise MemoryError
 
     reached = "the memory limit of 900 GB was reached"
-    monkeypatch.setattr("olivine.cli.common.Reading.read_instance", read)
+    monkeypatch.setattr("olivine.cli.common.reading.Reading.read_instance", read)
     limit = ("--memory", "900GB")
     done = olivine("generate", FULL3, "-o", tmp_path / "out", *limit, "--json")
     assert done.status == 3

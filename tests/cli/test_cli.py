@@ -172,7 +172,8 @@ def test_a_signal_ends_it_cleanly(
 
 def test_sigterm_leaves_nothing_of_a_folder(tmp_path) -> None:
     code = (
-        "import os, signal, sys; from olivine.cli import family_folder, main\n"
+        "import os, signal, sys; from olivine.cli import main\n"
+        "from olivine.cli.common import family_folder\n"
         "def write_folder(stage, *_, **__):\n"
         "    (stage / 'begun').write_text('')\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"

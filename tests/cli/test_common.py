@@ -7,8 +7,9 @@ from itertools import product
 
 import pytest
 import typer
-from olivine.cli import common, options
-from olivine.cli.common import ExitStatus, describe, expand, is_formula_name, worst
+from olivine.cli.common import command, options, output
+from olivine.cli.common.output import ExitStatus, describe, worst
+from olivine.cli.common.reading import expand, is_formula_name
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
@@ -119,7 +120,7 @@ def test_every_error_is_one_line() -> None:
 
 
 def test_json_is_one_ascii_line_whatever_the_name(capsys) -> None:
-    common.print_json({"file": "ä\udcff\n", "value": None})
+    output.print_json({"file": "ä\udcff\n", "value": None})
     line = capsys.readouterr().out
     assert line.isascii()
     assert line.count("\n") == 1
@@ -127,7 +128,7 @@ def test_json_is_one_ascii_line_whatever_the_name(capsys) -> None:
 
 
 def _status_of(raised: BaseException) -> int:
-    @common.verb
+    @command.verb
     def run() -> int:
         raise raised
 
@@ -158,7 +159,8 @@ def _run(code: str, **options) -> subprocess.CompletedProcess[bytes]:
 
 _PRINTS_A_LOT = """
 import typer
-from olivine.cli.common import print_json, verb
+from olivine.cli.common.command import verb
+from olivine.cli.common.output import print_json
 app = typer.Typer()
 @app.command()
 @verb

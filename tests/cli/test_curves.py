@@ -16,10 +16,10 @@ from olivine.algorithms.learning.events import (
     UniformPolicy,
     notify,
 )
-from olivine.cli.comparison import Plan
-from olivine.cli.learn_run import prepare
-from olivine.cli.summaries import curves_of
-from olivine.cli.units import LearningUnit, learning_units
+from olivine.cli.experiments.comparison import Plan
+from olivine.cli.experiments.learn_run import prepare
+from olivine.cli.experiments.summaries import curves_of
+from olivine.cli.experiments.units import LearningUnit, learning_units
 
 from tests.support.commands import olivine
 

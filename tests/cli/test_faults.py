@@ -86,7 +86,7 @@ def test_a_read_back_that_floats_cannot_decide(line: str, tmp_path) -> None:
 def test_a_read_back_that_is_far_off_stays_a_contradiction(
     tmp_path, monkeypatch
 ) -> None:
-    from olivine.cli import read_back
+    from olivine.cli.common import read_back
     from olivine.solvers.outcome import LinearOutcome, Status
 
     wrong = LinearOutcome(Status.OPTIMAL, -0.5, None, 0.0, "highs")

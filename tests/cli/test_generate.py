@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive.program import two_action_program
-from olivine.cli.family_folder import FILES, stages, write_folder
+from olivine.cli.common.family_folder import FILES, stages, write_folder
 from olivine.reduction.export.graphml import read_graphml
 from olivine.reduction.export.node_link import read_node_link
 from olivine.reduction.family.graph import mdp_from_graph
@@ -248,7 +248,7 @@ def test_a_place_where_nothing_can_be_made() -> None:
     spread(itertools.product(["graph", "program", "description"], ["new", "empty"]), 3),
 )
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> None:
-    from olivine.cli import family_folder, family_graphs
+    from olivine.cli.common import family_folder, family_graphs
 
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -282,7 +282,7 @@ def test_a_write_that_fails_midway_leaves_nothing(tmp_path, place: str) -> None:
 def test_a_graph_too_large_is_refused_before_anything_is_written(
     tmp_path, monkeypatch
 ) -> None:
-    from olivine.cli import family_graphs
+    from olivine.cli.common import family_graphs
 
     monkeypatch.setattr(family_graphs, "DEFAULT_MEMORY_LIMIT", 1000)
     done = olivine("generate", FULL2, "-o", tmp_path / "out", "--json")
@@ -297,7 +297,7 @@ def test_a_graph_too_large_is_refused_before_anything_is_written(
 def test_a_program_file_with_another_optimum_is_a_contradiction(
     tmp_path, monkeypatch
 ) -> None:
-    import olivine.cli.family_folder as family_folder
+    import olivine.cli.common.family_folder as family_folder
 
     real = family_folder.write_lp
 

@@ -197,7 +197,7 @@ def test_an_interrupt_during_imports_is_130_and_quiet(tmp_path, module) -> None:
 
 LOST = """
 import signal, sys, time
-from olivine.cli import signals
+from olivine.cli.common import signals
 signals.install()
 class Swallows:
     def __del__(self):
@@ -241,13 +241,14 @@ def test_an_interrupted_run_does_not_take_python_down() -> None:
 def test_an_error_after_a_signal_is_the_signals() -> None:
     code = (
         "import signal, sys\n"
-        "from olivine.cli import common, main\n"
+        "from olivine.cli import main\n"
+        "from olivine.cli.common import reading\n"
         "def broken(*_):\n"
         "    try:\n"
         "        signal.raise_signal(signal.SIGINT)\n"
         "    except KeyboardInterrupt:\n"
         "        raise ImportError('as a library makes of it') from None\n"
-        "common.expand = broken\n"
+        "reading.expand = broken\n"
         "import olivine.cli.verify as verify; verify.expand = broken\n"
         "sys.argv = ['olivine', 'verify', 'x.cnf']\n"
         "main.main()\n"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.cli.json_text import pretty_json
+from olivine.cli.common.json_text import pretty_json
 from olivine.solvers.model.flat_form import FlatForm
 
 from tests.support.linear import linear_models

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.run import MonitorReport
-from olivine.cli import learn_progress
-from olivine.cli.learn_run import prepare
+from olivine.cli.experiments import learn_progress
+from olivine.cli.experiments.learn_run import prepare
 
 from tests.support.commands import olivine, run_olivine
 from tests.support.depth import deep, spread

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.run import LearningResult
-from olivine.cli.comparison import Plan, run_cell
-from olivine.cli.learn_all import learn_all
-from olivine.cli.learn_run import prepare
+from olivine.cli.experiments.comparison import Plan, run_cell
+from olivine.cli.experiments.learn_all import learn_all
+from olivine.cli.experiments.learn_run import prepare
 
 from tests.support.commands import olivine
 from tests.support.depth import spread
@@ -115,7 +115,7 @@ def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path, capsys):
         return result("slow", task)
 
     monkeypatch.setattr(registry, "_ALGORITHMS", {"slow": entry("slow", slow)})
-    monkeypatch.setattr("olivine.cli.comparison.EARLY", 4)
+    monkeypatch.setattr("olivine.cli.experiments.comparison.EARLY", 4)
     plan = Plan(("tabular",), None, 0.9, seeds=5, run_limit=0.1)
     figure = tmp_path / "all.svg"
     assert learn_all(plan, figure, 1, json_lines=False) == 3

@@ -3,8 +3,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from olivine.cli.common import ExitStatus
-from olivine.cli.parallel import in_parallel
+from olivine.cli.common.output import ExitStatus
+from olivine.cli.common.parallel import in_parallel
 
 pytestmark = pytest.mark.children
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.cli.rows import FORMAT, open_rows
+from olivine.cli.experiments.rows import FORMAT, open_rows
 
 SAYS = {"kind": "formulas", "seed": 0, "variants": ["paper"]}
 KEYS = [f"unit {k} «ε»" for k in range(4)]
@@ -112,7 +112,7 @@ def test_two_sweeps_do_not_write_to_one_file(tmp_path):
 
 def test_a_row_that_does_not_fit_on_the_disk_leaves_no_part(tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
-    from olivine.cli import rows
+    from olivine.cli.experiments import rows
 
     write, calls = rows.os.write, []
 

@@ -15,9 +15,9 @@ import termios
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.cli.console import print_table, tell
+from olivine.cli.common.console import print_table, tell
+from olivine.cli.common.streams import SPELLED, spell
 from olivine.cli.main import VERBS
-from olivine.cli.streams import SPELLED, spell
 
 from tests.support.commands import CASES
 from tests.support.depth import deep

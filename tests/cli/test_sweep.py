@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from olivine.cli import workers
+from olivine.cli.experiments import workers
+from olivine.cli.experiments.summaries import phases_of
+from olivine.cli.experiments.sweep_plan import read_sweep
+from olivine.cli.experiments.workers import LostWorkersError, rows_of
 from olivine.cli.figures.sweep import save_phases
-from olivine.cli.summaries import phases_of
-from olivine.cli.sweep_plan import read_sweep
-from olivine.cli.workers import LostWorkersError, rows_of
 from olivine.solvers.child.process import Forked
 
 from tests.support.commands import CASES, ROOT, olivine

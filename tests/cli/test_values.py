@@ -2,8 +2,8 @@
 
 import pytest
 import typer
+from olivine.cli.common.values import _converted
 from olivine.cli.main import VERBS, command_line
-from olivine.cli.values import _converted
 from typer.core import TyperGroup
 from typer.main import get_command
 

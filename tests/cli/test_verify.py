@@ -9,7 +9,7 @@ import shutil
 import threading
 
 import pytest
-from olivine.cli import common
+from olivine.cli.common import console
 from olivine.solvers.milp.milp import available_engines
 
 from tests.support.commands import CASES, expected, olivine
@@ -346,11 +346,11 @@ def test_a_milp_is_measured_against_the_optimum_of_its_variant(tmp_path) -> None
 
 
 def test_a_pipe_is_told_that_work_goes_on(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(common, "FIRST_BEAT", 0.01)
+    monkeypatch.setattr(console, "FIRST_BEAT", 0.01)
     told = threading.Event()
-    say = common.say
-    monkeypatch.setattr(common, "say", lambda text: (say(text), told.set()))
-    with common.progress_bar("verifying", 2, json_lines=True) as progress:
+    say = console.say
+    monkeypatch.setattr(console, "say", lambda text: (say(text), told.set()))
+    with console.progress_bar("verifying", 2, json_lines=True) as progress:
         progress.advance(progress.task_ids[0])
         assert told.wait(60)
     shown = capsys.readouterr()

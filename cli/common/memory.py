@@ -117,7 +117,7 @@ def why_too_small() -> str:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return ""
-    from ..solvers.child.child import run_in_child
+    from ...solvers.child.child import run_in_child
 
     child = run_in_child(_load, time_limit=_SECONDS, cpu_limit=_CPU_SECONDS)
     if child.status == "done":

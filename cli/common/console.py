@@ -1,17 +1,24 @@
-"""Lines and tables for people: nothing cut, no terminal escapes but our own."""
+"""Lines, tables and progress for people: nothing cut, no escapes but our own."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from .common import printable, stdout_console
+from .output import printable, say
 from .streams import SPELLED
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
 
+FIRST_BEAT = 30.0
+"""Seconds after which a run whose standard error is no terminal says it goes on."""
 NARROW = 16
 """Columns of a terminal that a folded text gets at least."""
 
@@ -111,3 +118,93 @@ def _fit(console: Console, table: Table) -> bool:
         column.width = low + more
         room -= more
     return sum(least) + frame <= console.width
+
+
+def stderr_console() -> Console:
+    """Console for progress and messages; never writes to standard output."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def stdout_console() -> Console:
+    """Console for tables; wide where no terminal sets the width."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else 160
+    return Console(width=width, highlight=False)
+
+
+def bar_hidden(json_lines: bool) -> bool:
+    """Whether nobody would see a progress bar, or JSON would be drawn over."""
+    return not sys.stderr.isatty() or (json_lines and sys.stdout.isatty())
+
+
+class Unseen:
+    """What Rich's `Progress` is to a verb, where no bar is shown: a count."""
+
+    task_ids: tuple[Any, ...] = (0,)
+
+    def __init__(self) -> None:
+        self.tasks = [self]
+        self.completed = 0.0
+
+    def advance(self, task: Any, advance: float = 1) -> None:
+        """Count on."""
+        self.completed += advance
+
+    def update(
+        self, task: Any, *, completed: float | None = None, **changed: Any
+    ) -> None:
+        """Set the count, or count on by `advance`; no text is shown."""
+        before = self.completed if completed is None else completed
+        self.completed = before + (changed.get("advance") or 0)
+
+
+@contextmanager
+def progress_bar(
+    description: str, total: int, json_lines: bool
+) -> Iterator[Progress | Unseen]:
+    """Show a bar on standard error, where somebody is there to see it."""
+    if bar_hidden(json_lines) or total < 2:  # without loading Rich
+        unseen = Unseen()
+        with heartbeat(lambda: f"{description}, {unseen.completed:g} of {total} done"):
+            yield unseen
+        return
+    from rich.progress import Progress
+
+    progress = Progress(console=stderr_console(), redirect_stdout=False, transient=True)
+    task = progress.add_task(description, total=total)
+
+    def state() -> str:
+        return f"{description}, {progress.tasks[task].completed:g} of {total} done"
+
+    with progress, heartbeat(state):
+        yield progress
+
+
+@contextmanager
+def heartbeat(state: Callable[[], str]) -> Iterator[None]:
+    """Say what goes on, more and more seldom, where no bar is shown.
+
+    Lines stand on standard error, the first after `FIRST_BEAT` seconds; in a run
+    that ends before there is none. A terminal shows a bar instead.
+    """
+    if sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+
+    def beat() -> None:
+        start, pause = time.monotonic(), FIRST_BEAT
+        while not ended.wait(pause):
+            say(f"olivine: {state()} after {time.monotonic() - start:.0f} s")
+            pause = min(2 * pause, 60.0)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from .common import STANDARD_INPUT
+from .reading import STANDARD_INPUT
 
 
 def check_output(output: Path, source: str | None = None) -> None:
     """Refuse a file that cannot or must not be written."""
-    from ..solvers.files import check_writable, write_target
+    from ...solvers.files import check_writable, write_target
 
     target = write_target(output)
     if not target.parent.is_dir():

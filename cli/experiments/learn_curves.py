@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import (
+from ..common.console import (
+    progress_bar,
+)
+from ..common.output import (
     ExitStatus,
     describe,
     print_json,
-    progress_bar,
     say,
     worst,
 )
@@ -28,9 +30,9 @@ def learn_curves(
     json_lines: bool,
 ) -> ExitStatus:
     """Run algorithms over seeds; print, write and draw the value on the way."""
-    from .figures.files import check_figure
+    from ..figures.files import check_figure
+    from ..sweep import draw, show, tell_trouble
     from .parquet import check_results, write_results
-    from .sweep import draw, show, tell_trouble
     from .units import learning_units
     from .workers import WorkersError, rows_of
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from .common import ExitStatus
+from ..common.output import ExitStatus
 from .learn_run import LearningRun, prepare, register_environments
 
 CALLS = ("csc", "lp", "ls", "multi")
@@ -48,8 +48,8 @@ class Plan:
 
     def cells(self) -> list[LearningRun]:
         """All cells, by environment."""
-        from ..algorithms.environments import registry as environments
-        from ..algorithms.learning import registry
+        from ...algorithms.environments import registry as environments
+        from ...algorithms.learning import registry
 
         register_environments()
         names = self.environments or tuple(environments.names())
@@ -65,8 +65,8 @@ class Plan:
         self, algorithms: Sequence[str], environments: Sequence[str]
     ) -> None:
         """Refuse, with a ValueError, a setting that nothing here has."""
-        from ..algorithms.environments.registry import options
-        from ..algorithms.learning import registry
+        from ...algorithms.environments.registry import options
+        from ...algorithms.learning import registry
 
         known = {k for a in algorithms for k in registry.get(a).settings}
         known |= {k for e in environments for k in options(e)}
@@ -81,9 +81,9 @@ class Plan:
 
     def cell(self, algorithm: str, environment: str) -> LearningRun:
         """One of the cells; errors as for `cells`."""
-        from ..algorithms.environments import make
-        from ..algorithms.environments.registry import options
-        from ..algorithms.learning import registry
+        from ...algorithms.environments import make
+        from ...algorithms.environments.registry import options
+        from ...algorithms.learning import registry
 
         register_environments()
         own = registry.get(algorithm).settings.keys() | options(environment).keys()
@@ -117,7 +117,7 @@ def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]
     are those of the runs that ended. A contradiction, undecided where runs are missing,
     or done.
     """
-    from ..solvers.child.child import children_seconds, run_in_child
+    from ...solvers.child.child import children_seconds, run_in_child
 
     wall, cpu = time.monotonic(), children_seconds()
     records: list[dict[str, Any]] = []

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .common import ExitStatus
+from ..common.output import ExitStatus
+from ..verify import Job
 from .learn_run import MONTE_CARLO, PATIENCE, LearningRun, OutOfTimeError
-from .verify import Job
 
 if TYPE_CHECKING:
-    from ..reduction.family.instance import Instance
+    from ...reduction.family.instance import Instance
     from .comparison import Plan
 
 Row = dict[str, Any]
@@ -46,8 +46,8 @@ class RandomJob(Job):
         """Draw the formula whose name ends in its number."""
         import numpy as np
 
-        from ..reduction.family.instance import Instance
-        from ..reduction.formula.random_formula import random_ksat
+        from ...reduction.family.instance import Instance
+        from ...reduction.formula.random_formula import random_ksat
 
         sizes = self.variables, self.clauses, self.width
         number = int(file.rpartition(" ")[2])
@@ -71,7 +71,7 @@ class FormulaUnit:
     def __call__(self) -> Row:
         """Verify it."""
         # Imported here, once, and not by each child.
-        from ..reduction.verify import verification  # noqa: F401
+        from ...reduction.verify import verification  # noqa: F401
 
         record, status = self.job(self.file)
         return {"key": self.key, "exit": int(status)} | record
@@ -98,8 +98,8 @@ class LearningUnit:
     def __call__(self) -> Row:
         """Run it in a child process, which cannot hang or exhaust this one."""
         # Imported here, once, and not by each child.
-        from ..algorithms.learning import registry
-        from ..solvers.child.child import run_in_child
+        from ...algorithms.learning import registry
+        from ...solvers.child.child import run_in_child
 
         registry.get(self.run.algorithm)
         limit = self.run.time_limit
@@ -133,7 +133,7 @@ def _failed(run: LearningRun, seed: int, status: str, reason: str) -> Row:
 
 def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
     """Run, and evaluate the policies on the way, up to the limit if it is reached."""
-    from ..algorithms.learning.events import Recorder
+    from ...algorithms.learning.events import Recorder
 
     recorder, status = Recorder(), ExitStatus.DONE
     try:

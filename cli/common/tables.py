@@ -134,7 +134,7 @@ def notes(records: Iterable[Record]) -> Iterable[str]:
 
 def _best(record: Record) -> str:
     """Optimum of a satisfiable formula, which a MILP's solution alone proves."""
-    from ..reduction.family.variants import Parameters, Variant
+    from ...reduction.family.variants import Parameters, Variant
 
     penalty = Fraction(record["penalty"])
     return str(Parameters(Variant(record["variant"]), penalty, 1).best)

@@ -15,11 +15,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .common import Reading, describe, expand
+from ..common.options import FormulationName, VariantName, parse_penalty
+from ..common.output import describe
+from ..common.reading import Reading, expand
+from ..verify import Job, RouteName
 from .comparison import Plan
-from .options import FormulationName, VariantName, parse_penalty
 from .units import FormulaUnit, RandomJob, Unit, learning_units
-from .verify import Job, RouteName
 
 MOST_UNITS = 10_000_000
 MOST_CLAUSES = 100_000_000
@@ -198,7 +199,7 @@ Made = tuple[Sequence[Unit], dict[str, Any]]
 
 
 def _formulas(values: dict[str, Any], folder: Path) -> Made:
-    from ..reduction.family.variants import chosen_penalty
+    from ...reduction.family.variants import chosen_penalty
 
     formulations = values["formulation"] or [None]
     if len(formulations) > 1:

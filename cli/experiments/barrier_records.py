@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.assumptions import check_assumptions
-from ..algorithms.barriers.average import AverageBarrier, run_all
-from ..algorithms.barriers.backup import TIES, BackupBarrier
-from ..algorithms.barriers.backup_probability import failure_probability
-from ..algorithms.barriers.backup_runs import (
+from ...algorithms.assumptions import check_assumptions
+from ...algorithms.barriers.average import AverageBarrier, run_all
+from ...algorithms.barriers.backup import TIES, BackupBarrier
+from ...algorithms.barriers.backup_probability import failure_probability
+from ...algorithms.barriers.backup_runs import (
     VALOR_KINDS,
     clopper_pearson,
     run_valor,
     simulate,
 )
-from ..algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
-from ..algorithms.exact.numbers import check_count
-from ..algorithms.learning.registry import suggestion
+from ...algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
+from ...algorithms.exact.numbers import check_count
+from ...algorithms.learning.registry import suggestion
 
 if TYPE_CHECKING:
-    from ..algorithms.barriers.backup import Ties
-    from ..algorithms.barriers.backup_runs import Simulated
+    from ...algorithms.barriers.backup import Ties
+    from ...algorithms.barriers.backup_runs import Simulated
 
 
 CONFIDENCE = 0.95

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..reduction.family.instance import Instance
-from ..reduction.program.optimum import round_to_possible
-from ..reduction.verify.verification import verify_instance
-from ..solvers.milp.engines import read_optimum
-from ..solvers.outcome import Status
-from .common import ContradictionError
+from ...reduction.family.instance import Instance
+from ...reduction.program.optimum import round_to_possible
+from ...reduction.verify.verification import verify_instance
+from ...solvers.milp.engines import read_optimum
+from ...solvers.outcome import Status
+from .output import ContradictionError
 
 ENGINE_NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}
 READ_BACK_SECONDS = 5.0

@@ -7,16 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import (
+from ..common.console import (
+    print_table,
+    progress_bar,
+    tell,
+)
+from ..common.output import (
     ExitStatus,
     describe,
     print_json,
-    progress_bar,
     say,
     worst,
 )
 from .comparison import score
-from .console import print_table, tell
 
 if TYPE_CHECKING:
     from .comparison import Plan
@@ -30,9 +33,9 @@ def learn_all(
     plan: Plan, output: Path | None, jobs: int, *, json_lines: bool
 ) -> ExitStatus:
     """Compare all algorithms; print each cell as it is done."""
-    from .figures.comparison import save_figure
-    from .figures.files import check_figure
-    from .parallel import in_parallel
+    from ..common.parallel import in_parallel
+    from ..figures.comparison import save_figure
+    from ..figures.files import check_figure
 
     if output is not None:
         try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from .console import print_table, tell
+from ..common.console import print_table, tell
 
 WORDS = {True: "yes", False: "no", None: "not decided"}
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from .outputs import check_output
+from ..common.outputs import check_output
 from .units import Row
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -31,7 +31,7 @@ def check_results(path: Path) -> None:
 
 def write_results(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as the name says, whole or not at all; errors as `check_results`."""
-    from ..solvers.files import write_bytes, write_text
+    from ...solvers.files import write_bytes, write_text
 
     if path.suffix.lower() == ".jsonl":
         write_text(path, (json.dumps(row, allow_nan=False) + "\n" for row in rows))

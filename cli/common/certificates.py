@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import ExitStatus, describe, internal_error
+from .output import ExitStatus, describe, internal_error
 from .outputs import check_output
 
 if TYPE_CHECKING:
-    from ..reduction.family.instance import Instance
-    from ..reduction.verify.verification import Verification
+    from ...reduction.family.instance import Instance
+    from ...reduction.verify.verification import Verification
 
 
 def check_target(certificate: Path, file: str) -> None:
@@ -33,8 +33,8 @@ def certify(
     `seconds` it took. Undecided where the certificate was not found, bad input where it
     cannot be written, failed where making it went wrong.
     """
-    from ..reduction.certificate.certificate import SECONDS, make_certificate
-    from ..reduction.verify.routes import best_assignment
+    from ...reduction.certificate.certificate import SECONDS, make_certificate
+    from ...reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
     if answer.agree is False:

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__
-from ..algorithms.mdp.tabular import TabularMDP
-from ..algorithms.mdp.two_actions import TwoActions
-from ..algorithms.olive.program import OliveProgram, two_action_program
-from ..reduction.export.drn import write_drn
-from ..reduction.export.prism import write_prism
-from ..reduction.family.family import Family, Variant
-from ..reduction.family.instance import Instance
-from ..reduction.formula.dimacs import DimacsFile
-from ..reduction.formula.dimacs_write import write_dimacs
-from ..reduction.formula.unused import Used
-from ..reduction.program.program import build
-from ..solvers.model.flat_model import integer_variables
-from ..solvers.model.model import LinearModel
-from ..solvers.model.program_files import write_lp, write_mps
+from ... import __version__
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.mdp.two_actions import TwoActions
+from ...algorithms.olive.program import OliveProgram, two_action_program
+from ...reduction.export.drn import write_drn
+from ...reduction.export.prism import write_prism
+from ...reduction.family.family import Family, Variant
+from ...reduction.family.instance import Instance
+from ...reduction.formula.dimacs import DimacsFile
+from ...reduction.formula.dimacs_write import write_dimacs
+from ...reduction.formula.unused import Used
+from ...reduction.program.program import build
+from ...solvers.model.flat_model import integer_variables
+from ...solvers.model.model import LinearModel
+from ...solvers.model.program_files import write_lp, write_mps
 from .json_text import pretty_json
 
 DESCRIPTION = "family.json"
@@ -138,7 +138,7 @@ def write_folder(
     }
     model = None
     if two_actions:
-        from ..algorithms.olive.model import program_model  # few ask for it
+        from ...algorithms.olive.model import program_model  # few ask for it
 
         trees, program = two_action_program(family.program())
         model = program_model(program).model

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from .common import printable
+from .output import printable
 
 _STYLE = """
 :root { color-scheme: light dark; }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..algorithms.learning.events import Entered, Iteration, Triple
+from ...algorithms.learning.events import Entered, Iteration, Triple
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .common import STANDARD_INPUT, ExitStatus
+from .output import ExitStatus
+from .reading import STANDARD_INPUT
 
 Result = tuple[dict[str, Any], ExitStatus]
 Job = Callable[[str], Result]
@@ -13,7 +14,7 @@ Job = Callable[[str], Result]
 
 def in_parallel(job: Job, files: Sequence[str], jobs: int) -> Iterator[Result]:
     """Yield the results of a job for every file, in the order of the files."""
-    from ..solvers.child.child import run_each
+    from ...solvers.child.child import run_each
 
     children = run_each(job, [f for f in files if f != STANDARD_INPUT], jobs)
     for file in files:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..solvers.child.temporary import owned, signals_held
+from ...solvers.child.temporary import owned, signals_held
 
 
 @contextmanager

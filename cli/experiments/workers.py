@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from ..solvers.child.process import die_with
+from ...solvers.child.process import die_with
 from .units import Row, Unit
 
 BATCH = 8

@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from ..algorithms.environments.protocol import Environment
-    from ..algorithms.learning.events import Recorder
-    from ..algorithms.learning.registry import Algorithm
-    from ..algorithms.learning.run import LearningResult
+    from ...algorithms.environments.protocol import Environment
+    from ...algorithms.learning.events import Recorder
+    from ...algorithms.learning.registry import Algorithm
+    from ...algorithms.learning.run import LearningResult
     from .learn_assumptions import Examination
 
 PATIENCE = 10
@@ -30,8 +30,8 @@ MONTE_CARLO = 20_000
 
 def register_environments() -> None:
     """Add the environments that stand on a higher floor than the algorithms."""
-    from ..algorithms.environments import register
-    from ..reduction.family.environment import threesat
+    from ...algorithms.environments import register
+    from ...reduction.family.environment import threesat
 
     register("threesat", threesat)
 
@@ -78,8 +78,8 @@ class LearningRun:
     ) -> tuple[dict[str, Any], LearningResult]:
         import numpy as np
 
-        from ..algorithms.environments import make
-        from ..algorithms.learning import registry
+        from ...algorithms.environments import make
+        from ...algorithms.learning import registry
 
         register_environments()
         environment = make(self.env, seed, **self.for_env)
@@ -133,8 +133,8 @@ def prepare(
     time_limit: float | None = None,
 ) -> LearningRun:
     """Check what the command line says and make a run of it."""
-    from ..algorithms.learning import registry
-    from ..algorithms.learning.draw_classes import KINDS
+    from ...algorithms.learning import registry
+    from ...algorithms.learning.draw_classes import KINDS
 
     if name is None:
         raise ValueError("ALGORITHM: missing (--list shows them)")
@@ -195,7 +195,7 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 
 def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
-    from ..algorithms.learning.registry import suggestion
+    from ...algorithms.learning.registry import suggestion
 
     if value not in known:
         hint = suggestion(value, known)
@@ -207,8 +207,8 @@ def _split(
     algorithm: Algorithm, env: str, settings: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Divide KEY=VALUE among the environment and the algorithm."""
-    from ..algorithms.environments.registry import options
-    from ..algorithms.learning.registry import suggestion
+    from ...algorithms.environments.registry import options
+    from ...algorithms.learning.registry import suggestion
 
     known = options(env)
     for_env: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..reduction.family.variants import Variant
+from ...reduction.family.variants import Variant
 from .memory import parse_bytes
 
 VariantName = Variant
@@ -171,7 +171,7 @@ DEFAULT_MAX_VARIABLES = 10**7
 
 def checked_penalty(variant: VariantName, penalty: Fraction | None) -> Fraction | None:
     """Refuse, as a usage error, a penalty that the variant cannot have."""
-    from ..reduction.family.variants import chosen_penalty
+    from ...reduction.family.variants import chosen_penalty
 
     if penalty is None:
         return None
@@ -185,7 +185,7 @@ def checked_engine(engine: EngineName) -> str:
     """Refuse, as a usage error, an engine that is not installed."""
     if engine is EngineName.HIGHS:  # without loading PuLP
         return engine.value
-    from ..solvers.milp.milp import available_engines
+    from ...solvers.milp.milp import available_engines
 
     known = available_engines()
     if engine.value not in known:

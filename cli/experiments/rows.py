@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
+from ... import __version__
 from .units import Row
 
 FORMAT = 1

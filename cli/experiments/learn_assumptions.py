@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .console import print_table, tell
+from ..common.console import print_table, tell
 
 if TYPE_CHECKING:
-    from ..algorithms.assumptions import Assumption
-    from ..algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-    from ..algorithms.environments.protocol import Environment
-    from ..algorithms.learning.registry import Algorithm
-    from ..algorithms.learning.run import LearningResult
+    from ...algorithms.assumptions import Assumption
+    from ...algorithms.classes import PolicyClassByLevel, ValueClassByLevel
+    from ...algorithms.environments.protocol import Environment
+    from ...algorithms.learning.registry import Algorithm
+    from ...algorithms.learning.run import LearningResult
 
 
 class ViolatedError(ValueError):
@@ -40,7 +40,7 @@ class Examination:
         """Say what is run on what; tabular classes are examined at once."""
         import numpy as np
 
-        from ..algorithms.learning.draw_classes import make_classes
+        from ...algorithms.learning.draw_classes import make_classes
 
         self._algorithm, self._environment = algorithm, environment
         if kind == "tabular" and algorithm.assumptions:
@@ -49,7 +49,7 @@ class Examination:
 
     def __call__(self, values: ValueClassByLevel, policies: PolicyClassByLevel) -> None:
         """Examine classes; once a run."""
-        from ..algorithms.assumptions import check_assumptions
+        from ...algorithms.assumptions import check_assumptions
 
         assert self._algorithm is not None
         assert self._environment is not None
@@ -89,7 +89,7 @@ class Examination:
 
         What is claimed under an assumption may fail without it.
         """
-        from ..algorithms.learning.run import contradictions
+        from ...algorithms.learning.run import contradictions
 
         if not self.violated:
             return result.contradictions

@@ -1,0 +1,1 @@
+"""What the verbs share. Nothing here loads NumPy, so that ``--help`` stays fast."""

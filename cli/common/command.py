@@ -1,0 +1,77 @@
+"""What makes a function a verb: its status, and what became of it, end the process."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from .memory import is_exhausted, limited_memory, reached, why_too_small
+from .output import (
+    ContradictionError,
+    ExitStatus,
+    describe,
+    drop_stdout,
+    internal_error,
+    say,
+)
+
+
+def verb(function: Callable[..., int]) -> Callable[..., None]:
+    """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
+
+    Input errors are dealt with where input is read; an exception that arrives
+    here is ours (status 70, with a traceback to report), save for an interrupt
+    (130), a reader that closed our output (141, quiet), output that cannot be
+    written (2) and memory that ran out (3). What the framework makes of a closed
+    output, `olivine.cli.main` puts right.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        limit = kwargs.get("memory")
+        try:
+            with limited_memory(limit):
+                if too_small := why_too_small():
+                    say(f"olivine: {too_small}")
+                    raise typer.Exit(int(ExitStatus.UNDECIDED))
+                status = function(*args, **kwargs)
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            say("olivine: interrupted")
+            status = ExitStatus.INTERRUPTED
+        except BrokenPipeError:
+            drop_stdout()
+            status = ExitStatus.BROKEN_PIPE
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            status = _status_of(error, limit)
+        raise typer.Exit(int(status))
+
+    # Typer asks for both four times, and would evaluate the text of each type anew.
+    signature = inspect.signature(function, eval_str=True)
+    types = {name: each.annotation for name, each in signature.parameters.items()}
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = types
+    return run
+
+
+def _status_of(error: Exception, limit: int | None) -> ExitStatus:
+    """Say what went wrong, and return the exit status for it."""
+    if is_exhausted(error):
+        say(f"olivine: {reached(limit)}")
+        return ExitStatus.UNDECIDED
+    if isinstance(error, OSError):
+        drop_stdout()
+        say(f"olivine: {describe(error)}")
+        return ExitStatus.BAD_INPUT
+    if isinstance(error, ContradictionError):
+        say(f"olivine: contradiction: {describe(error)}")
+        return ExitStatus.CONTRADICTION
+    say(f"olivine: {internal_error(error)}")
+    return ExitStatus.FAILED

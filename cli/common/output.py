@@ -1,0 +1,132 @@
+"""Exit statuses, and what a verb says: JSON lines, messages, errors."""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import signals
+from .memory import want_of_memory
+
+
+class ExitStatus(enum.IntEnum):
+    """Exit status of every verb but ``solve`` when it has an answer.
+
+    An error of ours is no contradiction between answers: it has the number that
+    ``sysexits.h`` gives to internal errors.
+    """
+
+    DONE = 0
+    CONTRADICTION = 1
+    BAD_INPUT = 2
+    UNDECIDED = 3
+    FAILED = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+    TERMINATED = 143
+
+
+class ContradictionError(Exception):
+    """Two answers that exclude each other: exit status 1."""
+
+
+def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
+    """Return the first that occurs of 1, 70, 2, 3, 0 (0 when there is none)."""
+    seen = set(statuses)
+    for status in (
+        ExitStatus.CONTRADICTION,
+        ExitStatus.FAILED,
+        ExitStatus.BAD_INPUT,
+        ExitStatus.UNDECIDED,
+    ):
+        if status in seen:
+            return status
+    return ExitStatus.DONE
+
+
+def describe(error: BaseException, place: str | None = None) -> str:
+    """One line for people: no errno, the file in front."""
+    if isinstance(error, OSError) and error.strerror:
+        name = place if error.filename is None else error.filename
+        return error.strerror if name is None else f"{name}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """Print one object on one line of standard output.
+
+    Names of files that are no UTF-8 come out escaped, so the line is always
+    ASCII and always printable.
+    """
+    import json
+
+    sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """Escape what must not reach a terminal as it is, odd file names above all."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
+
+
+def say(message: str) -> None:
+    """Print one message on standard error, on one line."""
+    print(printable(message), file=sys.stderr)
+
+
+def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
+    """Say that a file is bad: an object under ``--json``, a line otherwise."""
+    if json_lines:
+        print_json({"file": file, "error": message})
+    else:
+        say(f"olivine: {message}")
+    return ExitStatus.BAD_INPUT
+
+
+def report_exhausted(file: str, doing: str, *, json_lines: bool) -> ExitStatus:
+    """Say that memory ran out, and in doing what."""
+    return report_unknown(file, f"{want_of_memory()} {doing}", json_lines=json_lines)
+
+
+def report_unknown(file: str, reason: str, *, json_lines: bool) -> ExitStatus:
+    """Say that a limit left a file without an answer."""
+    if json_lines:
+        print_json({"file": file, "status": "unknown", "reason": reason})
+    else:
+        say(f"olivine: {file}: {reason}")
+    return ExitStatus.UNDECIDED
+
+
+def internal_error(error: BaseException) -> str:
+    """Describe an error that is ours, and print its traceback for the report."""
+    text = internal(error)
+    traceback.print_exception(error, file=sys.stderr)
+    return text
+
+
+def internal(error: BaseException) -> str:
+    """Describe an error that is ours, unless it is what became of a signal."""
+    if (number := signals.received()) is not None:
+        raise SystemExit(128 + number) from error
+    return (
+        f"internal error: {type(error).__name__}: {describe(error)} "
+        "(this should be impossible: please report it with the input)"
+    )
+
+
+def drop_stdout() -> None:
+    """Send what is still buffered nowhere, so that the end of Python is quiet."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # captured by a test: nothing will be flushed to a descriptor
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

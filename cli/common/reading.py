@@ -1,0 +1,123 @@
+"""Input files: which are formulas, and how they are read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from .output import describe
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from ...reduction.family.instance import Instance
+    from ...reduction.formula.dimacs import DimacsFile
+
+STANDARD_INPUT = "-"
+
+
+class Reading(NamedTuple):
+    """How input files are read (picklable: worker processes get one)."""
+
+    strict: bool = False
+    input_format: str | None = None
+    max_variables: int = 10**7
+    max_bytes: int | None = None
+
+    def read(self, path: str) -> DimacsFile:
+        """Read a file, or standard input for ``-``; hard clauses become heavy ones."""
+        from ...reduction.formula.dimacs import DimacsError, read_dimacs
+        from ...reduction.formula.dimacs_error import located
+        from ...reduction.formula.hard import without_hard
+        from ...reduction.formula.unused import without_unused
+
+        source = read_dimacs(
+            path,
+            strict=self.strict,
+            input_format=self.input_format,  # type: ignore[arg-type]
+            max_variables=self.max_variables,
+            max_bytes=self.max_bytes,
+        )
+        try:
+            hardened = without_hard(source.formula)
+        except ValueError as error:
+            raise DimacsError(source.source, source.hard_line, str(error)) from None
+        if hardened is not None:
+            told = located(source.source, source.hard_line, str(hardened))
+            source = source._replace(
+                formula=hardened.formula,
+                hardened=hardened,
+                warnings=(*source.warnings, told),
+            )
+        used = without_unused(source.formula)
+        if used is None:
+            return source
+        return source._replace(warnings=(*source.warnings, f"{source.source}: {used}"))
+
+    def read_instance(
+        self, path: str, variant: str, penalty: Fraction | None
+    ) -> tuple[DimacsFile, Instance]:
+        """Read a file and make the instance of the reduction that it is."""
+        from ...reduction.family.instance import Instance
+
+        source = self.read(path)
+        try:
+            return source, Instance.of(source.formula, variant, penalty)
+        except ValueError as error:
+            raise ValueError(f"{path}: {describe(error)}") from None
+
+
+_SUFFIXES = (".cnf", ".dimacs", ".wcnf")
+
+
+_COMPRESSED = (".gz", ".bz2", ".xz")
+
+
+def is_formula_name(name: str) -> bool:
+    """Whether a file of this name in a folder is taken for a formula."""
+    lower = name.lower()
+    for suffix in _COMPRESSED:
+        lower = lower.removesuffix(suffix)
+    return lower.endswith(_SUFFIXES)
+
+
+def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield (file, error) for every file named, folders replaced by their files.
+
+    A folder means the files in and below it that are named like formulas,
+    sorted; what is no regular file there is an error. The error is None, or says
+    why there is nothing to read.
+    """
+    for path in paths:
+        if path == STANDARD_INPUT or not os.path.isdir(path):
+            yield path, None
+            continue
+        problems: list[OSError] = []
+        found = sorted(
+            str(Path(folder) / name)
+            for folder, _, names in os.walk(path, onerror=problems.append)
+            for name in names
+            if is_formula_name(name)
+        )
+        for problem in problems:
+            yield str(problem.filename), describe(problem)
+        if not found and not problems:
+            yield path, f"{path}: no .cnf, .dimacs or .wcnf file in this folder"
+        for file in found:
+            yield file, _why_skip(file)
+
+
+def _why_skip(file: str) -> str | None:
+    """Say why not to open what a folder holds under a formula's name.
+
+    A pipe would wait for a writer that nobody promised; one that is named is
+    read, as a shell's ``<(...)`` is one.
+    """
+    try:
+        mode = os.stat(file).st_mode
+    except OSError as error:
+        return describe(error, file)
+    return None if stat.S_ISREG(mode) else f"{file}: not a regular file"

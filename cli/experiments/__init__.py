@@ -1,0 +1,1 @@
+"""Runs of many formulas, algorithms and seeds: units, rows, sums and figures."""
