@@ -33,34 +33,41 @@ the largest one used, whichever is more.
 >>> parse_dimacs(b"p cnf 3 1\n1 -2\n")  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
     ...
-olivine.reduction.formula.dimacs_error.DimacsError: <bytes>:2: clause without its
-closing 0
+olivine.reduction.formula.inputs.DimacsError: <bytes>:2: clause without its closing 0
 """
 
 from __future__ import annotations
 
-import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .checks import MAX_VARIABLE
-from .dimacs_body import Body
-from .dimacs_error import DimacsError, located
-from .dimacs_header import InputFormat, read_start
+from .dimacs_body import Clauses, Context, Header, integer, read_clauses
 from .formula import Formula
 from .hard import Hardened
-from .inputs import RAISE_LIMIT, read_chunks, source_name
+from .inputs import DimacsError, located, long_line, read_bytes, shown, source_name
 
 __all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs"]
+
+InputFormat = Literal["cnf", "wcnf"]
+"""What a reader may be asked to read; WCNF with a header or without."""
 
 DEFAULT_MAX_VARIABLES = 10**7
 MAX_LINE = 1 << 26
 """Longest line, in bytes: a clause of some ten million literals."""
+
+_MAX_COUNT = 10**40
+"""A header's numbers are below this; a top weight may exceed 64 bits."""
+_SKIPPED = re.compile(rb"(?:[ \t\r\v\f]*(?:c[^\n]*)?\n)*")
+"""Lines of white space and comments."""
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 class DimacsFile(NamedTuple):
@@ -134,15 +141,15 @@ def read_dimacs(
         For an unknown `input_format` or a `max_variables` out of range.
     """
     name = os.fspath(path)
-    with closing(read_chunks(name, max_bytes)) as chunks:
-        return parse_dimacs(
-            chunks,
-            source=source_name(name),
-            strict=strict,
-            input_format=input_format,
-            max_variables=max_variables,
-            max_line=MAX_LINE if max_bytes is None else max_bytes,
-        )
+    max_line = MAX_LINE if max_bytes is None else max_bytes
+    return parse_dimacs(
+        read_bytes(name, max_bytes, max_line),
+        source=source_name(name),
+        strict=strict,
+        input_format=input_format,
+        max_variables=max_variables,
+        max_line=max_line,
+    )
 
 
 def parse_dimacs(
@@ -159,8 +166,8 @@ def parse_dimacs(
     Parameters
     ----------
     chunks
-        The bytes, uncompressed, or pieces of them cut anywhere. Memory is that
-        of the formula, a piece and the longest line.
+        The bytes, uncompressed, or pieces of them cut anywhere. Memory is at most
+        twelve times as many bytes.
     source
         Name for messages; one that ends in ``.wcnf`` lets the header be
         missing.
@@ -178,73 +185,133 @@ def parse_dimacs(
         raise ValueError(f"unknown input format {input_format!r}: 'cnf' or 'wcnf'")
     if not 0 <= max_variables <= MAX_VARIABLE:
         raise ValueError(f"max_variables {max_variables} is not in 0..{MAX_VARIABLE}")
-    pieces = [chunks] if isinstance(chunks, bytes) else chunks
-    blocks = _blocks(pieces, source, max_line)
-    start = read_start(blocks, source, input_format, max_variables)
-    body = Body(start.header, source, start.line, max_variables)
-    for block in itertools.chain([start.rest], blocks):
-        try:
-            body.add(block)
-        except DimacsError as error:
-            if start.only_with_h and not body.seen_h:
-                raise start.no_header() from error
-            raise
-        if body.ended:
-            break
-    if start.only_with_h and not body.seen_h:
-        raise start.no_header()
-    body.finish()
-    for _ in blocks:  # behind a % line nothing counts but limits and compression
-        pass
-
-    mismatches = list(_mismatches(body))
+    text = chunks if isinstance(chunks, bytes) else b"".join(chunks)
+    _check_lines(text, source, max_line)
+    header, context, rest = _read_start(text, source, input_format, max_variables)
+    clauses = read_clauses(rest, context)
+    mismatches = list(_mismatches(header, clauses))
     if strict and mismatches:
         raise DimacsError(source, *mismatches[0])
-    warnings = tuple(located(source, line, text) for line, text in mismatches)
-    n_variables = max(body.largest, start.header.n_variables or 0)
-    formula = Formula(n_variables, *body.arrays())
-    return DimacsFile(formula, warnings, start.header.format, source, body.hard_line)
+    warnings = tuple(located(source, line, reason) for line, reason in mismatches)
+    n_variables = max(clauses.largest, header.n_variables or 0)
+    formula = Formula(
+        n_variables, clauses.literals, clauses.offsets, clauses.weights, clauses.hard
+    )
+    return DimacsFile(formula, warnings, header.format, source, clauses.hard_line)
 
 
-def _blocks(chunks: Iterable[bytes], source: str, max_line: int) -> Iterator[bytes]:
-    """Cut the input into runs of whole lines, each ended by a line feed."""
-    pieces: list[bytes] = []  # of a line that is not yet complete
-    n_open, line = 0, 1  # its bytes, and its number
-    for chunk in chunks:
-        if n_open + len(chunk) > max_line:  # seldom: look at each line
-            lengths = [len(text) for text in chunk.split(b"\n")]
-            lengths[0] += n_open
-            if max(lengths) > max_line:
-                line += next(k for k, n in enumerate(lengths) if n > max_line)
-                reason = f"a line of more than {max_line} bytes ({RAISE_LIMIT})"
-                raise DimacsError(source, line, reason)
-        cut = chunk.rfind(b"\n") + 1
-        if cut:
-            yield b"".join([*pieces, chunk[:cut]])
-            pieces.clear()
-            n_open = 0
-            line += chunk.count(b"\n")
-        pieces.append(chunk[cut:])
-        n_open += len(chunk) - cut
-    if last := b"".join(pieces):
-        yield last + b"\n"
+def _check_lines(text: bytes, source: str, max_line: int) -> None:
+    """Refuse a line that is too long; where the whole is short, none can be."""
+    if len(text) <= max_line:
+        return
+    feeds = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+    lengths = np.diff(feeds, prepend=-1, append=len(text)) - 1
+    if lengths.max() > max_line:
+        line = int((lengths > max_line).argmax()) + 1
+        raise DimacsError(source, line, long_line(max_line))
 
 
-def _mismatches(body: Body) -> Iterator[tuple[int, str]]:
+def _mismatches(header: Header, clauses: Clauses) -> Iterator[tuple[int, str]]:
     """Yield (line, text) where the clauses differ from the header."""
-    header = body.header
     if header.line is None:
         return
-    if body.n_clauses != header.n_clauses:
+    n_clauses = len(clauses.offsets) - 1
+    if n_clauses != header.n_clauses:
         yield (
             header.line,
             f"the header's number of clauses is {header.n_clauses}, "
-            f"the file has {body.n_clauses}",
+            f"the file has {n_clauses}",
         )
-    if body.surplus is not None:
-        line, variable = body.surplus
+    if clauses.surplus is not None:
+        line, variable = clauses.surplus
         yield (
             line,
             f"variable {variable} is above the header's number of variables, "
-            f"{header.n_variables} (the largest used is {body.largest})",
+            f"{header.n_variables} (the largest used is {clauses.largest})",
         )
+
+
+def _read_start(
+    text: bytes, source: str, input_format: InputFormat | None, max_variables: int
+) -> tuple[Header, Context, bytes]:
+    """Read up to the header, or to the first clause where there is none.
+
+    Gives the header, what the clauses are to be read with, and the lines that follow.
+    """
+    if not text:
+        raise DimacsError(source, 1, "the input is empty")
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    skipped = _SKIPPED.match(text)
+    position = skipped.end() if skipped else 0
+    line = text.count(b"\n", 0, position) + 1
+    if position == len(text):
+        reason = "nothing but comments and white space" + _line_ends(text)
+        raise DimacsError(source, line - 1, reason)
+    stop = text.index(b"\n", position) + 1
+    first_line = text[position:stop].strip()
+    if first_line.startswith(b"p"):
+        header = _parse_header(first_line, source, line, input_format, max_variables)
+        return header, Context(header, source, line + 1, max_variables), text[stop:]
+    first = first_line.split(None, 1)[0]
+    known = input_format == "wcnf" or (input_format is None and _is_named_wcnf(source))
+    reason = f"no 'p cnf' header: expected it or a comment, found {shown(first)}"
+    no_header = DimacsError(source, line, reason)
+    is_token = first == b"h" or integer(first) is not None
+    if first.startswith(b"%") or not (known or (input_format is None and is_token)):
+        raise no_header
+    header = Header("wcnf-headerless")
+    due = None if known else no_header
+    return header, Context(header, source, line, max_variables, due), text[position:]
+
+
+def _line_ends(text: bytes) -> str:
+    """Hint at lines that end in CR alone, which are no lines here."""
+    if not _LONE_RETURN.search(text.strip()):
+        return ""
+    return "; lines end in LF here, and this file has CR alone"
+
+
+def _parse_header(
+    text: bytes,
+    source: str,
+    line: int,
+    input_format: InputFormat | None,
+    max_variables: int,
+) -> Header:
+    tokens = text.split()
+    name = tokens[1] if len(tokens) > 1 else b""
+    numbers = [integer(token) for token in tokens[2:]]
+
+    def error(reason: str) -> DimacsError:
+        return DimacsError(source, line, reason)
+
+    if tokens[0] == b"p" and name and name not in (b"cnf", b"wcnf"):
+        raise error(f"format {shown(name)} is not supported; cnf and wcnf are")
+    lengths = {b"cnf": (2,), b"wcnf": (2, 3)}.get(name, ())
+    counts = [n for n in numbers if n is not None and 0 <= n < _MAX_COUNT]
+    if tokens[0] != b"p" or len(numbers) not in lengths or len(counts) < len(numbers):
+        raise error(
+            f"malformed header {shown(text)}: expected "
+            "'p cnf VARIABLES CLAUSES' or 'p wcnf VARIABLES CLAUSES [TOP]'"
+            + _line_ends(text)
+        )
+    if input_format not in (None, name.decode()):
+        raise error(f"header {shown(text)} where {input_format} was asked for")
+    n_variables, n_clauses, *top = counts
+    if n_variables > max_variables:
+        raise error(
+            f"the header declares {n_variables} variables, above the limit of "
+            f"{max_variables}"
+        )
+    if top == [0]:
+        raise error("the header's top weight is 0; it must be at least 1")
+    return Header(name.decode(), line, n_variables, n_clauses, top[0] if top else None)
+
+
+def _is_named_wcnf(source: str) -> bool:
+    name = source.lower()
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(".wcnf")

@@ -1,29 +1,33 @@
-"""The clauses of a DIMACS file, gathered block by block into flat arrays.
+"""The clauses of a DIMACS file as flat arrays.
 
-A block is a run of whole lines. Nearly every block of nearly every file holds
-nothing but numbers and white space; numpy reads such a block at once. Whatever
-the fast path is not sure of (a stray byte, a number too large, a weight of 0)
-it leaves, without a trace, to the exact path, which goes token by token and
-knows the line of everything. So the two never differ in what they accept, and
-errors are the exact path's alone.
+Nearly every file holds, but for comment lines, nothing but numbers and white space:
+NumPy reads it at once. Whatever that path is not sure of (a stray byte, a number too
+large, a weight of 0) it leaves, without a trace, to the exact path, which goes token
+by token and knows the line of everything. So the two never differ in what they accept,
+and errors are the exact path's alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .checks import MAX_VARIABLE, MAX_WEIGHT
-from .dimacs_error import DimacsError, shown
-from .dimacs_header import Header, integer
+from .inputs import DimacsError, shown
 
+_MAX_DIGITS = 40
+"""Longest number that is converted; a top weight may exceed 64 bits."""
+_INTEGER = re.compile(rb"-?[0-9]+")
 _BLANKS = rb"[ \t\r\v\f]*"
 # A literal line feed in front, where ^ would do: the engine then skips to the
 # line feeds, which is several times as fast.
 _COMMENT_LINE = re.compile(rb"\n" + _BLANKS + rb"c[^\n]*")
+_END_LINE = re.compile(rb"\n" + _BLANKS + rb"%")
+_HARD_MARK = re.compile(rb"\n" + _BLANKS + rb"h(?=[ \t\r\v\f])")
 _OTHER_LINES = {
     b"a": "quantifiers (QDIMACS)",
     b"e": "quantifiers (QDIMACS)",
@@ -31,161 +35,177 @@ _OTHER_LINES = {
     b"w": "weights of literals (Cachet)",
 }
 """First words of lines that other formats have between clauses."""
-_END_LINE = re.compile(rb"\n" + _BLANKS + rb"%")
 
 
-class Body:
-    """State of reading the clauses that follow a header."""
+class Header(NamedTuple):
+    """What the ``p`` line declares; for headerless WCNF, that there is none."""
 
-    def __init__(
-        self, header: Header, source: str, line: int, max_variables: int
-    ) -> None:
-        self.header = header
-        self.line = line
-        self.ended = False
-        """Whether a line that starts with % was met: the rest does not count."""
-        self.largest = 0
-        """Largest variable used."""
-        self.surplus: tuple[int, int] | None = None
-        """(line, variable) of the first variable above the header's number."""
-        self.seen_h = False
-        """Whether a clause was marked hard by an h."""
-        self.hard_line: int | None = None
-        """Line of the first hard clause."""
-        self.n_clauses = 0
-        """Number of clauses closed so far."""
-        self._source = source
-        self._max_variables = max_variables
+    format: str  # ``cnf``, ``wcnf`` or ``wcnf-headerless``
+    line: int | None = None  # None without a header, as the counts are then
+    n_variables: int | None = None
+    n_clauses: int | None = None
+    top: int | None = None  # weight from which on a clause is hard; None if none is
+
+    @property
+    def weighted(self) -> bool:
+        """Whether every clause starts with a weight."""
+        return self.format != "cnf"
+
+
+class Clauses(NamedTuple):
+    """Clauses as `Formula` takes them, and where something was noticed."""
+
+    literals: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    weights: NDArray[np.int64] | None  # 0 for a hard clause
+    largest: int = 0  # largest variable used
+    surplus: tuple[int, int] | None = None  # line, first variable above the header's
+    hard_line: int | None = None  # line of the first hard clause
+
+    @property
+    def hard(self) -> NDArray[np.bool_] | None:
+        """Which clauses are hard; None without weights."""
+        return None if self.weights is None else self.weights == 0
+
+
+class Context(NamedTuple):
+    """What reading clauses depends on besides their text."""
+
+    header: Header
+    source: str
+    line: int  # number of the first line
+    max_variables: int
+    no_header: DimacsError | None = None  # due unless an h marks some clause as hard
+
+
+def read_clauses(text: bytes, context: Context) -> Clauses:
+    """Read the lines that follow a header; the last ends with a line feed."""
+    found, exact = _read_numbers(text, context), _Exact(context)
+    try:
+        found = exact.read(text) if found is None else found
+    except DimacsError as error:
+        if context.no_header is not None and exact.hard_line is None:
+            raise context.no_header from error
+        raise
+    if context.no_header is not None and found.hard_line is None:
+        raise context.no_header
+    return found
+
+
+def _read_numbers(text: bytes, context: Context) -> Clauses | None:
+    """Read plain numbers and comment lines; None if unsure."""
+    header = context.header
+    lines, n_marks = b"\n" + text, 0
+    if b"%" in text and (end := _END_LINE.search(lines)):
+        lines = lines[: end.start() + 1]
+    if b"c" in text:
+        lines = _COMMENT_LINE.sub(b"\n", lines)
+    if b"h" in text and header.line is None:
+        lines, n_marks = _HARD_MARK.subn(b"\n%d" % MAX_WEIGHT, lines)
+    values = _plain_numbers(lines)
+    if values is None or (len(values) and values[-1] != 0):
+        return None
+    ends = np.flatnonzero(values == 0)
+    n_before = np.concatenate([[0], ends + 1 - np.arange(1, len(ends) + 1)])
+    is_literal, weights, hard_line = values != 0, None, None
+    if header.weighted:
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), ends + 1])[:-1]
+        weights = values[starts]
+        at_most = weights == MAX_WEIGHT
+        if weights.min(initial=1) < 1 or np.count_nonzero(at_most) != n_marks:
+            return None
+        hard = at_most
+        if header.top is not None and header.top <= MAX_WEIGHT:
+            hard = weights >= header.top
+        weights[hard] = 0
+        if hard.any():
+            hard_line = context.line + _lines_before(lines, starts[hard.argmax()])
+        is_literal[starts] = False
+        n_before -= np.arange(len(n_before))
+    literals = values[is_literal]
+    # not abs(), which has no answer for -2^63
+    largest = max(int(literals.max(initial=0)), -int(literals.min(initial=0)))
+    if largest > context.max_variables:
+        return None
+    literals = literals.astype(np.int32)
+    surplus, declared = None, header.n_variables
+    if declared is not None and largest > declared:
+        first = np.argmax((literals > declared) | (literals < -declared))
+        place = np.flatnonzero(is_literal)[first]
+        line = context.line + _lines_before(lines, place)
+        surplus = (line, abs(int(literals[first])))
+    return Clauses(literals, n_before, weights, largest, surplus, hard_line)
+
+
+def _lines_before(lines: bytes, token: np.int64) -> int:
+    """Count the line feeds in front of a token, but for the one at the beginning."""
+    digits = (np.frombuffer(lines, dtype=np.uint8) - np.uint8(ord("0"))) < 10
+    begins = np.flatnonzero(digits[1:] & ~digits[:-1])[token] + 1
+    return lines.count(b"\n", 1, int(begins))
+
+
+def _plain_numbers(text: bytes) -> NDArray[np.int64] | None:
+    """Return the integers of a text, or None unless it holds nothing else.
+
+    "Nothing else" is strict: digits, white space, and minus signs between
+    white space and a digit from 1 to 9. Integers beyond 64 bits come out as
+    some integer of at least 2^63-1 in absolute value.
+    """
+    codes = np.frombuffer(text, dtype=np.uint8)
+    digits = (codes - np.uint8(ord("0"))) < 10  # uint8 wraps round
+    white = (codes == ord(" ")) | ((codes - np.uint8(ord("\t"))) < 5)
+    minus = codes == ord("-")
+    n_digits = np.count_nonzero(digits)
+    if n_digits + np.count_nonzero(white) + np.count_nonzero(minus) < len(codes):
+        return None
+    nonzero = (codes - np.uint8(ord("1"))) < 9
+    if np.any(minus[:-1] & ~nonzero[1:]) or np.any(minus[1:] & ~white[:-1]):
+        return None
+    if not n_digits:  # fromstring would read a 0 out of white space
+        return np.zeros(0, dtype=np.int64)
+    return np.fromstring(text, dtype=np.int64, sep=" ")
+
+
+class _Exact:
+    """Reads token by token, and names the line of what is wrong."""
+
+    def __init__(self, context: Context) -> None:
+        self._header, self._source, self._line, self._max_variables, _ = context
         self._open_line: int | None = None  # where the clause not yet closed begins
-        self._n_literals = 0
-        self._literals: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
-        self._ends: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
-        # one for each clause begun; 0 for a hard one
-        self._weights: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+        self._largest = 0
+        self._surplus: tuple[int, int] | None = None
+        self.hard_line: int | None = None  # of the first hard clause
+        self._ended = False  # by a line that starts with %
 
-    def add(self, block: bytes) -> None:
-        """Read a block of whole lines, the last one ended by a line feed."""
-        if self._add_numbers(block):
-            return
-        lines = b"\n" + block  # so that every line has a line feed before it
-        end = _END_LINE.search(lines)
-        numbers = lines[: end.start() + 1] if end else lines
-        if self._add_numbers(_COMMENT_LINE.sub(b"\n", numbers)[1:]):
-            self.ended = end is not None
-        else:
-            self._add_lines(block)
-
-    def finish(self) -> None:
-        """Check that the last clause was closed."""
-        if self._open_line is not None:
-            raise self._error("clause without its closing 0", self._open_line)
-
-    def arrays(
-        self,
-    ) -> tuple[
-        NDArray[np.int32],
-        NDArray[np.int64],
-        NDArray[np.int64] | None,
-        NDArray[np.bool_] | None,
-    ]:
-        """Literals, offsets, weights and which clauses are hard, as in `Formula`."""
-        literals = np.concatenate(self._literals)
-        offsets = np.concatenate(self._ends)
-        if not self.header.weighted:
-            return literals, offsets, None, None
-        weights = np.concatenate(self._weights)
-        return literals, offsets, weights, weights == 0
-
-    def _store(
-        self,
-        literals: NDArray[np.int32],
-        ends: NDArray[np.int64],
-        weights: NDArray[np.int64],
-    ) -> None:
-        """Keep what a block held; `ends` count the literals of this block."""
-        self._literals.append(literals)
-        self._ends.append(ends + self._n_literals)
-        self._weights.append(weights)
-        self._n_literals += len(literals)
-        self.n_clauses += len(ends)
-
-    # -- the fast path
-
-    def _add_numbers(self, block: bytes) -> bool:
-        """Read a block of plain numbers; False, with nothing done, if unsure."""
-        values = _plain_numbers(block)
-        if values is None:
-            return False
-        ends = np.flatnonzero(values == 0)
-        is_literal = values != 0
-        literals_before = ends - np.arange(len(ends))
-        weights = np.zeros(0, dtype=np.int64)
-        opened_before = self._open_line is not None
-        if self.header.weighted:
-            first = [] if opened_before else [0]
-            starts = np.concatenate([np.array(first, dtype=np.int64), ends + 1])
-            starts = starts[starts < len(values)]
-            weights = values[starts]
-            if weights.min(initial=1) < 1 or weights.max(initial=1) >= MAX_WEIGHT:
-                return False
-            is_literal[starts] = False
-            literals_before -= np.arange(len(ends)) + len(first)
-            if self.header.top is not None and self.header.top <= MAX_WEIGHT:
-                hard = weights >= self.header.top
-                weights[hard] = 0
-                if self.hard_line is None and hard.any():
-                    return False  # the exact path knows its line
-        literals = values[is_literal]
-        # not abs(), which has no answer for -2^63
-        largest = max(
-            int(literals.max(initial=0)),
-            -int(literals.min(initial=0)),
-        )
-        if largest > self._max_variables or self._is_surplus(largest):
-            return False
-
-        self._store(literals.astype(np.int32), literals_before, weights)
-        self.largest = max(self.largest, largest)
-        left_open = int(ends[-1]) + 1 if len(ends) else 0
-        if len(ends):
-            self._open_line = None
-        if self._open_line is None and left_open < len(values):
-            before = _position_from_end(block, len(values) - left_open)
-            self._open_line = self.line + block.count(b"\n", 0, before)
-        self.line += block.count(b"\n")
-        return True
-
-    def _is_surplus(self, variable: int) -> bool:
-        """Whether this would be the first variable above the header's number."""
-        declared = self.header.n_variables
-        return declared is not None and self.surplus is None and variable > declared
-
-    # -- the exact path
-
-    def _add_lines(self, block: bytes) -> None:
+    def read(self, text: bytes) -> Clauses:
+        """Read all lines."""
         literals: list[int] = []
-        ends: list[int] = []
+        offsets = [0]
         weights: list[int] = []
-        for line in block.split(b"\n")[:-1]:
+        for line in text.split(b"\n")[:-1]:
             for token in self._tokens(line):
                 if self._open_line is None:
-                    self._open_line = self.line
-                    if self.header.weighted:
+                    self._open_line = self._line
+                    if self._header.weighted:
                         weights.append(self._weight(token))
                         continue
-                literal = self._literal(token)
-                if literal:
+                if literal := self._literal(token):
                     literals.append(literal)
                 else:
-                    ends.append(len(literals))
+                    offsets.append(len(literals))
                     self._open_line = None
-            if self.ended:
+            if self._ended:
                 break
-            self.line += 1
-        self._store(
+            self._line += 1
+        if self._open_line is not None:
+            raise self._error("clause without its closing 0", self._open_line)
+        return Clauses(
             np.array(literals, dtype=np.int32),
-            np.array(ends, dtype=np.int64),
-            np.array(weights, dtype=np.int64),
+            np.array(offsets, dtype=np.int64),
+            np.array(weights, dtype=np.int64) if self._header.weighted else None,
+            self._largest,
+            self._surplus,
+            self.hard_line,
         )
 
     def _tokens(self, line: bytes) -> Iterator[bytes]:
@@ -193,7 +213,7 @@ class Body:
         tokens = line.split()
         first = tokens[0] if tokens else b"c"
         if first.startswith(b"%"):
-            self.ended = True
+            self._ended = True
             return
         if first.startswith(b"c"):
             return
@@ -211,9 +231,9 @@ class Body:
 
     def _header_reason(self, line: bytes) -> str:
         found = shown(line.strip())
-        if self.header.line is None:
+        if self._header.line is None:
             return f"header {found} after the first clause"
-        return f"second header {found}; the first is on line {self.header.line}"
+        return f"second header {found}; the first is on line {self._header.line}"
 
     def _literal(self, token: bytes) -> int:
         value = integer(token)
@@ -230,27 +250,28 @@ class Body:
                 f"variable {variable} is above the limit of "
                 f"{self._max_variables} variables"
             )
-        if self._is_surplus(variable):
-            self.surplus = (self.line, variable)
-        self.largest = max(self.largest, variable)
+        declared = self._header.n_variables
+        if declared is not None and self._surplus is None and variable > declared:
+            self._surplus = (self._line, variable)
+        self._largest = max(self._largest, variable)
         return value
 
     def _weight(self, token: bytes) -> int:
         """Weight of the clause that begins here, 0 for a hard one."""
-        headerless = self.header.line is None
+        headerless = self._header.line is None
         if token == b"h":
             if not headerless:
                 raise self._error(
                     "'h' marks hard clauses in headerless WCNF only; this file has "
-                    f"a header on line {self.header.line}"
+                    f"a header on line {self._header.line}: remove that line, or "
+                    "write its top weight in place of each 'h'"
                 )
-            self.seen_h = True
             return self._hard()
         value = integer(token)
         if value is None or value < 1:
             what = "a weight of at least 1 or 'h'" if headerless else "a weight >= 1"
             raise self._unexpected(what, token)
-        if self.header.top is not None and value >= self.header.top:
+        if self._header.top is not None and value >= self._header.top:
             return self._hard()
         if value > MAX_WEIGHT:
             raise self._error(f"weight {shown(token)} is above {MAX_WEIGHT}")
@@ -258,40 +279,29 @@ class Body:
 
     def _hard(self) -> int:
         if self.hard_line is None:
-            self.hard_line = self.line
+            self.hard_line = self._line
         return 0
 
     def _unexpected(self, expected: str, token: bytes) -> DimacsError:
         return self._error(f"expected {expected}, found {shown(token)}")
 
     def _error(self, reason: str, line: int | None = None) -> DimacsError:
-        return DimacsError(self._source, line or self.line, reason)
+        return DimacsError(self._source, line or self._line, reason)
 
 
-def _plain_numbers(block: bytes) -> NDArray[np.int64] | None:
-    """Return the integers of a block, or None unless it holds nothing else.
+def integer(token: bytes) -> int | None:
+    """Read ``-?[0-9]+``; None for anything else, ``-0`` included.
 
-    "Nothing else" is strict: digits, white space, and minus signs between
-    white space and a digit from 1 to 9. Integers beyond 64 bits come out as
-    some integer of at least 2^63-1 in absolute value.
+    Numbers of more than 40 digits come out as some number of 41 digits with
+    the right sign: they are out of every range, and int() would take
+    quadratic time to say so.
     """
-    codes = np.frombuffer(block, dtype=np.uint8)
-    digits = (codes - np.uint8(ord("0"))) < 10  # uint8 wraps round
-    white = (codes == ord(" ")) | ((codes - np.uint8(ord("\t"))) < 5)
-    minus = codes == ord("-")
-    n_digits = np.count_nonzero(digits)
-    if n_digits + np.count_nonzero(white) + np.count_nonzero(minus) < len(codes):
+    if not _INTEGER.fullmatch(token):
         return None
-    nonzero = (codes - np.uint8(ord("1"))) < 9
-    if np.any(minus[:-1] & ~nonzero[1:]) or np.any(minus[1:] & ~white[:-1]):
-        return None
-    if not n_digits:  # fromstring would read a 0 out of white space
-        return np.zeros(0, dtype=np.int64)
-    return np.fromstring(block, dtype=np.int64, sep=" ")
-
-
-def _position_from_end(block: bytes, n: int) -> int:
-    """Position of the n-th token from the end (n = 1: the last)."""
-    pieces = block.rsplit(None, n)
-    kept = len(pieces[0]) if len(pieces) > n else 0
-    return len(block) - len(block[kept:].lstrip())
+    digits = token.lstrip(b"-").lstrip(b"0")
+    if len(digits) > _MAX_DIGITS:
+        digits = b"1" + b"0" * _MAX_DIGITS
+    value = int(digits or b"0")
+    if not token.startswith(b"-"):
+        return value
+    return -value if value else None

@@ -1,4 +1,4 @@
-"""Bytes of an input file in chunks: standard input, compressed or plain.
+"""Bytes of an input file: standard input, compressed or plain; the error about one.
 
 Compression is recognised by the first bytes and not by the name, since names
 lie and standard input has none.
@@ -18,11 +18,9 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, Protocol
-
-from .dimacs_error import DimacsError
 
 CHUNK = 1 << 18
 """Bytes read at a time: large enough to vectorise, small enough for the cache."""
@@ -35,6 +33,46 @@ RAISE_LIMIT = "--max-bytes sets another"
 
 STDIN = "<stdin>"
 """What messages call standard input."""
+
+
+class DimacsError(ValueError):
+    """An input is no formula in DIMACS form (or its compression is damaged).
+
+    It is a type of its own because the command line and editors want file and
+    line apart. An input that the system cannot open or read (missing, a
+    folder, no permission) raises `OSError` instead.
+
+    Attributes
+    ----------
+    source
+        Name of the file, or what stands for it ("<stdin>").
+    line
+        Number of the line, from 1; None when no line can be named.
+    reason
+        What was found and what was expected, in one line.
+    """
+
+    def __init__(self, source: str, line: int | None, reason: str) -> None:
+        super().__init__(source, line, reason)  # all three, so that it pickles
+        self.source = source
+        self.line = line
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """``file:line: reason``."""
+        return located(self.source, self.line, self.reason)
+
+
+def located(source: str, line: int | None, text: str) -> str:
+    """Put file and line in front of a message."""
+    place = source if line is None else f"{source}:{line}"
+    return f"{place}: {text}"
+
+
+def shown(token: bytes, limit: int = 40) -> str:
+    """Quote bytes found in a file, escaped to ASCII and cut to `limit`."""
+    text = repr(token[:limit])[1:]
+    return text if len(token) <= limit else f"{text}... ({len(token)} bytes)"
 
 
 class _Readable(Protocol):
@@ -82,13 +120,17 @@ def source_name(path: str) -> str:
     return STDIN if path == "-" else path
 
 
-def read_chunks(
-    path: str, max_bytes: int | None = None
-) -> Generator[bytes, None, None]:
-    """Yield the uncompressed bytes of a file.
+def long_line(max_line: int) -> str:
+    """Reason to refuse a line of more bytes than this."""
+    return f"a line of more than {max_line} bytes ({RAISE_LIMIT})"
 
-    `max_bytes`: most bytes to yield; None for as many as a plain file has, and for
-    compressed data the limit of this module.
+
+def read_bytes(path: str, max_bytes: int | None, max_line: int) -> bytes:
+    """Read the uncompressed bytes of a file.
+
+    `max_bytes`: most bytes; None for as many as a plain file has, and for compressed
+    data the limit of this module. A line of more than `max_line` bytes may end the
+    reading: a device can go on for ever.
     """
     source = source_name(path)
     with _standard_input() if path == "-" else open(path, "rb") as raw:
@@ -103,8 +145,9 @@ def read_chunks(
         for magic, (name, opener) in _OPENERS.items():
             if head.startswith(magic):
                 compression, stream = name, opener(packed)
-        size, n_bytes = _size(raw), 0
+        size, n_bytes, n_open, chunks = _size(raw), 0, 0, list[bytes]()
         while chunk := _read(stream, source, compression):
+            chunks.append(chunk)
             n_bytes += len(chunk)
             most = max_bytes
             if compression and most is None:
@@ -112,7 +155,12 @@ def read_chunks(
             if most is not None and n_bytes > most:
                 reason = f"more than {most} bytes{' decompressed' * bool(compression)}"
                 raise DimacsError(source, None, f"{reason}, the limit ({RAISE_LIMIT})")
-            yield chunk
+            feed = chunk.rfind(b"\n")
+            n_open = n_open + len(chunk) if feed < 0 else len(chunk) - feed - 1
+            if n_open > max_line:
+                line = sum(c.count(b"\n") for c in chunks) + 1
+                raise DimacsError(source, line, long_line(max_line))
+    return b"".join(chunks)
 
 
 def _size(raw: IO[bytes]) -> int:

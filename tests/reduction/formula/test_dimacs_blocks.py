@@ -39,11 +39,14 @@ def test_cuts_make_no_difference(formula, spaced, size):
 
 LINES = st.sampled_from(
     ["1 2 0", "-3", "0", "2 -1", "c 1 0", "", "\t ", "0 0", "3 0 c x", "7 0", "@", "-0"]
+    + ["h 1 -2 0", " h 0", "h", "h1 0", "1 h 2 0", "%", f"{2**63 - 1} 2 0"]
 )
 
 
 @given(
-    st.sampled_from(["p cnf 3 2\n", "p wcnf 3 2 3\n", "c x\np wcnf 9 1\n", "h 1 0\n"]),
+    st.sampled_from(
+        ["p cnf 3 2\n", "p wcnf 3 2 3\n", "c x\np wcnf 9 1\n", "h 1 0\n", "4 1 0\n"]
+    ),
     st.lists(LINES, max_size=12),
     st.integers(1, 30),
 )
