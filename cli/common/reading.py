@@ -30,8 +30,8 @@ class Reading(NamedTuple):
     def read(self, path: str) -> DimacsFile:
         """Read a file, or standard input for ``-``; hard clauses become heavy ones."""
         from ...reduction.formula.dimacs import DimacsError, read_dimacs
-        from ...reduction.formula.inputs import located
         from ...reduction.formula.hard import without_hard
+        from ...reduction.formula.inputs import located
         from ...reduction.formula.unused import without_unused
 
         source = read_dimacs(
