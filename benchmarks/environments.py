@@ -20,7 +20,7 @@ def figures(full: bool) -> Iterator[Figure]:
     policies = env.truth.optimal_policies()
     path = env.run(policies, 1, rng, first=1).paths[0][:-1].tolist()[:10]
     for name, run, rate, drawn in (
-        ("by path", lambda: env.sample(path, n, rng), 1e6, n),
+        ("by path", lambda: env.draw((*path, "uniform"), n, rng), 1e6, n),
         ("under a policy", lambda: env.run(policies, n // 10, rng), 1e5, n // 10),
     ):
         seconds = least(run, repeats)
@@ -30,8 +30,8 @@ def figures(full: bool) -> Iterator[Figure]:
         )
     env = make("random-finite", 0, states=3, actions=3, horizon=4, observations=3)
     turns = in_turns(
-        lambda: env.sample((0, 1), 10**31, rng),
-        lambda: env.sample((0, 1), 10**6, rng),
+        lambda: env.draw((0, 1, "uniform"), 10**31, rng),
+        lambda: env.draw((0, 1, "uniform"), 10**6, rng),
         20,
     )
     note = "draws of a data set over finitely many observations"

@@ -56,7 +56,7 @@ def compare(name, player, n, repeats, **space):
     rng = np.random.default_rng(0)
     actions = rng.integers(4, size=(n, 10))
     turns = in_turns(
-        lambda: env.roll_through(["uniform"] * 10, 1, n, rng),
+        lambda: env.draw(["uniform"] * 10, n, rng, level=1),
         lambda: by_hand(player, actions, rng),
         repeats,
     )

@@ -14,8 +14,7 @@ from tests.support.recording import recording
 
 PAGE = "own-process.md"
 BLOCKS = python_blocks(PAGE)
-LISTED = {"deterministic", "observe", "roll_in", "roll_through", "rollouts"}
-LISTED |= {"run", "sample", "truth"}
+LISTED = {"deterministic", "draw", "run", "truth"}
 
 
 def test_the_code_about_simulators_runs(tmp_path):

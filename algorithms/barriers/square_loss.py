@@ -177,7 +177,7 @@ class SquareLossBarrier:
         pair = FiniteValueClass([[float(v) for v in g] for g in (self.best, self.bad)])
         worst = 0
         for _ in range(runs):
-            data = made.sample((), n, rng, action=B)
+            data = made.draw((B,), n, rng)
             found = least_squares(pair, data, data.exact_rewards, epsilon_sub=_ACCURACY)
             worst += found.function is pair.members[1]
         return worst

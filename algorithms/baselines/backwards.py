@@ -229,7 +229,7 @@ def backup(
     def samples(h: int, rule: ActionRule) -> EmpiricalMeasure:
         """Sample n of each state, states equally weighted as in Σ_s."""
         here: Sequence[Path] = paths[h - 1]
-        return pool([environment.sample(path, p.n, rng, rule) for path in here])
+        return pool([environment.draw((*path, rule), p.n, rng) for path in here])
 
     def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
         # What π̂_h is found on: uniform actions, or each equally often.
@@ -278,8 +278,7 @@ def uniform_roll_in(
     environment: Environment, level: int, n: int, rng: np.random.Generator
 ) -> EmpiricalMeasure:
     """Sample n tuples (x_h, a_h, r_h, x_{h+1}), all actions uniform."""
-    rules: list[Any] = ["uniform"] * (level - 1)
-    return environment.roll_in(rules, level, n, rng, "uniform")
+    return environment.draw(["uniform"] * level, n, rng)
 
 
 def uniform_rollouts(
@@ -294,4 +293,4 @@ def uniform_rollouts(
     After it π_{h+1}, ..., π_H, which are ``later``, are followed.
     """
     rules: list[Any] = ["uniform"] * level + list(later)
-    return environment.roll_through(rules, level, n, rng, "uniform")
+    return environment.draw(rules, n, rng, level=level)

@@ -145,53 +145,33 @@ class _Check:
 
     def level(self, h: int) -> None:
         """Judge what is sampled at a level."""
-        env, rng, n = self.env, self.rng, _DRAWS
-        path = tuple(rng.integers(env.n_actions, size=h - 1).tolist())
+        env, rng = self.env, self.rng
+        path = rng.integers(env.n_actions, size=h - 1).tolist()
         pis, last = self.policies(), env.n_actions - 1
-        shown = f"{list(path)}, {n}, rng"
-        self._draw(f"sample({shown})", h, lambda: env.sample(path, n, rng), after=True)
-        self._draw(
-            f"sample({shown}, {last}, successors=False)",
-            h,
-            lambda: env.sample(path, n, rng, last, successors=False),
-            action=last,
-        )
-        self._draw(
-            f"observe({shown})", h, lambda: env.observe(path, n, rng), acts=False
-        )
-        self._draw(f"rollouts({shown}, policies)", h,
-                   lambda: env.rollouts(path, n, rng, pis))  # fmt: skip
-        self._draw(
-            f"rollouts({shown}, policies, 0)",
-            h,
-            lambda: env.rollouts(path, n, rng, pis, 0),
-            action=0,
-        )
-        self._draw(
-            f"roll_in(policies, {h}, {n}, rng)",
-            h,
-            lambda: env.roll_in(pis, h, n, rng),
-            after=True,
-        )
-        rules: Sequence[Any] = ["uniform"] * h + pis[h:]
-        self._draw(
-            f"roll_through(policies, {h}, {n}, rng)",
-            h,
-            lambda: env.roll_through(rules, h, n, rng),
-        )
+        self._draw([*path, "uniform"], h, after=True)
+        self._draw([*path, last], h, action=last, successors=False)
+        self._draw(path, h, acts=False, level=h)
+        self._draw([*path, *pis[h - 1 :]], h, level=h)
+        self._draw([*path, 0, *pis[h:]], h, action=0, level=h)
+        self._draw([*pis[: h - 1], "uniform"], h, after=True)
+        self._draw(["uniform"] * h + pis[h:], h, level=h)
 
     def _draw(
         self,
-        call: str,
+        rules: Sequence[Any],
         h: int,
-        draw: Callable[[], Any],
         *,
         after: bool = False,
         acts: bool = True,
         action: int | None = None,
+        **options: Any,
     ) -> None:
-        before = self.env.trajectories
-        data = self.call(call, draw)
+        shown = ", ".join("π" if callable(rule) else repr(rule) for rule in rules)
+        more = "".join(f", {name}={value}" for name, value in options.items())
+        call, before = f"draw([{shown}], {_DRAWS}, rng{more})", self.env.trajectories
+        data = self.call(
+            call, lambda: self.env.draw(rules, _DRAWS, self.rng, **options)
+        )
         if data is _RAISED:
             return
         counted = self.env.trajectories - before
@@ -284,17 +264,21 @@ class _Check:
         bad: dict[str, Callable[[], Any]] = {
             "space(0)": lambda: env.space(0),
             f"space({far})": lambda: env.space(far),
-            "sample([], 0, rng)": lambda: env.sample((), 0, rng),
-            f"sample([], 1, rng, {k})": lambda: env.sample((), 1, rng, k),
-            "observe(path of H actions, 1, rng)": lambda: env.observe(
-                (0,) * env.horizon, 1, rng
+            "draw(['uniform'], 0, rng)": lambda: env.draw(["uniform"], 0, rng),
+            f"draw([{k}], 1, rng)": lambda: env.draw([k], 1, rng),
+            f"draw(path of H actions, 1, rng, level={far})": lambda: env.draw(
+                [0] * env.horizon, 1, rng, level=far
             ),
-            f"roll_in(policies, {far}, 1, rng)": lambda: env.roll_in(pis, far, 1, rng),
-            "rollouts([], 1, rng, [])": lambda: env.rollouts((), 1, rng, []),
+            f"draw(policies, 1, rng, level={far})": lambda: env.draw(
+                pis, 1, rng, level=far
+            ),
+            "draw([], 1, rng)": lambda: env.draw([], 1, rng),
             "run([], 1, rng)": lambda: env.run([], 1, rng),
         }
         if env.horizon > 1:
-            bad[f"observe([{k}], 1, rng)"] = lambda: env.observe((k,), 1, rng)
+            bad[f"draw([{k}], 1, rng, level=2)"] = lambda: env.draw(
+                [k], 1, rng, level=2
+            )
         for text, call in bad.items():
             try:
                 given = call()

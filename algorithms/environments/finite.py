@@ -18,12 +18,11 @@ from . import finite_draws as draws
 from .finite_draws import ReturnLaws
 from .finite_model import FiniteModel, path_weights
 from .finite_truth import FiniteTruth
-from .over_model import OverModel, check_draws
+from .over_model import OverModel, check_draws, drawn_level, leading_path
 from .protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
-    Path,
     Trajectories,
 )
 
@@ -61,67 +60,41 @@ class FiniteEnvironment(OverModel):
         """The door for tests and monitors."""
         return FiniteTruth(self._model)
 
-    def sample(
+    def draw(
         self,
-        path: Path,
+        rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        action: ActionRule = "uniform",
         *,
+        level: int | None = None,
         successors: bool = True,
     ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, r_h, x_{h+1}) after a path, as the protocol says."""
-        states = self._states(path, n, rng)
-        return self._transitions(len(path) + 1, states, action, rng, n, successors)
-
-    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
-        """Sample observations at the end of a path, as the protocol says."""
-        states = self._states(path, n, rng)
-        level = self._model.levels[len(path)]
-        counts = draws.draw_codes(level, states, rng)
-        codes = np.flatnonzero(counts)
+        """Play rules, and give the data of one level, as the protocol says."""
+        h = drawn_level(rules, level, self.horizon)
+        states = self._reach(rules[: h - 1], n, rng)
+        at = self._model.levels[h - 1]
+        if h > len(rules):
+            by_code = draws.draw_codes(at, states, rng)
+            codes = np.flatnonzero(by_code)
+            self._trajectories += n
+            return EmpiricalMeasure(codes, weights=by_code[codes])
+        if level is not None:
+            codes, actions, counts = draws.draw_actions(at, states, rules[h - 1], rng)
+            weights = ReturnLaws(self._model, rules, h).weights(codes, actions)
+            split = multinomial_rows(counts, weights, rng)
+            row, units = np.nonzero(split)
+            codes, actions, counts = codes[row], actions[row], split[row, units]
+        else:
+            steps = draws.draw_steps(at, states, rules[-1], rng)
+            if successors:
+                self._trajectories += n
+                return self._measure(h, steps, rng)
+            codes, actions = steps.codes, steps.actions
+            units, counts = steps.units, steps.counts
         self._trajectories += n
-        return EmpiricalMeasure(codes, weights=counts[codes])
-
-    def rollouts(
-        self,
-        path: Path,
-        n: int,
-        rng: np.random.Generator,
-        policies: Sequence[AnyPolicy],
-        first_action: ActionRule | None = None,
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, return to go) after a path, as the protocol says."""
-        check_policies(policies, self.horizon)
-        states = self._states(path, n, rng)
-        h = len(path) + 1
-        rule = policies[h - 1] if first_action is None else first_action
-        return self._returns(h, states, rule, policies, rng, n)
-
-    def roll_in(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
-        states = self._rolled_in(policies, level, n, rng)
-        return self._transitions(level, states, action, rng, n, True)
-
-    def roll_through(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, return to go) after π_{1:h-1}, as the protocol says."""
-        check_policies(policies, self.horizon)
-        states = self._rolled_in(policies, level, n, rng)
-        return self._returns(level, states, action, policies, rng, n)
+        return EmpiricalMeasure(
+            codes, actions=actions, rewards=self._rewards(units), weights=counts
+        )
 
     def run(
         self,
@@ -160,69 +133,17 @@ class FiniteEnvironment(OverModel):
         paths = np.stack([steps.actions for steps in single], axis=1)
         return Trajectories(n, Fraction(total, n * self._model.unit), paths, kept)
 
-    def _states(self, path: Path, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw the counts of the hidden states at the end of a path."""
-        weights, _ = path_weights(self._model, path)
-        return multinomial(check_draws(n), weights, rng)
-
-    def _rolled_in(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
+    def _reach(
+        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Draw the counts of the hidden states of a level after π_{1:h-1}."""
-        self._model.level(level)
-        check_policies(policies, level - 1)
-        states = self._states((), n, rng)
-        for h in range(1, level):
-            current = self._model.levels[h - 1]
-            steps = draws.draw_steps(current, states, policies[h - 1], rng)
+        """Draw the counts of the hidden states that some rules lead to."""
+        path = leading_path(rules)
+        weights, _ = path_weights(self._model, path)
+        states = multinomial(check_draws(n), weights, rng)
+        for h, rule in enumerate(rules[len(path) :], 1):
+            steps = draws.draw_steps(self._model.levels[h - 1], states, rule, rng)
             states = draws.next_counts(steps, self._model.levels[h].n_states, n)
         return states
-
-    def _returns(
-        self,
-        h: int,
-        states: NDArray[Any],
-        action: ActionRule,
-        policies: Sequence[AnyPolicy],
-        rng: np.random.Generator,
-        n: int,
-    ) -> EmpiricalMeasure:
-        level = self._model.levels[h - 1]
-        codes, actions, counts = draws.draw_actions(level, states, action, rng)
-        laws = ReturnLaws(self._model, policies, h)
-        split = multinomial_rows(counts, laws.weights(codes, actions), rng)
-        row, units = np.nonzero(split)
-        self._trajectories += n
-        return EmpiricalMeasure(
-            codes[row],
-            actions=actions[row],
-            rewards=self._rewards(units),
-            weights=split[row, units],
-        )
-
-    def _transitions(
-        self,
-        h: int,
-        states: NDArray[Any],
-        action: ActionRule,
-        rng: np.random.Generator,
-        n: int,
-        successors: bool,
-    ) -> EmpiricalMeasure:
-        steps = draws.draw_steps(self._model.levels[h - 1], states, action, rng)
-        self._trajectories += n
-        if successors:
-            return self._measure(h, steps, rng)
-        return EmpiricalMeasure(
-            steps.codes,
-            actions=steps.actions,
-            rewards=self._rewards(steps.units),
-            weights=steps.counts,
-        )
 
     def _measure(
         self, h: int, steps: draws.Steps, rng: np.random.Generator

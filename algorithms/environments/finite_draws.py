@@ -142,16 +142,16 @@ def _emit(
 
 
 class ReturnLaws:
-    """Laws of r_h + ... + r_H given (x_h, a_h), under π_{h+1:H}."""
+    """Laws of r_h + ... + r_L given (x_h, a_h), under L rules."""
 
-    def __init__(self, model: FiniteModel, policies: Sequence[Any], level: int) -> None:
+    def __init__(self, model: FiniteModel, rules: Sequence[Any], level: int) -> None:
         self._size = model.unit + 1
         laws: list[NDArray[Any]] = []
-        for h in range(model.horizon, level, -1):
+        for h in range(len(rules), level, -1):
             current = model.levels[h - 1]
             futures = self._futures(current, laws)
             laws = [
-                self._state_law(current, s, policies[h - 1], futures[s])
+                self._state_law(current, s, rules[h - 1], futures[s])
                 for s in range(current.n_states)
             ]
         self._level = model.levels[level - 1]

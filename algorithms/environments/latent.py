@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,11 @@ from ..exact.data import EmpiricalMeasure
 from .emissions import Emission
 from .finite_model import FiniteModel, path_weights, pick
 from .latent_truth import LatentTruth
-from .over_model import OverModel, check_draws
+from .over_model import OverModel, check_draws, drawn_level, leading_path
 from .protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
-    Path,
     Trajectories,
 )
 
@@ -59,64 +59,34 @@ class LatentEnvironment(OverModel):
         """The door for tests and monitors."""
         return LatentTruth(self._model, self._emission)
 
-    def sample(
+    def draw(
         self,
-        path: Path,
+        rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        action: ActionRule = "uniform",
         *,
+        level: int | None = None,
         successors: bool = True,
     ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, r_h, x_{h+1}) after a path, as the protocol says."""
-        states = self._states(path, n, rng, 2 if successors else 1)
-        return self._transitions(len(path) + 1, states, action, rng, successors)
-
-    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
-        """Sample observations at the end of a path, as the protocol says."""
-        states = self._states(path, n, rng, 1)
+        """Play rules, and give the data of one level, as the protocol says."""
+        h = drawn_level(rules, level, self.horizon)
+        successors &= level is None and h < self.horizon
+        states = self._reach(rules[: h - 1], n, rng, 1 + successors)
+        observations = self._emission(h, states, rng)
+        actions = rewards = after = None
+        if h <= len(rules):
+            actions = choose_actions(rules[h - 1], observations, self.n_actions, rng)
+            units, states = self._move(h, states, actions, rng)
+            for rows in _chunks(n):
+                for _, gained, _ in self._follow(h + 1, states[rows], rules, rng):
+                    units[rows] += gained
+            rewards = units / self._model.unit
+        if successors:
+            after = self._emission(h + 1, states, rng)
         self._trajectories += n
-        return EmpiricalMeasure(self._emission(len(path) + 1, states, rng))
-
-    def rollouts(
-        self,
-        path: Path,
-        n: int,
-        rng: np.random.Generator,
-        policies: Sequence[AnyPolicy],
-        first_action: ActionRule | None = None,
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, return to go) after a path, as the protocol says."""
-        check_policies(policies, self.horizon)
-        states = self._states(path, n, rng, 1)
-        h = len(path) + 1
-        rule = policies[h - 1] if first_action is None else first_action
-        return self._returns(h, states, rule, policies, rng)
-
-    def roll_in(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
-        states = self._rolled_in(policies, level, n, rng, 2)
-        return self._transitions(level, states, action, rng, True)
-
-    def roll_through(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, return to go) after π_{1:h-1}, as the protocol says."""
-        check_policies(policies, self.horizon)
-        states = self._rolled_in(policies, level, n, rng, 1)
-        return self._returns(level, states, action, policies, rng)
+        return EmpiricalMeasure(
+            observations, actions=actions, rewards=rewards, next_observations=after
+        )
 
     def run(
         self,
@@ -142,7 +112,9 @@ class LatentEnvironment(OverModel):
         total = 0
         for rows in _chunks(n):
             states = self._start(rows.stop - rows.start, rng)
-            for h, step in enumerate(self._follow(1, states, policies, rng)):
+            for h, step in enumerate(
+                self._follow(1, states, policies[: self.horizon], rng)
+            ):
                 kept = paths[rows.start : rows.stop]
                 kept[:, h] = step[0][: len(kept)]
                 total += int(step[1].sum())
@@ -180,32 +152,22 @@ class LatentEnvironment(OverModel):
         self._trajectories += n
         return Trajectories(n, Fraction(total, n * self._model.unit), paths, kept)
 
-    def _states(
-        self, path: Path, n: int, rng: np.random.Generator, copies: int
+    def _reach(
+        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator, copies: int
     ) -> NDArray[np.int64]:
-        """Draw n hidden states at the end of a path."""
+        """Draw n hidden states that some rules lead to."""
+        path = leading_path(rules)
         weights, _ = path_weights(self._model, path)
         self._check_memory(check_draws(n), copies)
         (likely,) = np.nonzero(weights)
         if len(likely) == 1:
-            return np.full(n, likely[0])
-        return pick(np.broadcast_to(weights, (n, len(weights))), rng)
-
-    def _rolled_in(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        copies: int,
-    ) -> NDArray[np.int64]:
-        """Draw n hidden states of a level after π_{1:h-1}."""
-        self._model.level(level)
-        check_policies(policies, level - 1)
-        states = self._states((), n, rng, copies)
+            states = np.full(n, likely[0])
+        else:
+            states = pick(np.broadcast_to(weights, (n, len(weights))), rng)
         for rows in _chunks(n):
-            steps = self._follow(1, states[rows], policies[: level - 1], rng)
-            for _, _, following in steps:
+            for _, _, following in self._follow(
+                1, states[rows], rules[len(path) :], rng
+            ):
                 states[rows] = following
         return states
 
@@ -242,57 +204,17 @@ class LatentEnvironment(OverModel):
         self,
         h: int,
         states: NDArray[np.int64],
-        policies: Sequence[AnyPolicy],
+        rules: Sequence[Any],
         rng: np.random.Generator,
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Follow policies from level h: (actions, units, next states) a level."""
-        for current in range(h, min(len(policies), self.horizon) + 1):
+        """Follow rules from level h: (actions, units, next states) a level."""
+        for current in range(h, len(rules) + 1):
             observations = self._emission(current, states, rng)
             actions = choose_actions(
-                policies[current - 1], observations, self.n_actions, rng
+                rules[current - 1], observations, self.n_actions, rng
             )
             units, states = self._move(current, states, actions, rng)
             yield actions, units, states
-
-    def _returns(
-        self,
-        h: int,
-        states: NDArray[np.int64],
-        action: ActionRule,
-        policies: Sequence[AnyPolicy],
-        rng: np.random.Generator,
-    ) -> EmpiricalMeasure:
-        observations = self._emission(h, states, rng)
-        actions = choose_actions(action, observations, self.n_actions, rng)
-        units, states = self._move(h, states, actions, rng)
-        for rows in _chunks(len(states)):
-            for _, gained, _ in self._follow(h + 1, states[rows], policies, rng):
-                units[rows] += gained
-        self._trajectories += len(states)
-        rewards = units / self._model.unit
-        return EmpiricalMeasure(observations, actions=actions, rewards=rewards)
-
-    def _transitions(
-        self,
-        h: int,
-        states: NDArray[np.int64],
-        action: ActionRule,
-        rng: np.random.Generator,
-        successors: bool,
-    ) -> EmpiricalMeasure:
-        observations = self._emission(h, states, rng)
-        actions = choose_actions(action, observations, self.n_actions, rng)
-        units, following = self._move(h, states, actions, rng)
-        after = None
-        if successors and h < self.horizon:
-            after = self._emission(h + 1, following, rng)
-        self._trajectories += len(states)
-        return EmpiricalMeasure(
-            observations,
-            actions=actions,
-            rewards=units / self._model.unit,
-            next_observations=after,
-        )
 
 
 def _chunks(n: int) -> Iterator[slice]:

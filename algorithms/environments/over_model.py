@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from .finite_model import FiniteModel
 
 
@@ -50,3 +55,24 @@ def check_draws(n: int) -> int:
     if isinstance(n, (bool, float)) or n != int(n) or n < 1:
         raise ValueError(f"n: {n!r} is no positive number of trajectories")
     return int(n)
+
+
+def drawn_level(rules: Sequence[Any], level: int | None, horizon: int) -> int:
+    """Return the level whose data are asked for, or raise ValueError."""
+    if len(rules) > horizon:
+        raise ValueError(f"rules: {len(rules)} for {horizon} levels")
+    most = min(len(rules) + 1, horizon)
+    h = len(rules) if level is None else level
+    if not 1 <= h <= most:
+        raise ValueError(
+            f"level: {h} is not in 1..{most}, {len(rules)} rules being given for the "
+            f"horizon {horizon}"
+        )
+    return h
+
+
+def leading_path(rules: Sequence[Any]) -> tuple[int, ...]:
+    """Return the rules as a path of actions, () where one of them is none."""
+    if all(isinstance(rule, (int, np.integer)) for rule in rules):
+        return tuple(map(int, rules))
+    return ()

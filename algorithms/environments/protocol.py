@@ -101,7 +101,7 @@ class Environment(Protocol):
     """A contextual decision process that can be sampled.
 
     Every method raises ValueError, naming the argument, for n < 1, an unknown
-    action, a path that ends at no level, the wrong number of policies, or a
+    action, a level or a number of rules that does not fit, or a
     policy whose actions are not in 0..K-1; and, where observations are
     continuous, for an n whose sample would not fit into memory.
     """
@@ -144,104 +144,37 @@ class Environment(Protocol):
     def truth(self) -> Truth:
         """The door for tests and monitors; UnknownTruthError where there is none."""
 
-    def sample(
+    def draw(
         self,
-        path: Path,
+        rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        action: ActionRule = "uniform",
         *,
+        level: int | None = None,
         successors: bool = True,
     ) -> EmpiricalMeasure:
-        """Sample n tuples (x_h, a_h, r_h, x_{h+1}) after a path of h-1 actions.
+        """Play a rule for each of the levels 1..L, n times; give the data of one level.
+
+        Those of the last level L are (x_L, a_L, r_L, x_{L+1}). Those of a `level` h
+        that is given are (x_h, a_h, r_h + ... + r_L), and x_h alone where h = L + 1:
+        "D' ← sample n_test trajectories with p∘a" asks for
+        ``draw(path, n_test, rng, level=len(path) + 1)``. After H actions there is
+        nothing to observe, and the caller knows that g_{H+1} = 0.
 
         Parameters
         ----------
-        path
-            0 to H-1 actions.
+        rules
+            0 to H of them.
         n
             At least 1.
-        action
-            How a_h is chosen.
+        level
+            h, from 1 to L + 1 and at most H; None: L, with its successors.
         successors
-            Whether x_{h+1} is kept; without it the measure has fewer rows. At
-            the last level x_{h+1} is `END` for finite observations, and for
-            continuous ones the measure has no next observations.
+            Whether x_{L+1} is kept; without it the measure has fewer rows. After level
+            H it is `END` for finite observations; for continuous ones the measure has
+            no next observations.
 
         Counts n trajectories.
-        """
-
-    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
-        """Sample n observations at the end of a path of 0..H-1 actions.
-
-        Line "D' ← sample n_test trajectories with p∘a" asks for
-        ``observe(p + (a,), n_test, rng)``. After H actions there is nothing to
-        observe: the sampler refuses, and the caller knows that g_{H+1} = 0.
-
-        Counts n trajectories.
-        """
-
-    def rollouts(
-        self,
-        path: Path,
-        n: int,
-        rng: np.random.Generator,
-        policies: Sequence[AnyPolicy],
-        first_action: ActionRule | None = None,
-    ) -> EmpiricalMeasure:
-        """Sample n tuples (x_h, a_h, r_h + ... + r_H) after a path of h-1 actions.
-
-        Parameters
-        ----------
-        policies
-            One policy for each level 1..H; those of levels h..H are followed.
-        first_action
-            How a_h is chosen instead of by π_h; None: by π_h.
-
-        The return to go is in `rewards`. Counts n trajectories.
-        """
-
-    def roll_in(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample n tuples (x_h, a_h, r_h, x_{h+1}) at a level h, after π_{1:h-1}.
-
-        Parameters
-        ----------
-        policies
-            At least h-1 policies (those of later levels are not looked at).
-        action
-            How a_h is chosen.
-
-        Counts n trajectories.
-        """
-
-    def roll_through(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample n tuples (x_h, a_h, r_h + ... + r_H) at a level h of whole episodes.
-
-        `roll_in` and `rollouts` in one: π_{1:h-1}, then a_h, then π_{h+1:H}.
-
-        Parameters
-        ----------
-        policies
-            One policy for each level 1..H; that of level h is not looked at. A
-            level may have an `ActionRule` instead.
-        action
-            How a_h is chosen.
-
-        The return to go is in `rewards`. Counts n trajectories.
         """
 
     def run(

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import check_action, check_policies
+from ..classes.policies import check_policies
 from ..exact.arrays import END, object_array
 from ..exact.data import EmpiricalMeasure
 from .finite_truth import FiniteTruth
-from .over_model import check_draws
+from .over_model import check_draws, drawn_level, leading_path
 from .protocol import (
     ActionRule,
     AnyPolicy,
@@ -115,69 +115,37 @@ class SimulatorEnvironment:
             raise ValueError(f"level: {level} is not in 1..{self.horizon}")
         return self.simulator.spaces[level - 1]
 
-    def sample(
+    def draw(
         self,
-        path: Path,
+        rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        action: ActionRule = "uniform",
         *,
+        level: int | None = None,
         successors: bool = True,
     ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, r_h, x_{h+1}) after a path, as the protocol says."""
-        path = self._checked(path)
-        return self._transitions([*path, action], len(path) + 1, n, rng, successors)
-
-    def observe(self, path: Path, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
-        """Sample observations at the end of a path, as the protocol says."""
-        path, n = self._checked(path), check_draws(n)
+        """Play rules, and give the data of one level, as the protocol says."""
+        h, n = drawn_level(rules, level, self.horizon), check_draws(n)
+        self._check_path(leading_path(rules[: h - 1]))
         self._trajectories += n
         if self._graph is None:
-            return self._episodes.observe(path, n, rng)
-        node = self._graph.walk(path)
-        return EmpiricalMeasure(stacked([node.observation]), weights=[n])
-
-    def rollouts(
-        self,
-        path: Path,
-        n: int,
-        rng: np.random.Generator,
-        policies: Sequence[AnyPolicy],
-        first_action: ActionRule | None = None,
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, return to go) after a path, as the protocol says."""
-        check_policies(policies, self.horizon)
-        path = self._checked(path)
-        h = len(path) + 1
-        rule = policies[h - 1] if first_action is None else first_action
-        return self._returns([*path, rule, *policies[h : self.horizon]], h, n, rng)
-
-    def roll_in(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, r_h, x_{h+1}) after π_{1:h-1}, as the protocol says."""
-        self.space(level)
-        check_policies(policies, level - 1)
-        return self._transitions([*policies[: level - 1], action], level, n, rng, True)
-
-    def roll_through(
-        self,
-        policies: Sequence[AnyPolicy],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        action: ActionRule = "uniform",
-    ) -> EmpiricalMeasure:
-        """Sample (x_h, a_h, return to go) after π_{1:h-1}, as the protocol says."""
-        self.space(level)
-        check_policies(policies, self.horizon)
-        rules = [*policies[: level - 1], action, *policies[level : self.horizon]]
-        return self._returns(rules, level, n, rng)
+            return self._episodes.draw(rules, n, rng, level, successors)
+        here = self._graph.forward({(self._graph.root, None): n}, rules[: h - 1], rng)
+        if h > len(rules):
+            codes = [node.observation for node, _ in here]
+            return EmpiricalMeasure(stacked(codes), weights=list(here.values()))
+        if level is None:
+            steps = Counter[tuple[Node, int]]()
+            for node, _, action, count in self._graph.split(here, rules[-1], rng):
+                steps[(node, action)] += count
+            return self._measure(steps, successors)
+        ended = self._graph.returns(here, rules[h - 1 :], rng)
+        return EmpiricalMeasure(
+            stacked([node.observation for node, _, _ in ended]),
+            actions=[action for _, action, _ in ended],
+            rewards=object_array([gained for _, _, gained in ended]),
+            weights=list(ended.values()),
+        )
 
     def run(
         self,
@@ -198,37 +166,18 @@ class SimulatorEnvironment:
             return self._episodes.run(rules, n, rng, first, transitions)
         return self._run_counts(rules, n, rng, first, transitions)
 
-    def _checked(self, path: Path) -> tuple[int, ...]:
-        """Check a path, and replay it if it is new."""
-        if len(path) >= self.horizon:
-            raise ValueError(
-                f"path: {len(path)} actions end at level {len(path) + 1}, beyond the "
-                f"horizon {self.horizon}"
-            )
-        checked = tuple(check_action(int(a), self.n_actions) for a in path)
+    def _check_path(self, path: Path) -> None:
+        """Check the actions of a path, and replay it if it is new."""
+        for h, action in enumerate(path, 1):
+            if not 0 <= action < self.n_actions:
+                raise ValueError(
+                    f"path: action {action} at level {h} is not in "
+                    f"0..{self.n_actions - 1}"
+                )
+        checked = tuple(path)
         if self._graph is None and self.deterministic and checked not in self._replayed:
             self.simulator.replay(checked, self.determinism, self._rng)
             self._replayed.add(checked)
-        return checked
-
-    def _transitions(
-        self,
-        rules: Sequence[Any],
-        level: int,
-        n: int,
-        rng: np.random.Generator,
-        successors: bool,
-    ) -> EmpiricalMeasure:
-        n = check_draws(n)
-        self._trajectories += n
-        if self._graph is None:
-            return self._episodes.transitions(rules, n, rng, successors)
-        start = {(self._graph.root, None): n}
-        here = self._graph.forward(start, rules[:-1], rng)
-        steps = Counter[tuple[Node, int]]()
-        for node, _, action, count in self._graph.split(here, rules[-1], rng):
-            steps[(node, action)] += count
-        return self._measure(steps, successors)
 
     def _measure(
         self, steps: Counter[tuple[Node, int]], successors: bool
@@ -248,23 +197,6 @@ class SimulatorEnvironment:
             rewards=object_array([reward for reward, _ in edges]),
             next_observations=after,
             weights=list(steps.values()),
-        )
-
-    def _returns(
-        self, rules: Sequence[Any], level: int, n: int, rng: np.random.Generator
-    ) -> EmpiricalMeasure:
-        n = check_draws(n)
-        self._trajectories += n
-        if self._graph is None:
-            return self._episodes.returns(rules, level, n, rng)
-        start = {(self._graph.root, None): n}
-        here = self._graph.forward(start, rules[: level - 1], rng)
-        ended = self._graph.returns(here, rules[level - 1 :], rng)
-        return EmpiricalMeasure(
-            stacked([node.observation for node, _, _ in ended]),
-            actions=[action for _, action, _ in ended],
-            rewards=object_array([gained for _, _, gained in ended]),
-            weights=list(ended.values()),
         )
 
     def _run_counts(

@@ -51,38 +51,28 @@ class Episodes:
         self._simulator = simulator
         self._seeded = simulator.takes_seed
 
-    def observe(
-        self, path: Sequence[int], n: int, rng: np.random.Generator
+    def draw(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        level: int | None,
+        successors: bool,
     ) -> EmpiricalMeasure:
-        """Observations after a path."""
-        level = len(path) + 1
-        blocks = list(self._play(path, n, rng, level, level))
-        return _merged(_joined(blocks, 0))
-
-    def transitions(
-        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator, more: bool
-    ) -> EmpiricalMeasure:
-        """(x, a, r) of the last of some levels, and x' if wanted."""
-        level = len(rules)
-        last = level + (more and level < self._simulator.horizon)
-        blocks = list(self._play(rules, n, rng, level, last))
+        """Give the data of a level, as the protocol's ``draw``."""
+        h, successors = level or len(rules), successors and level is None
+        more = successors and h < self._simulator.horizon
+        blocks = list(self._play(rules, n, rng, h, h + more))
         x, after = _joined(blocks, 0), None
-        if last > level:
+        if h > len(rules):
+            return _merged(x)
+        if more:
             after = _joined(blocks, 1)
-        elif more and x.ndim == 1:
+        elif successors and x.ndim == 1:
             after = np.full(len(x), END)
-        actions = np.concatenate([b.actions[:, -1] for b in blocks])
-        rewards = np.concatenate([b.rewards[:, -1] for b in blocks])
-        return _merged(x, actions, rewards, after)
-
-    def returns(
-        self, rules: Sequence[ActionRule], level: int, n: int, rng: np.random.Generator
-    ) -> EmpiricalMeasure:
-        """(x, a, return to go) of a level of whole episodes."""
-        blocks = list(self._play(rules, n, rng, level, level))
-        actions = np.concatenate([b.actions[:, level - 1] for b in blocks])
-        gained = np.concatenate([b.rewards[:, level - 1 :].sum(axis=1) for b in blocks])
-        return _merged(_joined(blocks, 0), actions, np.minimum(gained, 1))
+        actions = np.concatenate([b.actions[:, h - 1] for b in blocks])
+        gained = np.concatenate([b.rewards[:, h - 1 :].sum(axis=1) for b in blocks])
+        return _merged(x, actions, np.minimum(gained, 1), after)
 
     def run(
         self,

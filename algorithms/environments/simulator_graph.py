@@ -110,15 +110,6 @@ class Graph:
         node.edges[action] = reward, following
         return node.edges[action]
 
-    def walk(self, path: Path) -> Node:
-        """Give the place at the end of a path."""
-        node = self.root
-        for action in path:
-            following = self.edge(node, action)[1]
-            assert following is not None  # paths end at a level
-            node = following
-        return node
-
     def split(
         self, counts: Counts, rule: ActionRule, rng: np.random.Generator
     ) -> Iterator[tuple[Node, Any, int, int]]:
@@ -135,7 +126,7 @@ class Graph:
     def returns(
         self, counts: Counts, rules: Sequence[ActionRule], rng: np.random.Generator
     ) -> Counter[tuple[Node, int, Fraction]]:
-        """Draw (place, action, return to go) from one level to the last."""
+        """Draw (place, action, return) from one level to another."""
         here: Counter[tuple[Node, Any]] = Counter(counts)
         ended: Counter[tuple[Node, int, Fraction]] = Counter()
         for i, rule in enumerate(rules):
@@ -143,9 +134,10 @@ class Graph:
             for node, tag, action, count in self.split(here, rule, rng):
                 reward, following = self.edge(node, action)
                 tag = (tag[0], tag[1], tag[2] + reward) if i else (node, action, reward)
-                if following is None:
+                if i + 1 == len(rules):
                     ended[(tag[0], tag[1], min(tag[2], Fraction(1)))] += count
                 else:
+                    assert following is not None
                     ahead[(following, tag)] += count
             here = ahead
         return ended

@@ -198,7 +198,11 @@ class GlobalPolicyRun:
 
     def _roll_out(self, path: Path) -> EmpiricalMeasure:
         n = self.parameters.n_test
-        return self.environment.rollouts(path, n, self.rng, self._playable())
+        return self._returns((*path, *self._playable()[len(path) :]), path, n)
+
+    def _returns(self, rules: Sequence[Any], path: Path, n: int) -> EmpiricalMeasure:
+        """Draw (x_h, a_h, r_h + ... + r_H) at the end of a path."""
+        return self.environment.draw(rules, n, self.rng, level=len(path) + 1)
 
     def _playable(self) -> list[Any]:
         """π̂ with a placeholder where there is none yet."""
@@ -259,9 +263,8 @@ class GlobalPolicyRun:
         datasets, costs, values = [], [], []
         for q in self.learned[level - 1]:  # for q in learned(h)
             # D_q: n_train trajectories with q, a_h uniform, then π̂_{h+1:H}.
-            data = self.environment.rollouts(
-                q, p.n_train, self.rng, self._playable(), first_action="uniform"
-            )
+            rules = (*q, "uniform", *self._playable()[level:])
+            data = self._returns(rules, q, p.n_train)
             cost = self._costs(data)
             # V̂(q) = max over Π_h of E_D[K 1{a_h = π(x_h)} r̄], by CSC.
             found = csc(policy_class, data, cost, epsilon_sub=float(p.eps_sub))

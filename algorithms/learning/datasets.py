@@ -59,11 +59,13 @@ def training_set(
     """
     p = parameters
     if not p.balanced:
-        return environment.sample(path, p.n_train, rng, successors=successors)
+        return environment.draw(
+            (*path, "uniform"), p.n_train, rng, successors=successors
+        )
     each = p.rows // p.K
     return pool(
         [
-            environment.sample(path, each, rng, action=a, successors=successors)
+            environment.draw((*path, a), each, rng, successors=successors)
             for a in range(p.K)
         ]
     )

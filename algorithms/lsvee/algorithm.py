@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.q_functions import FiniteQClass
-from ..environments.protocol import Environment
+from ..environments.protocol import ActionRule, Environment
 from ..exact.data import EmpiricalMeasure
 from ..learning.events import (
     AtPath,
@@ -172,7 +172,8 @@ class Survivors:
         """Greedy policy of the first survivor, and V̂*, estimated once."""
         member = int(self.members[0])
         if self._estimate is None:
-            data = self.environment.observe((), self.parameters.n_eval, self.rng)
+            n_eval = self.parameters.n_eval
+            data = self.environment.draw((), n_eval, self.rng, level=1)
             values = state_value_averages(self.functions, 1, data, self.members[:1])
             self.enumerated += 1
             self._estimate = values[0]
@@ -211,9 +212,10 @@ class Survivors:
         self._td_eliminate(path, futures, sizes)
 
     def _consensus(self, path: Path, sizes: Sizes) -> Consensus:
-        data = self.environment.observe(path, sizes.n_test, self.rng)
+        level = len(path) + 1
+        data = self.environment.draw(path, sizes.n_test, self.rng, level=level)
         notify(self.observers, Sampled(path, data))
-        level, members = len(path) + 1, self.members
+        members = self.members
         values = state_value_averages(self.functions, level, data, members)
         self.enumerated += len(members)
         spread = max(values.tolist()) - min(values.tolist())
@@ -224,7 +226,8 @@ class Survivors:
 
     def _td_eliminate(self, path: Path, futures: NDArray[Any], sizes: Sizes) -> None:
         level, members = len(path) + 1, self.members
-        data = self.environment.sample(path, sizes.n_train, self.rng, successors=False)
+        rules: list[ActionRule] = [*path, "uniform"]
+        data = self.environment.draw(rules, sizes.n_train, self.rng, successors=False)
         cells = Cells.of(self.functions, level, data)
         found = risks(self.functions, level, cells, futures[members], members)
         self.enumerated += len(members)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..classes.q_functions import FiniteQClass
-from ..environments.protocol import AnyPolicy, Environment
+from ..environments.protocol import ActionRule, AnyPolicy, Environment
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure, recoded
 from ..mdp.bellman import Pair
@@ -70,7 +70,7 @@ class LayeredEnvironment:
 
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
         """Draw the initial observations of n trajectories."""
-        drawn = self.environment.observe((), n, rng)
+        drawn = self.environment.draw((), n, rng, level=1)
         if drawn.is_finite:  # level 1 starts at code 0: nothing to shift
             return drawn
         codes, counts = np.unique(
@@ -98,7 +98,8 @@ class LayeredEnvironment:
         """
         if not 1 <= level <= self.horizon:
             raise ValueError(f"level {level} is outside 1..{self.horizon}")
-        tuples = self.environment.roll_in(self.policies(policy), level, n, rng)
+        rules: list[ActionRule] = [*self.policies(policy)[: level - 1], "uniform"]
+        tuples = self.environment.draw(rules, n, rng)
         return LevelData(self._numbered(tuples, level), n)
 
     def policies(self, policy: ArrayLike) -> list[AnyPolicy]:

@@ -148,9 +148,8 @@ class LocalValues:
     ) -> Fraction:
         """Average of r_h + V_a where the policy takes a_h after the path."""
         # The environment, not the algorithm, plays the policy.
-        played = self.environment.sample(
-            path, fresh, self.rng, action=reveal(policy), successors=False
-        )
+        rules = (*path, reveal(policy))
+        played = self.environment.draw(rules, fresh, self.rng, successors=False)
         return self._mean_return(played, futures)
 
     def _mean_return(
@@ -178,13 +177,14 @@ class LocalValues:
     def _test(self, child: Path) -> ConsensusTest:
         """Lines 4 to 9 at a child of a level 2..H."""
         # Line 4: D', n_test trajectories with actions p∘a.
-        data = self.environment.observe(child, self.parameters.n_test, self.rng)
+        h, n_test = len(child) + 1, self.parameters.n_test
+        data = self.environment.draw(child, n_test, self.rng, level=h)
         notify(self.observers, Sampled(child, data))
         # Line 5: V_opt and V_pes, by two LPs.
         extremes, relaxed = self.programs.extremes(child, data)
         optimistic, pessimistic = extremes
         # Line 6: if |V_opt - V_pes| ≤ 2φ_{h+1} + 4ε_stat + 2ε_feas.
-        if abs(optimistic - pessimistic) <= self.programs.limit(len(child) + 1):
+        if abs(optimistic - pessimistic) <= self.programs.limit(h):
             value = (optimistic + pessimistic) / 2  # line 7
             return ConsensusTest(child, data, *extremes, value, "consensus", relaxed)
         return self._descend(child, data, extremes, relaxed)
@@ -235,7 +235,7 @@ class LocalValues:
 
     def _any_policy(self, level: int) -> Any:
         """Give some policy of Π_h: no data set says anything about it."""
-        data = self.environment.observe((0,) * (level - 1), 1, self.rng)
+        data = self.environment.draw((0,) * (level - 1), 1, self.rng, level=level)
         zero = np.zeros((len(data), self.parameters.K))
         policies = self.policy_class.at_level(level)
         return csc(

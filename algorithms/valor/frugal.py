@@ -152,9 +152,8 @@ class FrugalValues(LocalValues):
         aim, n, drawn = float(p.eps) ** 2 / (32 * p.H), p.n_pilot, 0
         batches: list[EmpiricalMeasure] = []
         while True:
-            played = self.environment.sample(
-                path, n - drawn, self.rng, action=reveal(policy), successors=False
-            )
+            rules = (*path, reveal(policy))
+            played = self.environment.draw(rules, n - drawn, self.rng, successors=False)
             batches.append(played)
             data, drawn = pool(batches, shares="draws"), n
             actions, rewards = decisions(data)

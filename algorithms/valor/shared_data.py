@@ -54,7 +54,9 @@ class SharedData:
         """Draw what is missing of n observations; say whether something was."""
         missing = n - self._observed[path]
         if missing > 0:
-            self._see(path, self._environment.observe(path, missing, self._rng))
+            level = len(path) + 1
+            drawn = self._environment.draw(path, missing, self._rng, level=level)
+            self._see(path, drawn)
         return missing > 0
 
     def _draw(self, child: Path, n: int) -> None:
@@ -62,11 +64,9 @@ class SharedData:
         missing = n - self._drawn[child]
         if missing <= 0:
             return
-        path, action = child[:-1], child[-1]
+        path = child[:-1]
         goes_on = len(child) < self._environment.horizon
-        rows = self._environment.sample(
-            path, missing, self._rng, action, successors=goes_on
-        )
+        rows = self._environment.draw(child, missing, self._rng, successors=goes_on)
         self._rows[child].append(rows)
         self._drawn[child] = n
         self._see(path, rows.marginal())

@@ -29,7 +29,7 @@ from ...algorithms.classes import (
 )
 from ...algorithms.environments.finite import FiniteEnvironment
 from ...algorithms.environments.finite_lists import Instance, from_lists
-from ...algorithms.environments.protocol import ActionRule, AnyPolicy, Path
+from ...algorithms.environments.protocol import ActionRule
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.global_policy.parameters import GlobalPolicyParameters
 from ...algorithms.oracles.ledger import reveal
@@ -128,16 +128,19 @@ class ScriptedEnvironment(FiniteEnvironment):
         super().__init__(environment.truth.model, environment.name)
         self._script = script
 
-    def rollouts(
+    def draw(
         self,
-        path: Path,
+        rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        policies: Sequence[AnyPolicy],
-        first_action: ActionRule | None = None,
+        *,
+        level: int | None = None,
+        successors: bool = True,
     ) -> EmpiricalMeasure:
         """Give what is written down, whatever the policies."""
-        rows = self._script[tuple(path), first_action is not None]
+        assert level is not None
+        path: Any = tuple(rules[: level - 1])
+        rows = self._script[path, rules[level - 1] == "uniform"]
         codes, actions, returns, chances = zip(*rows, strict=True)
         scale = int(np.lcm.reduce([c.denominator for c in chances], dtype=object))
         self._trajectories += n

@@ -128,7 +128,8 @@ def sacrificed(
     run = LocalValues(environment, made.values, made.policies, parameters, rng)
 
     def learn(path: tuple[int, ...], value: Fraction, *futures: Fraction) -> None:
-        data = environment.sample(path, parameters.n_train, rng, successors=False)
+        rules: list[Any] = [*path, "uniform"]
+        data = environment.draw(rules, parameters.n_train, rng, successors=False)
         run.datasets[1].append(Triple(path, data, value, futures))
 
     for _ in range(copies):

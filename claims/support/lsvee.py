@@ -86,7 +86,7 @@ def one_sample_risks(
     what LSVEE does *not* compute (compare `olivine.algorithms.lsvee.averages.risks`).
     """
     functions, level = instance.functions, len(path) + 1
-    data = instance.environment.sample(path, n, rng)
+    data = instance.environment.draw((*path, "uniform"), n, rng)
     assert data.actions is not None
     here = functions.values(level, data.observations)
     chosen = here[:, np.arange(len(data)), data.actions]

@@ -307,7 +307,7 @@ def test_features_with_finite_and_linear_classes(name, env_name) -> None:
         result = run(name, env, values, policies, practical(name, env, n=200), rng)
         assert len(result.policies) == 2
         for h in (1, 2):
-            data = env.roll_in(["uniform"], h, 5, rng)
+            data = env.draw(["uniform"] * h, 5, rng)
             assert result.policies[h - 1](data.observations).shape == (len(data),)
 
 

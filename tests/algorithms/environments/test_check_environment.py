@@ -69,23 +69,27 @@ def measure(observation=0, **more):
         ("space", lambda h: ObservationSpace(2), r"space\(0\) gave .* a ValueError"),
         ("features", [np.eye(2)], "features gave list; expected None, or a tuple"),
         ("features", (np.eye(7),) * 3, r"features\[0\] gave shape \(7, 7\)"),
-        ("sample", lambda *a, **k: 3, "sample.* expected an EmpiricalMeasure"),
-        ("sample", lambda *a, **k: None, r"sample\(\[\], 20, rng\) gave NoneType"),
-        ("roll_in", lambda *a: None, "roll_in.* NoneType; expected an Empirical"),
+        ("draw", lambda *a, **k: 3, "draw.* expected an EmpiricalMeasure"),
+        ("draw", lambda *a, **k: None, r"draw\(\['uniform'\], 20, rng\) gave N"),
         (
-            "sample",
+            "draw",
+            lambda *a, **k: None,
+            r"draw\(\[π, π, 'uniform'\], 20, rng\) gave None",
+        ),
+        (
+            "draw",
             lambda *a, **k: measure(99),
             "observations of shape .* codes in",
         ),
-        ("sample", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
-        ("sample", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),
-        ("sample", lambda *a, **k: measure(weights=[3]), "3 draws; expected 20"),
-        ("observe", lambda *a: 1 // 0, "observe.* gave ZeroDivisionError"),
-        ("roll_in", lambda *a: measure(), "0 trajectories more"),
-        ("rollouts", lambda *a: measure(), "next observations; expected none"),
+        ("draw", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
+        ("draw", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),
+        ("draw", lambda *a, **k: measure(weights=[3]), "3 draws; expected 20"),
+        ("draw", lambda *a, **k: 1 // 0, r"rng, level=1\) gave ZeroDivisionError"),
+        ("draw", lambda *a, **k: measure(), "0 trajectories more"),
+        ("draw", lambda *a, **k: measure(), "next observations; expected none"),
         ("run", lambda *a, **k: None, r"run\(\[\], 1, rng\) gave None"),
         ("run", lambda *a, **k: None, r"NoneType; expected Trajectories \(n, mean"),
-        ("roll_through", None, "roll_through.* gave TypeError"),
+        ("draw", None, "draw.* gave TypeError"),
     ],
 )
 def test_a_spoilt_member_is_named(member, value, message):
@@ -119,11 +123,11 @@ def test_members_may_come_from_another_object():
     env = Wrapped(olivine.make("tabular", 0))
     assert "not told" in olivine.check_environment(env)[0]
     assert olivine.learn("psdp", env, parameters="practical").status == "success"
-    with pytest.raises(ValueError, match="roll_in gave nothing"):
+    with pytest.raises(ValueError, match="draw gave nothing"):
         olivine.check_environment(Wrapped(Fraction(1)))
 
 
 def test_members_that_are_missing_are_listed():
-    with pytest.raises(ValueError, match="roll_in gave nothing") as caught:
+    with pytest.raises(ValueError, match="draw gave nothing") as caught:
         olivine.check_environment(Fraction(1))
     assert str(caught.value).count("a member of the protocol") == len(MEMBERS)

@@ -58,7 +58,9 @@ def test_stochastic_dynamics_are_refused_with_the_reason():
         "coin",
     )
     assert env.truth.optimal_value == HALF
-    assert sum(env.observe((0,), 10**30, np.random.default_rng(0)).weights) == 10**30
+    assert (
+        sum(env.draw((0,), 10**30, np.random.default_rng(0), level=2).weights) == 10**30
+    )
     with pytest.raises(ValueError, match="valor: environment 'coin' has stochastic"):
         require_deterministic(env, "valor")
     with pytest.raises(ValueError, match="stochastic"):
@@ -129,25 +131,25 @@ def test_shapes_are_checked():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e, p, r: e.sample((), 0, r), "n: 0 is no positive"),
-        (lambda e, p, r: e.sample((), -3, r), "n: -3 is no positive"),
-        (lambda e, p, r: e.observe((), 1.5, r), "n: 1.5 is no positive"),
-        (lambda e, p, r: e.sample((5,), 1, r), "path: action 5 at level 1"),
-        (lambda e, p, r: e.observe((0, 0, 0), 1, r), "beyond the horizon 3"),
-        (lambda e, p, r: e.sample((), 1, r, 2), "action: 2 is not in 0..1"),
-        (lambda e, p, r: e.sample((), 1, r, "greedy"), "unknown rule 'greedy'"),
-        (lambda e, p, r: e.rollouts((), 1, r, p[:2]), "policies: 2 for 3 levels"),
+        (lambda e, p, r: e.draw(("uniform",), 0, r), "n: 0 is no positive"),
+        (lambda e, p, r: e.draw(("uniform",), -3, r), "n: -3 is no positive"),
+        (lambda e, p, r: e.draw((), 1.5, r, level=1), "n: 1.5 is no positive"),
+        (lambda e, p, r: e.draw((5, 0), 1, r), "path: action 5 at level 1"),
+        (lambda e, p, r: e.draw((0, 0, 0), 1, r, level=4), "level: 4 is not in 1..3"),
+        (lambda e, p, r: e.draw((2,), 1, r), "action: 2 is not in 0..1"),
+        (lambda e, p, r: e.draw(("greedy",), 1, r), "unknown rule 'greedy'"),
+        (lambda e, p, r: e.draw((), 1, r), r"level: 0 is not in 1\.\.1, 0 rules"),
         (lambda e, p, r: e.run(p, 2, r, first=3), "first: 3 is not in 0..2"),
-        (lambda e, p, r: e.roll_in(p, 4, 1, r), "level: 4"),
-        (lambda e, p, r: e.roll_through(p, 0, 1, r), "level: 0"),
-        (lambda e, p, r: e.roll_through(p[:2], 1, 1, r), "policies: 2 for 3 levels"),
+        (lambda e, p, r: e.draw((*p, 0), 1, r), "rules: 4 for 3 levels"),
+        (lambda e, p, r: e.draw(p, 1, r, level=0), "level: 0"),
+        (lambda e, p, r: e.draw(p[:1], 1, r, level=3), r"level: 3 is not in 1\.\.2"),
         (lambda e, p, r: e.space(0), "level: 0 is not in 1..3"),
         (
             lambda e, p, r: e.run([TabularPolicy(np.full(9, 7))] * 3, 2, r),
             "an action is not in 0..1",
         ),
         (
-            lambda e, p, r: e.sample((), 1, r, lambda x: np.full((len(x), 2), 0.4)),
+            lambda e, p, r: e.draw([lambda x: np.full((len(x), 2), 0.4)], 1, r),
             "are no probabilities",
         ),
         (lambda e, p, r: e.truth.action_expectation((), p[0], [0]), "future: 1 values"),
@@ -223,7 +225,9 @@ def test_the_registry_suggests_and_refuses(monkeypatch):
 def test_seeds_fix_environments_and_data():
     def first(seed):
         env = make("random-finite", seed)
-        return env.sample((0,), 10**20, np.random.default_rng(5)).weights.tolist()
+        return env.draw(
+            (0, "uniform"), 10**20, np.random.default_rng(5)
+        ).weights.tolist()
 
     assert first(3) == first(3)
     assert first(3) != first(4)

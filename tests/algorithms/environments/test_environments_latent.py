@@ -89,7 +89,7 @@ def test_lock_features_and_codes_agree(noise):
 
 def test_bits_are_fair_and_independent():
     env = make("lock", 0, horizon=2, dimension=5)
-    x = env.observe((0,), 20_000, np.random.default_rng(0)).observations
+    x = env.draw((0,), 20_000, np.random.default_rng(0), level=2).observations
     assert set(np.unique(x)) == {0.0, 1.0}
     assert np.abs(x[:, 3:].mean(axis=0) - 0.5).max() < 0.02
     assert np.abs(np.cov(x[:, 3:].T) - np.eye(5) / 4).max() < 0.02
@@ -102,7 +102,7 @@ def test_the_gaussian_lock(rotate):
     rng, truth = np.random.default_rng(1), env.truth
     assert (truth.exact, truth.optimal_value) == (False, HALF)
     path = (0, 1)
-    x = env.observe(path, 5000, rng).observations
+    x = env.draw(path, 5000, rng, level=len(path) + 1).observations
     assert x.shape == (5000, 7)
     assert np.abs(x.std(axis=0) - 0.1).max() < 0.01
     assert abs(np.linalg.norm(x.mean(axis=0)) - 1) < 0.01
@@ -179,7 +179,7 @@ def test_the_diabolical_lock_keeps_comparisons_and_lies_in_the_unit_range(
 
 def test_diabolical_noise_kinds():
     env = make("diabolical-lock", 0, noise="gaussian", horizon=3)
-    x = env.observe((0,), 100, np.random.default_rng(0)).observations
+    x = env.draw((0,), 100, np.random.default_rng(0), level=2).observations
     assert x.shape == (100, 6)
     assert np.allclose(x.mean(axis=0), [1, 0, 0, 0, 1, 0], atol=0.1)
 
@@ -219,9 +219,9 @@ def test_the_grid_shows_the_agent_and_pays_at_the_goal(seed, rows, columns, hori
         assert len(np.unique(images, axis=0)) == len(images)
     if horizon > 1:
         up = (0,)
-        assert env.features[1][env.observe(up, 1, np.random.default_rng(0)).codes()][
-            :, 0
-        ] == [1.0]
+        assert env.features[1][
+            env.draw(up, 1, np.random.default_rng(0), level=2).codes()
+        ][:, 0] == [1.0]
 
 
 def test_transitions_of_runs_join_up():
@@ -236,46 +236,45 @@ def test_transitions_of_runs_join_up():
         sum(t.expectation(t.rewards) for t in run.transitions)
     )
     assert env.trajectories == 500
-    data = env.roll_in(policies, 4, 2000, rng)
+    data = env.draw([*policies[:3], "uniform"], 2000, rng)
     assert data.draws == 2000
     assert (env.truth.emission.decode(4, data.observations) != 2).all()
     ends = set()
     for a in range(4):
-        data = env.roll_in([lambda x, a=a: np.full(len(x), a)] * 3, 4, 50, rng)
+        policy = lambda x, a=a: np.full(len(x), a)  # noqa: E731
+        data = env.draw([policy] * 3, 50, rng, level=4)
         ends |= {end := env.truth.state((a, a, a))}
         assert (env.truth.emission.decode(4, data.observations) == end).all()
     assert len(ends) > 1
-    back = env.rollouts((), 4000, rng, policies, 3)
+    back = env.draw([3, *policies[1:]], 4000, rng, level=1)
     assert set(back.actions) == {3}
     value = env.truth.path_value((3,))
     assert abs(back.expectation(back.rewards) - value) < 0.05
 
 
-def test_rolling_through_joins_roll_in_and_roll_out():
+def test_policies_are_followed_before_and_after_a_level():
     env = make("lock", 0, horizon=3)
     rng, policies = np.random.default_rng(0), env.truth.optimal_policies()
-    data = env.roll_through(policies, 2, 4000, rng, policies[1])
+    data = env.draw(policies, 4000, rng, level=2)
     assert data.draws == env.trajectories == 4000
     assert data.next_observations is None
     assert (env.truth.emission.decode(2, data.observations) != 2).all()
     assert abs(data.expectation(data.rewards) - env.truth.optimal_value) < 0.05
-    # the level's own policy is not looked at, the ones around it are
-    rules = [policies[0], "nobody asks", policies[2]]
-    data = env.roll_through(rules, 2, 4000, rng, 1)
+    data = env.draw([policies[0], 1, policies[2]], 4000, rng, level=2)
     assert set(data.actions.tolist()) == {1}
     states = env.truth.emission.decode(2, data.observations)
     ahead = [env.truth.successor(2, s, 1) for s in states.tolist()]
     values = np.array([float(env.truth.state_value(3, s)) for s in ahead])
     assert abs(data.expectation(data.rewards - values)) < 0.05
     with pytest.raises(ValueError, match="sampled one by one"):
-        env.roll_through(policies, 2, 10**9, rng)
+        env.draw(policies, 10**9, rng, level=2)
 
 
 def test_uniform_and_random_policies_choose_as_told():
     env = make("lock", 0, horizon=2)
     rng = np.random.default_rng(3)
     for rule in ("uniform", uniform):
-        data = env.sample((), 8000, rng, rule, successors=False)
+        data = env.draw([rule], 8000, rng, successors=False)
         assert np.abs(np.bincount(data.actions) / 8000 - 0.25).max() < 0.03
         assert data.next_observations is None
 
@@ -283,17 +282,17 @@ def test_uniform_and_random_policies_choose_as_told():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e, p, r: e.sample((), 10**20, r), str(MAX_BYTES)),
-        (lambda e, p, r: e.observe((), 10**9, r), "sampled one by one"),
+        (lambda e, p, r: e.draw(["uniform"], 10**20, r), str(MAX_BYTES)),
+        (lambda e, p, r: e.draw((), 10**9, r, level=1), "sampled one by one"),
         (lambda e, p, r: e.run(p, 10**10, r), "10000000000 episodes"),
         (lambda e, p, r: e.run(p, 10**8, r, transitions=True), "bytes"),
         (lambda e, p, r: e.run(p, 0, r), "n: 0"),
         (lambda e, p, r: e.run(p[:1], 5, r), "policies: 1 for 5"),
-        (lambda e, p, r: e.sample((7,), 5, r), "action 7"),
-        (lambda e, p, r: e.sample((), 5, r, 4), "action: 4"),
-        (lambda e, p, r: e.sample((), 5, r, "best"), "unknown rule"),
+        (lambda e, p, r: e.draw((7, 0), 5, r), "action 7"),
+        (lambda e, p, r: e.draw((4,), 5, r), "action: 4"),
+        (lambda e, p, r: e.draw(["best"], 5, r), "unknown rule"),
         (lambda e, p, r: e.run([lambda x: np.full(len(x), 9)] * 5, 2, r), "action: 9"),
-        (lambda e, p, r: e.observe((0,) * 5, 5, r), "beyond the horizon"),
+        (lambda e, p, r: e.draw((0,) * 5, 5, r, level=6), "level: 6 is not in"),
     ],
 )
 def test_bad_questions_are_refused_and_not_counted(call, message):

@@ -180,13 +180,13 @@ def test_data_of_any_size(env, n, seed):
     h, chances = len(path) + 1, truth.observation_probabilities(path)
     policies = random_policies(env, rng)
     sets = [
-        env.observe(path, n, rng),
-        env.sample(path, n, rng),
-        env.sample(path, n, rng, policies[h - 1], successors=False),
-        env.rollouts(path, n, rng, policies),
-        env.rollouts(path, n, rng, policies, "uniform"),
-        env.roll_in(policies, env.horizon, n, rng, 0),
-        env.roll_through(policies, env.horizon, n, rng, 0),
+        env.draw(path, n, rng, level=h),
+        env.draw((*path, "uniform"), n, rng),
+        env.draw((*path, policies[h - 1]), n, rng, successors=False),
+        env.draw((*path, *policies[h - 1 :]), n, rng, level=h),
+        env.draw((*path, "uniform", *policies[h:]), n, rng, level=h),
+        env.draw((*policies[:-1], 0), n, rng),
+        env.draw((*policies[:-1], 0), n, rng, level=env.horizon),
     ]
     run = env.run(policies, n, rng, first=min(n, 3), transitions=True)
     assert env.trajectories == 8 * n
@@ -235,7 +235,7 @@ def test_counts_have_the_law_of_tuple_by_tuple_sampling():
     policies = random_policies(env, np.random.default_rng(0))
     n, sets_of_three = deep(20_000, 5000), deep(1500, 500)
     drawn = one_by_one(env, policies, n, rng)
-    data = env.sample((), n, rng, policies[0], successors=False)
+    data = env.draw(policies[:1], n, rng, successors=False)
     rows = zip(
         data.codes().tolist(),
         data.actions.tolist(),
@@ -250,7 +250,7 @@ def test_counts_have_the_law_of_tuple_by_tuple_sampling():
     triples = [tuple(sorted(small[i : i + 3])) for i in range(0, len(small), 3)]
     sets = []
     for _ in range(sets_of_three):
-        data = env.sample((), 3, rng, policies[0], successors=False)
+        data = env.draw(policies[:1], 3, rng, successors=False)
         rows = zip(
             data.codes().tolist(),
             data.actions.tolist(),
@@ -270,7 +270,7 @@ def test_rollouts_and_runs_have_the_law_of_single_episodes():
     steps = draw_episodes(model, policies, 20_000, rng)
     returns = sum(s.units for s in steps).tolist()
     single = list(zip(steps[0].codes.tolist(), returns, strict=True))
-    data = env.rollouts((), 20_000, rng, policies)
+    data = env.draw(policies, 20_000, rng, level=1)
     units = (data.exact_rewards * model.unit).tolist()
     rows = zip(data.codes().tolist(), units, data.weights.tolist(), strict=True)
     assert same_law(single, [(x, int(u)) for x, u, w in rows for _ in range(w)]) > 1e-3
@@ -283,18 +283,22 @@ def test_rollouts_and_runs_have_the_law_of_single_episodes():
 @given(environments(), st.integers(0, 99), st.integers(1, 3))
 def test_rolling_through_is_rolling_in_and_then_out(env, seed, level):
     """Its law is that of roll-outs after each path, paths as policies draw them."""
+
+    def drawn(*rules: Any) -> Any:
+        return env.draw(rules, n, rng, level=level)
+
     level, n = min(level, env.horizon), 10**18
     rng = np.random.default_rng(seed)
     policies = random_policies(env, rng)
     before: list[Any] = rng.integers(env.n_actions, size=level - 1).tolist()
-    tail = policies[level - 1 :]
+    tail = policies[level:]
+    steps = [lambda x, a=a: np.full(len(x), a) for a in before]
     for rule in ("uniform", policies[level - 1]):
-        found = env.roll_through([*before, *tail], level, n, rng, rule)
-        other = env.rollouts(before, n, rng, policies, rule)
+        found, other = drawn(*steps, rule, *tail), drawn(*before, rule, *tail)
         assert close_laws(found, other)
-    found = env.roll_through(["uniform"] * (level - 1) + tail, level, n, rng, 0)
+    found = drawn(*["uniform"] * (level - 1), 0, *tail)
     paths = itertools.product(range(env.n_actions), repeat=level - 1)
-    parts = [env.rollouts(path, n, rng, policies, 0) for path in paths]
+    parts = [drawn(*path, 0, *tail) for path in paths]
     assert close_laws(found, pool(parts))
 
 
@@ -312,7 +316,7 @@ def test_roll_in_follows_policies_then_the_rule():
     env = make("random-finite", 5, states=3, actions=3, horizon=3)
     rng, truth = np.random.default_rng(4), env.truth
     policies = random_policies(env, rng, mixed=False)
-    data = env.roll_in(policies, 3, 10**18, rng, 2)
+    data = env.draw([*policies[:2], 2], 10**18, rng)
     assert set(data.actions.tolist()) == {2}
     states = truth.model.levels[2].state_of_code[data.codes()]
     law = truth.model.start.astype(object)

@@ -65,10 +65,10 @@ def test_a_slippery_lake_is_found_out():
 
 def test_a_slippery_lake_is_played_one_by_one_or_with_one_seed():
     drawn = lake(is_slippery=True, deterministic="nothing")
-    found = drawn.roll_in(["uniform"] * 2, 3, 200, rng())
+    found = drawn.draw(["uniform"] * 3, 200, rng())
     assert len(set(found.observations.tolist())) > 2
     fixed = lake(is_slippery=True, episode_seed=5)
-    assert fixed.sample((0, 1), 10**9, rng()).draws == 10**9
+    assert fixed.draw((0, 1, "uniform"), 10**9, rng()).draws == 10**9
 
 
 class Own(gymnasium.Env):
@@ -101,7 +101,7 @@ class Own(gymnasium.Env):
 def test_dictionaries_are_flattened_and_early_ends_stay():
     env = olivine.from_gymnasium(Own(), 4, states=1)
     assert env.space(1).dimension == 6
-    end = env.observe((0, 1, 0), 1, rng()).observations[0]
+    end = env.draw((0, 1, 0), 1, rng(), level=4).observations[0]
     assert end.tolist() == [0] * 5 + [1]
     assert env.run([lambda x: np.zeros(len(x), int)] * 4, 3, rng()).mean_return == 1
 

@@ -81,7 +81,7 @@ def test_counts_of_a_graph_add_up_at_any_size(seed, merged):
     means = [m.expectation_exact(m.exact_rewards) for m in whole.transitions]
     assert sum(means) == whole.mean_return
     assert [m.draws for m in whole.transitions] == [n] * 3
-    through = seen.roll_through([coin] * 3, 1, n, rng(seed), coin)
+    through = seen.draw([coin] * 3, n, rng(seed), level=1)
     true = env.truth.policy_value([coin] * 3)
     assert abs(through.expectation_exact(through.exact_rewards) - true) < 1e-9
     assert abs(whole.mean_return - true) < 1e-9
@@ -93,8 +93,8 @@ def test_episodes_have_the_law_of_the_process():
     for path in [(), (1,), (0, 1)]:
         law = env.truth.observation_probabilities(path).astype(float)
         for data in (
-            seen.observe(path, n, rng()),
-            seen.sample(path, n, rng()).marginal(),
+            seen.draw(path, n, rng(), level=len(path) + 1),
+            seen.draw((*path, "uniform"), n, rng()).marginal(),
         ):
             counts = data.weights_by_code(len(law)).astype(float)
             assert (np.abs(counts / n - law) < 5 * np.sqrt(law / n) + 1e-9).all()
@@ -104,15 +104,15 @@ def test_episodes_have_the_law_of_the_process():
     assert found.mean_return == sum(
         m.expectation_exact(m.exact_rewards) for m in found.transitions
     )
-    through = seen.roll_through([coin, "uniform", coin], 2, n, rng(), lowest)
+    through = seen.draw([coin, lowest, coin], n, rng(), level=2)
     assert set(through.actions) == {0}
-    assert (seen.sample((0, 0), 9, rng()).next_observations == END).all()
-    assert seen.sample((), 9, rng(), successors=False).next_observations is None
+    assert (seen.draw((0, 0, "uniform"), 9, rng()).next_observations == END).all()
+    assert seen.draw(["uniform"], 9, rng(), successors=False).next_observations is None
 
 
 def test_the_same_generator_gives_the_same_sample():
     env = simulated(olivine.make("grid", 0))
-    one, two = (env.roll_in(["uniform"] * 4, 4, 50, rng(7)) for _ in range(2))
+    one, two = (env.draw(["uniform"] * 4, 50, rng(7)) for _ in range(2))
     for name in ("observations", "actions", "rewards", "next_observations", "weights"):
         assert np.array_equal(getattr(one, name), getattr(two, name))
 
@@ -125,10 +125,10 @@ def test_features_are_copied():
         return array, 0.0
 
     env = olivine.from_simulator(lambda: array, step, 3, 2, dimension=2)
-    data = env.sample((), 100, rng())
+    data = env.draw(["uniform"], 100, rng())
     assert (data.next_observations[:, 0] == data.actions).all()
-    assert env.rollouts((2,), 5, rng(), [coin, lambda x: x[:, 0].astype(int)]
-                        ).actions.tolist() == [2] * 5  # fmt: skip
+    assert env.draw((2, lambda x: x[:, 0].astype(int)), 5, rng()
+                    ).actions.tolist() == [2] * 5  # fmt: skip
 
 
 @given(mdps())
@@ -232,7 +232,7 @@ def test_features_of_another_shape_are_refused(value):
     env = olivine.from_simulator(lambda: given, lambda a: (given, 0), 2, 2, dimension=2)
     given = value
     with pytest.raises(ValueError, match=r"expected 2 finite features|level 1"):
-        env.observe((), 5, rng())
+        env.draw((), 5, rng(), level=1)
 
 
 def test_an_error_of_the_simulator_itself_comes_through_with_a_note():
@@ -281,7 +281,7 @@ def test_a_process_that_differs_on_replay_is_found_out(share, declared, spoil, w
     def sample():
         env = environment(Counter(spoilt), deterministic=declared, states=5)
         for path in itertools.product((0, 1), repeat=3):
-            env.sample(path, 50, rng())
+            env.draw((*path, "uniform"), 50, rng())
 
     named = rf"step\(.\) after .* gave {what} .*on replay"
     with pytest.raises(ValueError, match=named):
@@ -305,7 +305,7 @@ def test_a_state_that_is_not_the_whole_state_is_refused():
     counter = Counter()
     env = environment(counter, deterministic="everything", state=lambda: 0)
     with pytest.raises(ValueError, match="lead to the same state, but"):
-        env.sample((0, 1), 10, rng())
+        env.draw((0, 1, "uniform"), 10, rng())
 
 
 # ----------------------------------------------------------------- declarations
@@ -324,7 +324,7 @@ def test_what_is_not_known_is_said():
         _ = features.max_states
     assert not features.deterministic
     with pytest.raises(ValueError, match="one by one are too many"):
-        features.observe((), 10**12, rng())
+        features.draw((), 10**12, rng(), level=1)
     with pytest.raises(ValueError, match="stochastic hidden dynamics"):
         olivine.learn("valor", environment(counter), parameters="practical")
 

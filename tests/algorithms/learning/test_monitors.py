@@ -62,7 +62,7 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
     )
     path = tuple(rng.integers(0, actions, rng.integers(horizon)).tolist())
     h, truth = len(path) + 1, env.truth
-    data = env.sample(path, 1000, rng, successors=False)
+    data = env.draw((*path, "uniform"), 1000, rng, successors=False)
     futures = [Fraction(int(v), 10) for v in rng.integers(0, 11, actions)]
     chances = truth.observation_probabilities(path)
     differences = value_differences(data, chances)
@@ -161,11 +161,13 @@ class Forged:
         for a, right in enumerate(futures):
             child = (*path, a)
             end = len(child) == 2
-            data = None if end else self.env.observe(child, n, self.rng)
+            data = None
+            if not end:
+                data = self.env.draw(child, n, self.rng, level=len(child) + 1)
             kind = "end" if end else "descent"
             tests.append(ConsensusTest(child, data, None, None, right, kind, relaxed))
         futures[0] += future
-        data = self.env.sample(path, n, self.rng, successors=False)
+        data = self.env.draw((*path, "uniform"), n, self.rng, successors=False)
         right = truth.path_value(path) + value
         return Triple(path, data, right, tuple(futures), tuple(tests))
 
@@ -203,8 +205,8 @@ def test_each_monitor_sees_its_violation() -> None:
         assert name in broken
         assert broken <= {name, "gstar-feasible"}
     forged = Forged()  # a test that no call lived to store counts too
-    forged.monitors(Sampled((0,), forged.env.sample((0,), 10, forged.rng)))
-    forged.monitors(Sampled((1,), forged.env.observe((0,), 10**20, forged.rng)))
+    forged.monitors(Sampled((0,), forged.env.draw((0, "uniform"), 10, forged.rng)))
+    forged.monitors(Sampled((1,), forged.env.draw((0,), 10**20, forged.rng, level=2)))
     assert forged.broken() == {"event"}
     forged = Forged()
     for _ in range(forged.p.T_max + 1):

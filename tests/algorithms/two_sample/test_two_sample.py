@@ -193,8 +193,8 @@ def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
     if not more:  # a float would not do
         found = mean_discrepancy(here, first, second, epsilon_sub=1e-4)
         assert found.value > 2 * p.tau
-    own = env.sample
-    env.sample = lambda path, *a, **o: second if path == (1,) else own(path, *a, **o)
+    own = env.draw
+    env.draw = lambda r, *a, **o: second if r[:-1] == (1,) else own(r, *a, **o)
     run.dfslearn((1,), recursive=True)
     assert len(run.val[1]) == 1 + more
 

@@ -37,7 +37,7 @@ def drawn(seed, last=False):
     """Draw a small data set, its differences, and the laws behind them."""
     env = make("random-finite", seed, states=2, actions=2, horizon=2)
     path = (seed % 2,) if last else ()
-    data = env.sample(path, 40, np.random.default_rng(seed))
+    data = env.draw((*path, "uniform"), 40, np.random.default_rng(seed))
     return env, path, data, differences(data, env.truth, path, 2)
 
 
@@ -164,7 +164,7 @@ def test_finite_classes_are_enumerated(seed, last, n_g, n_pi, n_next) -> None:
 
 def test_where_there_is_too_much_to_try_a_bound_from_above_remains() -> None:
     env = make("random-finite", 0, states=2, actions=2, horizon=2, observations=9)
-    data = env.sample((), 40, np.random.default_rng(0))
+    data = env.draw(["uniform"], 40, np.random.default_rng(0))
     found = differences(data, env.truth, (), 2)
     policies, values = TabularPolicyClass(9, 2), TabularValueClass(9)
     following = TabularValueClass(18)
@@ -185,7 +185,7 @@ def test_where_there_is_too_much_to_try_a_bound_from_above_remains() -> None:
 @given(seeds)
 def test_a_kernel_ball_deviates_by_its_radius_times_a_norm(seed) -> None:
     env = make("random-finite", seed, horizon=1, observations=4)
-    data = env.observe((), 30, np.random.default_rng(seed))
+    data = env.draw((), 30, np.random.default_rng(seed), level=1)
     d = value_differences(data, env.truth.observation_probabilities(()))
     found = largest_value_deviation(KernelBall(identity_kernel), d)
     right = float(sum(v**2 for v in d)) ** 0.5 / 2
@@ -194,7 +194,7 @@ def test_a_kernel_ball_deviates_by_its_radius_times_a_norm(seed) -> None:
 
 def test_no_deviation_where_the_data_are_the_truth() -> None:
     env = make("random-finite", 1, horizon=1, actions=1, observations=1, support=1)
-    data = env.sample((), 7, np.random.default_rng(0))
+    data = env.draw(["uniform"], 7, np.random.default_rng(0))
     found = differences(data, env.truth, (), 1)
     assert found.unit == 0
     one = TabularValueClass(1)
