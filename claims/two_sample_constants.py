@@ -26,8 +26,8 @@ from ..algorithms.learning.deviations import (
     value_differences,
 )
 from ..algorithms.learning.events import Path
-from ..algorithms.oracles.discrepancy import mean_discrepancy
 from ..algorithms.oracles.ledger import reveal
+from ..algorithms.oracles.lp import mean_discrepancy
 from ..algorithms.two_sample.algorithm import two_sample
 from ..algorithms.two_sample.deviations import (
     differences,

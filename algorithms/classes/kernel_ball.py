@@ -2,7 +2,7 @@
 
 The largest difference of two means over such a ball, the maximum mean
 discrepancy, has a closed form in kernel evaluations (Gretton et al. 2012);
-see `olivine.algorithms.oracles.discrepancy`.
+see `olivine.algorithms.oracles.lp`.
 
 With k(x, x) ≤ 1 the unit ball has values in [-1, 1]. The class used here is
 the affine image centre + radius · f, ‖f‖ ≤ 1. The default, 1/2 + f/2, has

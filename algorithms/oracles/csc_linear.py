@@ -21,13 +21,14 @@ from scipy.sparse import csr_matrix
 from ..classes.linear import LinearPolicy, LinearPolicyClass
 from ..exact.blas import single_threaded
 from ..exact.data import EmpiricalMeasure
-from .csc_enumerated import (
+from .results import (
+    CscResult,
     group_costs,
     largest_group,
     magnitude,
+    summation_bound,
     support,
 )
-from .results import CscResult, summation_bound
 
 _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""

@@ -13,6 +13,7 @@ regressor of the user's is measured and certified after it was fitted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -27,14 +28,16 @@ from ..classes.protocols import ValueClass
 from ..classes.tabular import TabularValue, TabularValueClass
 from ..exact.arrays import check_reals, reject
 from ..exact.data import EmpiricalMeasure
-from .csc_enumerated import largest_group, magnitude, support
 from .least_squares_linear import Regression, fit_linear
 from .ledger import data_rows, oracle
 from .results import (
     LeastSquaresResult,
     check_accuracy,
+    largest_group,
+    magnitude,
     scaled_integers,
     summation_bound,
+    support,
 )
 
 
@@ -83,17 +86,38 @@ _DENORMAL = 1e-290
 
 @singledispatch
 def solve_least_squares(
-    value_class: Any, problem: Regression, epsilon_sub: float
+    value_class: Any,
+    data: EmpiricalMeasure,
+    targets: NDArray[np.float64],
+    *,
+    epsilon_sub: float,
+    **importance: NDArray[np.float64],
 ) -> LeastSquaresResult:
-    """Solve LS for one kind of class; ``solve_least_squares.register`` adds a kind."""
+    """Solve LS for one kind of class; ``solve_least_squares.register`` adds a kind.
+
+    A solver is called as `least_squares` is, with ``importance`` only where there is
+    one. Targets and importances arrive checked: float64, shape (n,).
+    """
     raise ValueError(
         f"value_class: no LS oracle for {type(value_class).__name__}; register one "
         "with olivine.algorithms.oracles.least_squares.solve_least_squares.register"
     )
 
 
-solve_least_squares.register(LinearValueClass, fit_linear)
-solve_least_squares.register(LearnedValueClass, fit_learned)
+def _register(kind: type[Any], fit: Callable[..., LeastSquaresResult]) -> None:
+    """Register a function of class, `Regression` and accuracy."""
+
+    def solve(
+        value_class: Any,
+        data: EmpiricalMeasure,
+        targets: NDArray[np.float64],
+        *,
+        epsilon_sub: float,
+        importance: NDArray[np.float64] | None = None,
+    ) -> LeastSquaresResult:
+        return fit(value_class, Regression(data, targets, importance), epsilon_sub)
+
+    solve_least_squares.register(kind, solve)
 
 
 @oracle("ls", rows=data_rows, function="function")
@@ -139,15 +163,15 @@ def least_squares(
     value_class.admit(data.observations)
     n = len(data)
     reals = check_reals(targets, "targets", (n,))
-    factors = None
+    factors: dict[str, Any] = {}
     if importance is not None:
-        factors = check_reals(importance, "importance", (n,))
-        reject("importance", factors < 0, "negative")
-    problem = Regression(data, reals, factors)
-    return solve_least_squares(value_class, problem, epsilon_sub)
+        factors["importance"] = check_reals(importance, "importance", (n,))
+        reject("importance", factors["importance"] < 0, "negative")
+    return solve_least_squares(
+        value_class, data, reals, epsilon_sub=epsilon_sub, **factors
+    )
 
 
-@solve_least_squares.register
 def fit_tabular(
     value_class: TabularValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:
@@ -221,7 +245,6 @@ def _fit_tabular_exactly(
     return LeastSquaresResult(table, loss, 0.0, epsilon_sub, operations)
 
 
-@solve_least_squares.register
 def fit_enumerated(
     value_class: FiniteValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:
@@ -273,3 +296,9 @@ def _fit_enumerated_exactly(
     found: Any = value_class.members[best]
     operations = 3 * len(value_class) * len(groups)
     return LeastSquaresResult(found, float(loss), 0.0, epsilon_sub, operations)
+
+
+_register(TabularValueClass, fit_tabular)
+_register(FiniteValueClass, fit_enumerated)
+_register(LinearValueClass, fit_linear)
+_register(LearnedValueClass, fit_learned)

@@ -31,6 +31,7 @@ engine then keeps its model and its basis.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Protocol
 
@@ -38,8 +39,9 @@ from ..classes.finite import FiniteValueClass
 from ..classes.kernel_ball import KernelBall
 from ..classes.learned import LearnedValueClass
 from ..classes.linear import LinearValueClass
-from ..classes.protocols import ValueClass
+from ..classes.protocols import ValueClass, ValueFunction
 from ..classes.tabular import TabularValueClass
+from ..exact.data import EmpiricalMeasure, Field
 from .functionals import Constraint, Functional, Number
 from .ledger import OracleOnly, oracle, reveal
 from .lp_polyhedral import (
@@ -52,13 +54,16 @@ from .results import LpResult, LpStatus, check_accuracy
 
 __all__ = [
     "Constraint",
+    "Discrepancy",
     "Functional",
     "LpResult",
     "LpStatus",
     "Number",
     "ValueProgram",
     "lp",
+    "mean_discrepancy",
     "open_program",
+    "solve_lp",
 ]
 
 
@@ -81,12 +86,53 @@ class Backend(Protocol):
 
 
 @singledispatch
-def open_program(value_class: Any) -> Backend:
-    """Open a program over a class; ``open_program.register`` adds a kind."""
-    raise ValueError(
+def solve_lp(
+    value_class: Any,
+    objective: Functional,
+    constraints: Sequence[Constraint],
+    *,
+    maximise: bool,
+    epsilon_sub: float,
+    epsilon_feas: float,
+    exact: bool,
+) -> LpResult:
+    """Solve an LP over one kind of class; ``solve_lp.register`` adds a kind.
+
+    A solver is called as `lp` is, with every argument.
+    """
+    raise ValueError(_no_oracle(value_class))
+
+
+def _no_oracle(value_class: Any) -> str:
+    return (
         f"value_class: no LP oracle for {type(value_class).__name__}; register one "
-        "with olivine.algorithms.oracles.lp.open_program.register"
+        "with olivine.algorithms.oracles.lp.solve_lp.register"
     )
+
+
+class _Restarted:
+    """A program that a registered solver solves from the beginning each time."""
+
+    def __init__(self, value_class: Any) -> None:
+        self._class = value_class
+        self._constraints: list[Constraint] = []
+
+    def add(self, constraint: Constraint) -> None:
+        self._constraints.append(constraint)
+
+    def optimise(self, objective: Functional, **asked: Any) -> LpResult:
+        return solve_lp(self._class, objective, tuple(self._constraints), **asked)
+
+
+@singledispatch
+def open_program(value_class: Any) -> Backend:
+    """Open a program over a class; ``open_program.register`` adds a kind.
+
+    That is for backends that keep something between solves; for others `solve_lp`.
+    """
+    if solve_lp.dispatch(type(value_class)) is solve_lp.dispatch(object):
+        raise ValueError(_no_oracle(value_class))
+    return _Restarted(value_class)
 
 
 @open_program.register
@@ -221,3 +267,49 @@ def lp(
         epsilon_feas=epsilon_feas,
         exact=exact,
     )
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """A largest difference of means."""
+
+    value: float  # |E_D[g] - E_D'[g]| at `function`, not negative
+    suboptimality: float  # Certified bound on the supremum minus `value`
+    function: ValueFunction  # The function that tells the measures apart
+
+
+def mean_discrepancy(
+    value_class: ValueClass,
+    first: EmpiricalMeasure,
+    second: EmpiricalMeasure,
+    *,
+    epsilon_sub: float,
+    field: Field = "observations",
+) -> Discrepancy:
+    """Find the function of a class whose means differ most.
+
+    Raises ValueError as for the LP oracle; and if observations differ in kind.
+    """
+    difference = Functional.expectation(first, field=field).minus(
+        Functional.expectation(second, field=field)
+    )
+    program = ValueProgram(value_class)
+    above, below = (
+        program.optimise(
+            difference,
+            maximise=maximise,
+            epsilon_sub=epsilon_sub,
+            epsilon_feas=epsilon_sub,
+        )
+        for maximise in (True, False)
+    )
+    if above.value is None or below.value is None:
+        raise ValueError("value_class: it is empty on these observations")
+    # Either direction bounds the supremum from above: keep the larger value,
+    # and the larger of the two upper bounds minus it.
+    best = above if above.value >= -below.value else below
+    if best.function is None:
+        raise AssertionError("an optimal program has a function")
+    value = max(above.value, -below.value, 0.0)
+    ceiling = max(above.value + above.suboptimality, -below.value + below.suboptimality)
+    return Discrepancy(value, max(0.0, ceiling - value), best.function)

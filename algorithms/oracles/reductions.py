@@ -22,13 +22,14 @@ from ..classes.learned import (
     Predictor,
 )
 from ..exact.data import EmpiricalMeasure
-from .csc_enumerated import (
+from .results import (
+    CscResult,
     group_costs,
     largest_group,
     magnitude,
+    summation_bound,
     support,
 )
-from .results import CscResult, summation_bound
 
 Features = NDArray[np.float64]
 Costs = NDArray[np.float64]

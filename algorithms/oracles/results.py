@@ -22,8 +22,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
 
-from ..classes.protocols import Policy, ValueFunction
+from ..classes.protocols import Observations, Policy, ValueFunction
+from ..exact.data import EmpiricalMeasure
 
 UNIT = 2.0**-53
 
@@ -81,6 +83,50 @@ def _shaped(numbers: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.empty(len(numbers), dtype=object)
     array[:] = numbers
     return array.reshape(shape)
+
+
+def group_costs(
+    groups: NDArray[np.int64], n_groups: int, data: EmpiricalMeasure, costs: Any
+) -> NDArray[np.float64]:
+    """Weighted sums of cost vectors by group: float64, shape (n_groups, K)."""
+    n = len(data)
+    # One column an observation: the product walks the data once, row by row.
+    indicator = csc_matrix(
+        (data.probabilities, groups, np.arange(n + 1)), shape=(n_groups, n)
+    )
+    totals: NDArray[np.float64] = indicator @ costs
+    return totals
+
+
+def group_costs_exactly(
+    groups: NDArray[np.int64], n_groups: int, data: EmpiricalMeasure, costs: Any
+) -> tuple[NDArray[Any], Fraction]:
+    """As `group_costs`, as Python integers times the rational returned."""
+    integers, scale = scaled_integers(costs)
+    totals: NDArray[Any] = np.zeros((n_groups, costs.shape[1]), dtype=object)
+    np.add.at(totals, groups, data.weights.astype(object)[:, None] * integers)
+    return totals, scale / data.total_weight
+
+
+def largest_group(groups: NDArray[np.int64]) -> int:
+    """Size of the largest group."""
+    return int(np.bincount(groups).max())
+
+
+def magnitude(costs: NDArray[Any]) -> float:
+    """Largest absolute cost."""
+    return max(float(costs.max()), -float(costs.min()))
+
+
+def support(data: EmpiricalMeasure) -> tuple[Observations, NDArray[np.int64]]:
+    """Distinct observations, and the index of each row's one.
+
+    Feature vectors are not compared: every row is its own observation.
+    """
+    if data.is_finite:
+        distinct, groups = np.unique(data.observations, return_inverse=True)
+        return distinct, groups.reshape(-1)
+    return data.observations, np.arange(len(data))
 
 
 class _Certified:

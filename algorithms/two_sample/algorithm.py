@@ -44,9 +44,9 @@ from ..learning.events import AtPath, Observer, Path, Triple, notify
 from ..learning.metaalg import learn
 from ..learning.run import LearningResult, check_fit
 from ..oracles.csc import csc
-from ..oracles.discrepancy import mean_discrepancy
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard
+from ..oracles.lp import mean_discrepancy
 from .observed_mdp import observed_mdp
 from .parameters import TWO_SAMPLE, TwoSampleParameters
 

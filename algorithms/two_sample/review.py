@@ -13,8 +13,8 @@ from ..learning.deviations import value_deviation
 from ..learning.events import Entered, Path
 from ..learning.monitors import FEATURES, ClassReview, MetaAlgReview
 from ..learning.run import LearningResult, Scope
-from ..oracles.discrepancy import mean_discrepancy
 from ..oracles.ledger import reveal
+from ..oracles.lp import mean_discrepancy
 from .algorithm import Regression, Visit
 from .deviations import (
     Bracket,

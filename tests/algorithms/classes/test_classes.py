@@ -28,7 +28,7 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.classes.linear import LinearPolicy, LinearValue
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles.discrepancy import mean_discrepancy
+from olivine.algorithms.oracles.lp import mean_discrepancy
 from olivine.algorithms.oracles.testing import measures
 
 VALUE_CLASSES = [

@@ -23,7 +23,7 @@ from olivine.algorithms.oracles.multi import (
     multi,
     round_bound,
 )
-from olivine.algorithms.oracles.multi_pricing import ACCURACY_SHARE
+from olivine.algorithms.oracles.multi_mixtures import ACCURACY_SHARE
 from olivine.algorithms.oracles.multi_testing import (
     MultiProblem,
     multi_problems,

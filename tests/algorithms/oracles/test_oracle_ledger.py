@@ -10,7 +10,6 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.ledger import (
     GuardedFunction,
@@ -21,7 +20,13 @@ from olivine.algorithms.oracles.ledger import (
     oracle,
     reveal,
 )
-from olivine.algorithms.oracles.lp import Constraint, Functional, ValueProgram, lp
+from olivine.algorithms.oracles.lp import (
+    Constraint,
+    Functional,
+    ValueProgram,
+    lp,
+    mean_discrepancy,
+)
 from olivine.algorithms.oracles.results import CscResult
 
 DATA = EmpiricalMeasure([0, 1, 1])

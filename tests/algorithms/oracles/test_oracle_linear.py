@@ -1,5 +1,7 @@
 """Linear classes: separation and descent in CSC, quadratic programs, no clipping."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,8 @@ from olivine.algorithms.oracles.csc_linear import SoftmaxCost, descend, separato
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.least_squares_linear import LeastDistance
 from olivine.algorithms.oracles.lp import Constraint, Functional, lp
+from olivine.algorithms.oracles.problems import exact_loss
+from olivine.algorithms.oracles.results import summation_bound
 from scipy.optimize import approx_fprime, lsq_linear
 
 seeds = st.integers(0, 2**32)
@@ -173,3 +177,17 @@ def test_least_squares_without_clipping(seed, d, n) -> None:
     assert found.loss == pytest.approx(2 * reference.cost / n, abs=1e-6)
     misses = found.function(features) - targets
     assert found.loss == pytest.approx(np.mean(misses**2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_loss_in_float64_is_never_certified_beyond_its_rounding(seed) -> None:
+    rng = np.random.default_rng(seed)
+    features, targets = rng.random((6, 1)), rng.random(6)
+    values = LinearValueClass(1, bound=2.0, clipped=False)
+    data = EmpiricalMeasure(features)
+    found = least_squares(values, data, targets, epsilon_sub=1e-30)
+    rounding = summation_bound(7, (1 + targets.max()) ** 2 * data.probabilities.sum())
+    assert found.suboptimality >= rounding
+    assert abs(exact_loss(found.function, data, targets) - Fraction(found.loss)) <= (
+        found.suboptimality
+    )

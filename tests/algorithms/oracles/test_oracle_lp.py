@@ -20,6 +20,7 @@ from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles import lp_polyhedral
 from olivine.algorithms.oracles.ellipsoid import (
+    _Search,
     cube_side,
     ellipsoid_lp,
     iteration_bound,
@@ -401,6 +402,59 @@ def test_kernel_ball_in_closed_form():
         lp(ball, objective, [Constraint(objective, upper=1)], **accuracies)
     with pytest.raises(ValueError, match="irrational"):
         lp(ball, objective, exact=True, **accuracies)
+
+
+def test_a_kernel_function_stays_in_its_ball_where_rounding_is_as_large():
+    """Two measures that differ by about what float64 sums to: the norm is ≤ 1."""
+    near = 7e-15  # squared distance 2 · near, next to 7e-15 of rounding
+
+    def kernel(a, b):
+        return 1 - near * np.not_equal.outer(a, b)
+
+    objective = Functional([0, 1], [1.0, -1.0])
+    found = lp(KernelBall(kernel), objective, epsilon_sub=1e-3, epsilon_feas=1e-3)
+    a, b = (Fraction(c) for c in found.function.coefficients.tolist())
+    square = a * a + b * b + 2 * a * b * Fraction(float(kernel(0, 1)))
+    assert 0 < square <= Fraction(1, 4)
+    best = (2 * (1 - Fraction(float(kernel(0, 1))))) ** Fraction(1, 2) / 2
+    assert best <= found.value + found.suboptimality
+
+
+def test_members_are_compared_in_rationals_in_both_directions():
+    members = FiniteValueClass([[0.25, 0.5], [0.75, 0.125], [0.5, 1.0]])
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6, "exact": True}
+    objective, first = Functional([0, 1], [1, -2]), Functional([0], [1.0])
+    inside = [Constraint(first, upper=0.6)]
+    for maximise, constraints, wanted in (
+        (True, [], Fraction(1, 2)),
+        (False, [], Fraction(-3, 2)),
+        (True, inside, Fraction(-3, 4)),
+        (False, inside, Fraction(-3, 2)),
+    ):
+        found = lp(members, objective, constraints, maximise=maximise, **accuracies)
+        assert found.exact_value == wanted
+    assert not lp(members, objective, [Constraint(first, upper=0.1)], **accuracies)\
+        .feasible  # fmt: skip
+
+
+def test_the_violation_reported_covers_a_limit_that_was_rounded():
+    """1 - 2^-60 is 1 as a float; the member 1 violates it all the same."""
+    limit = 1 - Fraction(1, 2**60)
+    found = lp(
+        FiniteValueClass([[1.0]]), Functional([0], [1.0]),
+        [Constraint(Functional([0], [1.0]), upper=limit)],
+        epsilon_sub=1e-6, epsilon_feas=1e-6,
+    )  # fmt: skip
+    assert found.feasible
+    assert found.violation >= 1 - limit
+
+
+def test_one_dimension_halves_the_interval_and_leaves_nothing_out():
+    none = np.zeros((0, 1)), np.zeros(0)
+    search = _Search(*none, np.ones(1), 0.1, 0.1)
+    search._cut(np.ones(1))
+    assert search.centre[0] == 0.25
+    assert 0.25 <= search.factor[0, 0] <= 0.25 * (1 + 1e-6)
 
 
 def test_past_the_last_level_every_value_is_zero():

@@ -17,8 +17,8 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.oracles.discrepancy import mean_discrepancy
 from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
+from olivine.algorithms.oracles.lp import mean_discrepancy
 from olivine.algorithms.two_sample import (
     TwoSamplePracticalParameters,
     algorithm,

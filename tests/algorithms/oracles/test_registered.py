@@ -1,0 +1,95 @@
+"""Solvers registered for a class of one's own are called as the oracles are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc, solve_csc
+from olivine.algorithms.oracles.least_squares import least_squares, solve_least_squares
+from olivine.algorithms.oracles.ledger import Ledger, guard
+from olivine.algorithms.oracles.lp import (
+    Constraint,
+    Functional,
+    ValueProgram,
+    lp,
+    solve_lp,
+)
+
+DATA = EmpiricalMeasure([0, 1, 1])
+
+
+@dataclass(frozen=True)
+class Own:
+    """A class that this project does not know; it admits what its table does."""
+
+    table: TabularPolicyClass | TabularValueClass
+
+    @property
+    def n_actions(self):
+        return self.table.n_actions
+
+    def admit(self, observations, name="observations"):
+        return self.table.admit(observations, name)
+
+
+class OwnPolicies(Own):
+    pass
+
+
+class OwnValues(Own):
+    pass
+
+
+asked = []
+
+
+def own_csc(policy_class, data, costs, *, epsilon_sub):
+    return csc(policy_class.table, data, costs, epsilon_sub=epsilon_sub)
+
+
+def own_least_squares(value_class, data, targets, *, epsilon_sub, importance=None):
+    asked.append(importance)
+    return least_squares(
+        value_class.table, data, targets, epsilon_sub=epsilon_sub, importance=importance
+    )
+
+
+def own_lp(value_class, objective, constraints=(), **options):
+    return lp(value_class.table, objective, constraints, **options)
+
+
+solve_csc.register(OwnPolicies, own_csc)
+solve_least_squares.register(OwnValues, own_least_squares)
+solve_lp.register(OwnValues, own_lp)
+
+
+def test_csc():
+    costs = [[1, 0], [0, 3], [0, 1]]
+    with Ledger() as ledger:
+        found = csc(guard(OwnPolicies(TabularPolicyClass(2, 2))), DATA, costs,
+                    epsilon_sub=0.1)  # fmt: skip
+    assert found.policy(np.array([0, 1])).tolist() == [1, 0]
+    assert ledger.calls == {"csc": 1}
+
+
+def test_least_squares_with_importances_and_without():
+    values = OwnValues(TabularValueClass(2))
+    plain = least_squares(values, DATA, [1.0, 0.0, 1.0], epsilon_sub=0.1)
+    assert plain.function(np.array([0, 1])).tolist() == [1.0, 0.5]
+    heavy = least_squares(
+        values, DATA, [1.0, 0.0, 1.0], epsilon_sub=0.1, importance=[1, 3, 1]
+    )
+    assert heavy.function(np.array([1])).tolist() == [0.25]
+    assert asked[0] is None
+    assert asked[1].tolist() == [1, 3, 1]
+
+
+def test_linear_programs_and_programs_that_grow():
+    seen = Functional.expectation(EmpiricalMeasure([0, 1]))
+    program = ValueProgram(OwnValues(TabularValueClass(2)))
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+    assert program.optimise(seen, exact=True, **accuracies).exact_value == 1
+    program.add(Constraint(seen, upper=0.25))
+    assert program.optimise(seen, **accuracies).value == 0.25
+    assert program.optimise(seen, maximise=False, **accuracies).value == 0
