@@ -19,7 +19,7 @@ from olivine.algorithms.learning.draw_q_functions import make_q_class
 from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem, lsvee
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.claims.support.lsvee import decoupled
+from olivine.claims.instances import decoupled
 
 from benchmarks import order
 from benchmarks.figures import timed

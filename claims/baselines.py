@@ -36,7 +36,7 @@ from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters
 from . import runs
 from .claim import EXACT, MONITORED, STATISTICAL, Evidence, claim
-from .support.instances import amplified, unrepresented
+from .instances import amplified, unrepresented
 
 BARRIERS = "paper, appendix Additional Barriers"
 OWN = "this project, docs/baselines.md"

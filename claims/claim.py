@@ -77,6 +77,8 @@ class Claim:
     erratum
         The number of the erratum (docs/errata.md) with which the claim holds, if
         the printed claim does not hold as it stands; else "".
+    subject
+        Name of the file of `claims` that registers it.
     """
 
     id: str
@@ -85,6 +87,7 @@ class Claim:
     method: Method
     check: Callable[[], Evidence] | None
     erratum: str = ""
+    subject: str = ""
 
     def verdict(self, evidence: Evidence | None) -> Verdict:
         """Verdict that follows from the evidence of a run of `check`."""
@@ -144,7 +147,8 @@ def claim(
 
         # Without docstrings (python -OO) the list has no statements.
         said = statement or " ".join((check.__doc__ or "").split())
-        register(Claim(id, source, said, method, evidence, erratum))
+        home = check.__module__.rpartition(".")[2]
+        register(Claim(id, source, said, method, evidence, erratum, home))
         return evidence
 
     return decorate

@@ -19,7 +19,7 @@ from ..algorithms.olive.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .support.families import contradiction, families
+from .families import contradiction, families
 
 
 @claim(

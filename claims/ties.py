@@ -21,7 +21,7 @@ from ..reduction.run.forced import ManyLevels, forced_runs
 from ..solvers.lp.lp import solve_lp
 from ..solvers.model.model import LinearModel
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .support.families import assignments, families, least_unsatisfied
+from .families import assignments, families, least_unsatisfied
 
 SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
     (1, [[1]]),

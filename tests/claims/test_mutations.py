@@ -11,12 +11,11 @@ from olivine.algorithms.olive.program import OliveProgram
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
 from olivine.claims import (
-    global_policy_constants,
+    global_policy,
     load,
     olive,
     tolerance,
-    two_sample_constants,
-    variations,
+    two_sample,
 )
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import DECLARATIONS, Ranges, Rewards, Variant
@@ -86,25 +85,25 @@ def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
 
 @pytest.mark.parametrize("name", ["n_test", "n_train"])
 def test_with_other_constants_of_the_global_policy_algorithm(name, monkeypatch):
-    true = global_policy_constants.GlobalPolicyTheoremParameters
+    true = global_policy.GlobalPolicyTheoremParameters
 
     def mutated(*arguments, **options):
         found = vars(true(*arguments, **options))
         return GlobalPolicyParameters(**found | {name: found[name] // 8})
 
-    home = global_policy_constants
+    home = global_policy
     monkeypatch.setattr(home, "GlobalPolicyTheoremParameters", mutated)
     assert refuted("global-policy-constants")
 
 
 def test_with_other_constants_of_the_two_sample_algorithm(monkeypatch):
-    true = two_sample_constants.TwoSampleTheoremParameters
+    true = two_sample.TwoSampleTheoremParameters
 
     def mutated(*arguments, **options):
         found = vars(true(*arguments, **options))
         return TwoSampleParameters(**found | {"n_train": found["n_train"] // 8})
 
-    monkeypatch.setattr(two_sample_constants, "TwoSampleTheoremParameters", mutated)
+    monkeypatch.setattr(two_sample, "TwoSampleTheoremParameters", mutated)
     assert refuted("two-sample-variance")
 
 
@@ -208,18 +207,18 @@ def test_with_another_rule_for_benign_ties_on_the_family(step, without, monkeypa
 
 def test_with_other_thresholds_of_the_noise(monkeypatch):
     """1/20, the least error of the run, to 1/21."""
-    monkeypatch.setattr(variations, "_TWENTIETH", Fraction(1, 21))
+    monkeypatch.setattr(tolerance, "_TWENTIETH", Fraction(1, 21))
     assert refuted("strict-noise")
 
 
 @pytest.mark.parametrize("name", ["strict-noise", "stated-run-noise"])
 def test_with_less_noise_than_said(name, monkeypatch):
     """Then nothing goes wrong at the threshold."""
-    search, run = variations.Noise, variations._Adverse
+    search, run = tolerance.Noise, tolerance._Adverse
     monkeypatch.setattr(
-        variations, "Noise", lambda eta, phi, stop: search(eta / 2, phi, stop)
+        tolerance, "Noise", lambda eta, phi, stop: search(eta / 2, phi, stop)
     )
     monkeypatch.setattr(
-        variations, "_Adverse", lambda program, eta: run(program, eta / 2)
+        tolerance, "_Adverse", lambda program, eta: run(program, eta / 2)
     )
     assert refuted(name)

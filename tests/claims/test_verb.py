@@ -62,7 +62,6 @@ def entries(monkeypatch):
         entry("broken", broken),
     ]
     monkeypatch.setattr(ledger, "_REGISTRY", {e.id: e for e in made})
-    monkeypatch.setattr("olivine.claims.SUBJECTS", ())
 
 
 def test_verdicts(entries) -> None:

@@ -39,7 +39,7 @@ from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.registry import Task, get
 from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.claims.baselines import run_monitored
-from olivine.claims.support.instances import amplified
+from olivine.claims.instances import amplified
 from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run

@@ -11,7 +11,7 @@ from olivine.algorithms.environments.finite_lists import late_discovery
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
-from olivine.claims.support.instances import amplified, unrepresented
+from olivine.claims.instances import amplified, unrepresented
 
 from tests.support.baselines import practical, run
 from tests.support.depth import deep

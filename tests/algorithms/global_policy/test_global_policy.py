@@ -38,14 +38,12 @@ from olivine.claims.global_policy import (
     drawn,
     monitored,
 )
-from olivine.claims.support import known_values
-from olivine.claims.support.global_policy import (
+from olivine.claims.global_policy_cases import (
+    ScriptedEnvironment,
     pruned_then_learned,
     stale,
 )
-from olivine.claims.support.global_policy_worst import (
-    ScriptedEnvironment,
-)
+from olivine.claims.instances import known_values
 
 from tests.support.global_policy import practical, premises
 from tests.support.learning import check_share

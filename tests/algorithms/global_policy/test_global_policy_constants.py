@@ -22,15 +22,13 @@ from olivine.claims.global_policy import (
     chosen_sizes,
     monitored,
 )
-from olivine.claims.support.global_policy import (
+from olivine.claims.global_policy_cases import (
+    adversary,
     overpruned,
     pruned_then_learned,
     search,
     stale,
     two_states,
-)
-from olivine.claims.support.global_policy_worst import (
-    adversary,
     worst_loss,
     worst_permitted,
 )

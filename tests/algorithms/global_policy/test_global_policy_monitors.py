@@ -23,7 +23,7 @@ from olivine.algorithms.global_policy.events import Comparison, Refit, Return
 from olivine.algorithms.global_policy.review import scopes
 from olivine.algorithms.learning.events import Descending
 from olivine.claims.global_policy import constants
-from olivine.claims.support import known_values
+from olivine.claims.instances import known_values
 
 QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
 Q, P, S = (0,), (1,), (2,)

@@ -22,7 +22,7 @@ from olivine.algorithms.lsvee import (
     lsvee,
 )
 from olivine.algorithms.lsvee.algorithm import Consensus, Elimination
-from olivine.claims.support.lsvee import (
+from olivine.claims.instances import (
     misled_at,
     noisy_successor,
     one_sample_risks,

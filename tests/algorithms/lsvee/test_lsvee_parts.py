@@ -18,7 +18,7 @@ from olivine.algorithms.lsvee import (
 )
 from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
 from olivine.algorithms.lsvee.parameters import root_down
-from olivine.claims.support.lsvee import (
+from olivine.claims.instances import (
     decoupled,
 )
 

@@ -30,7 +30,7 @@ from olivine.algorithms.oracles.multi_testing import (
     verify_multi,
 )
 from olivine.algorithms.oracles.problems import random_csc
-from olivine.claims.support.plain_oracles import plain_csc
+from olivine.claims.oracles import plain_csc
 
 from tests.support.depth import deep
 

@@ -18,7 +18,7 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.problems import exact_cost
 from olivine.algorithms.oracles.testing import csc_problems, growth, verify_csc
-from olivine.claims.support.plain_oracles import CSC_CONSTANT, plain_csc
+from olivine.claims.oracles import CSC_CONSTANT, plain_csc
 
 accuracies = st.sampled_from([0.1, 1e-9, 1e-25])
 

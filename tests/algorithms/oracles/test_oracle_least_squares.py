@@ -21,7 +21,7 @@ from olivine.algorithms.oracles.testing import (
     least_squares_problems,
     verify_least_squares,
 )
-from olivine.claims.support.plain_oracles import LS_CONSTANT, plain_least_squares
+from olivine.claims.oracles import LS_CONSTANT, plain_least_squares
 from scipy.optimize import minimize
 
 accuracies = st.sampled_from([0.1, 1e-9, 1e-40])

@@ -25,8 +25,8 @@ from olivine.algorithms.two_sample import (
     two_sample,
 )
 from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
-from olivine.claims.support.two_sample import unlearned
-from olivine.claims.two_sample_constants import printed_depth
+from olivine.claims.instances import unlearned
+from olivine.claims.two_sample import printed_depth
 
 from tests.support.depth import deep
 from tests.support.learning import check_share

@@ -25,7 +25,7 @@ from olivine.algorithms.two_sample import (
 from olivine.algorithms.two_sample.observed_mdp import observed_mdp
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.claims.support.two_sample import amplified, outvoted
+from olivine.claims.instances import doubling, outvoted
 
 from tests.support.two_sample import Log, chain, monitored, theorem
 
@@ -89,7 +89,7 @@ def test_linear_classes_on_a_lock_with_practical_parameters() -> None:
 
 def test_realizable_but_incomplete_classes_mislead_it_and_not_valor() -> None:
     """At the theorem's own constants of either, on the same classes."""
-    made = amplified()
+    made = doubling()
     env = made.environment
     given_ = env, made.values, made.policies
     p = theorem(*given_)
@@ -113,7 +113,7 @@ def test_realizable_but_incomplete_classes_mislead_it_and_not_valor() -> None:
 
 
 def test_with_complete_classes_it_finds_the_optimum_of_the_same_environment() -> None:
-    env = amplified().environment
+    env = doubling().environment
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     p = theorem(env, values, policies)
     result = monitored(env, values, policies, p, np.random.default_rng(0))
@@ -122,7 +122,7 @@ def test_with_complete_classes_it_finds_the_optimum_of_the_same_environment() ->
 
 
 def test_errors_double_level_by_level() -> None:
-    made, log = amplified(), Log()
+    made, log = doubling(), Log()
     given_ = made.environment, made.values, made.policies
     rng = np.random.default_rng(0)
     two_sample(*given_, theorem(*given_), rng, observers=[log])
@@ -155,7 +155,7 @@ def test_erratum_15_learned_sets_can_outvote_a_state() -> None:
 @pytest.mark.parametrize("eps", [Fraction(0), Fraction(1, 2)])
 def test_the_instance_wants_a_small_epsilon(eps) -> None:
     with pytest.raises(ValueError, match="eps"):
-        amplified(eps)
+        doubling(eps)
 
 
 fractions = st.fractions(0, 2, max_denominator=60)

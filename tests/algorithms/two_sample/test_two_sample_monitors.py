@@ -29,7 +29,7 @@ from olivine.algorithms.two_sample import (
     two_sample,
 )
 from olivine.algorithms.two_sample.algorithm import Regression, Visit
-from olivine.claims.support.two_sample import unlearned
+from olivine.claims.instances import unlearned
 
 HALF = Fraction(1, 2)
 LOW, HIGH = (0,), (1,)

@@ -10,7 +10,7 @@ from olivine.algorithms.two_sample.parameters import (
     TwoSamplePracticalParameters,
     TwoSampleTheoremParameters,
 )
-from olivine.claims.two_sample_constants import exponents
+from olivine.claims.two_sample import exponents
 
 epsilons = st.floats(0.001, 0.999)
 sizes = st.integers(1, 30)

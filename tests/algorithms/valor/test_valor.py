@@ -30,7 +30,7 @@ from olivine.algorithms.valor.parameters import (
     VALOR,
     PracticalParameters,
 )
-from olivine.claims.support.instances import sacrificed
+from olivine.claims.instances import sacrificed
 
 from tests.support.depth import deep
 from tests.support.learning import check_share

@@ -38,7 +38,7 @@ from olivine.algorithms.valor.parameters import (
     ValorParameters,
 )
 from olivine.algorithms.valor.review import ValorMonitors
-from olivine.claims.support.instances import sacrificed
+from olivine.claims.instances import sacrificed
 
 from tests.support.valor import both, monitored, theorem
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithms.olive.program import OliveProgram
-from ...reduction.family.family import Family, Variant
-from ...reduction.family.variants import as_variant
-from ...reduction.formula.formula import Formula
-from ...reduction.program.program import build
-from ...reduction.program.witness import check
-from ...reduction.verify.members import best_member
-from ...solvers.milp.milp import solve_milp
-from .. import runs
+from ..algorithms.olive.program import OliveProgram
+from ..reduction.family.family import Family, Variant
+from ..reduction.family.variants import as_variant
+from ..reduction.formula.formula import Formula
+from ..reduction.program.program import build
+from ..reduction.program.witness import check
+from ..reduction.verify.members import best_member
+from ..solvers.milp.milp import solve_milp
+from . import runs
 
 ODD: tuple[tuple[int, list[list[int]]], ...] = (
     (0, []),
