@@ -1,8 +1,8 @@
-(** Three statements that look like those proved, and are false: each is refuted
-    by a formula, so no proof of it can exist. *)
+(** Statements that look like those proved, and are false: each is refuted by a
+    formula, so no proof of it can exist. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Reals Lra Lia.
-From Olivine Require Import Formula Family Sums Vertex Optimum Optima Brute.
+From Olivine Require Import Formula Family Sums Vertex Optimum Optima Brute Tolerance.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -82,4 +82,49 @@ Proof.
   replace (total_weight (contradiction 2 5)) with 7%Z in E by reflexivity.
   revert E. rewrite Q2R_half. simpl length. rewrite S_INR, S_INR. simpl INR.
   rewrite !Rmin_left by lra. lra.
+Qed.
+
+(** All eight sign patterns over three variables: u/W = 1/8. *)
+Definition eight_signs : formula :=
+  map (fun v => match v with
+                | [a; b; c] => Weighted 1 [Literal 0 a; Literal 1 b; Literal 2 c]
+                | _ => Weighted 1 []
+                end) (assignments 3).
+
+Lemma eight_signs_form : three_sat_form 3 eight_signs.
+Proof.
+  split; [discriminate|].
+  split; intros w I; repeat (destruct I as [<-|I]; [simpl|]); try destruct I; try lia;
+    (split; [reflexivity|]); intros l J;
+    repeat (destruct J as [<-|J]; [simpl; lia|]); destruct J.
+Qed.
+
+Lemma eight_signs_share : least_unsatisfied eight_signs 1 /\
+  IZR 1 / IZR (total_weight eight_signs) = 1 / 8.
+Proof. split; [exact (least_exists 3 eight_signs eight_signs_form)|]. simpl. lra. Qed.
+
+(** With tolerance 1/740 they have the optimum of a satisfiable formula without, *)
+Theorem critical_tolerance_of_eight_signs y :
+  optimum_within (1 / 740) strict (member strict 3 eight_signs y)
+    (hard_program strict 3 eight_signs) (3 / 20).
+Proof.
+  destruct eight_signs_share as [L S].
+  replace (3 / 20) with (strict_within (1 / 8) (1 / 740))
+    by (unfold strict_within; field).
+  rewrite <- S. apply (optimum_strict_within 3 eight_signs y 1 _ eight_signs_form L).
+  rewrite S. unfold strict_ceiling. lra.
+Qed.
+
+(** and not with 1/739. *)
+Theorem one_in_739_is_false y : ~
+  optimum_within (1 / 739) strict (member strict 3 eight_signs y)
+    (hard_program strict 3 eight_signs) (3 / 20).
+Proof.
+  intros [H _]. destruct eight_signs_share as [L S].
+  assert (O : optimum_within (1 / 739) strict (member strict 3 eight_signs y)
+    (hard_program strict 3 eight_signs) (strict_within (1 / 8) (1 / 739))).
+  { rewrite <- S. apply (optimum_strict_within 3 eight_signs y 1 _ eight_signs_form L).
+    rewrite S. unfold strict_ceiling. lra. }
+  destruct O as [_ (g & pi & F & E)]. pose proof (H g pi F) as K. rewrite E in K.
+  unfold strict_within in K. lra.
 Qed.

@@ -158,7 +158,7 @@ Definition three_sat_form (n : nat) (f : formula) : Prop :=
   forall w, In w f ->
     length (body w) = 3%nat /\ forall l, In l (body w) -> (variable l < n)%nat.
 
-(** ** OLIVE's program with tolerance 0 *)
+(** ** OLIVE's program, with tolerance 0 first *)
 
 Definition expect (d : distribution) (h : state -> R) : R :=
   fold_right (fun xq total => Q2R (snd xq) * h (fst xq) + total) 0 d.
@@ -186,6 +186,17 @@ Definition optimum (c : construction) (M : mdp) (constraints : list distribution
     (v : R) : Prop :=
   (forall g pi, feasible c M constraints g pi -> g Start <= v) /\
   (exists g pi, feasible c M constraints g pi /\ g Start = v).
+
+(** The same with a tolerance: what is bound holds up to [t]. *)
+Definition feasible_within (t : R) (c : construction) (M : mdp)
+    (constraints : list distribution) (g : state -> R) (pi : state -> action) : Prop :=
+  in_range c M g /\ is_policy M pi /\
+  forall d, In d constraints -> - t <= bellman_error M g pi d <= t.
+
+Definition optimum_within (t : R) (c : construction) (M : mdp)
+    (constraints : list distribution) (v : R) : Prop :=
+  (forall g pi, feasible_within t c M constraints g pi -> g Start <= v) /\
+  (exists g pi, feasible_within t c M constraints g pi /\ g Start = v).
 
 Definition point (x : state) : distribution := [(x, 1%Q)].
 

@@ -32,6 +32,20 @@ Lemma bellman_point M g pi x :
   g x - (Q2R (reward M x (pi x)) + expect (transition M x (pi x)) g).
 Proof. unfold bellman_error, point. simpl. rewrite Q2R_1. ring. Qed.
 
+Lemma feasible_more s t c M ds g pi : s <= t ->
+  feasible_within s c M ds g pi -> feasible_within t c M ds g pi.
+Proof.
+  intros L (R & P & Z). split; [exact R|]. split; [exact P|].
+  intros d D. specialize (Z d D). lra.
+Qed.
+
+Lemma feasible_exact c M ds g pi :
+  feasible c M ds g pi <-> feasible_within 0 c M ds g pi.
+Proof.
+  split; intros (R & P & Z); (split; [exact R|]; split; [exact P|]);
+    intros d D; specialize (Z d D); lra.
+Qed.
+
 Lemma share_positive c : 0 < Q2R (share c).
 Proof. unfold share. destruct (diluted c); rewrite ?Q2R_1, ?Q2R_half; lra. Qed.
 
@@ -259,25 +273,15 @@ Proof.
   { unfold spelled_sum. rewrite <- sum_scale. apply sum_ext. intros [j w] I. simpl.
     apply in_numbered in I. rewrite (clause_value j w I). unfold choice. ring. }
   rewrite E in K.
-  destruct (best_vertex f choice n truth_of truth_range) as [a Ha].
-  { intros i Hi. unfold truth_of. rewrite (proj2 (Nat.ltb_ge _ _) Hi). auto. }
-  exists a.
-  assert (V : spelled_sum (vertex a) f choice <=
-              W - IZR (unsatisfied a f) / 3).
-  { unfold W. rewrite <- sum_satisfied.
-    rewrite <- (sum_numbered (fun w => IZR (weight w) *
-      (if clause_true a (body w) then 1 else 2 / 3)) f).
-    unfold spelled_sum. apply sum_le. intros [j w] I. simpl.
-    apply in_numbered in I. pose proof (nth_error_In _ _ I) as I'.
-    assert (J : (j < length f)%nat) by (apply nth_error_Some; congruence).
-    apply Rmult_le_compat_l.
-    - destruct T as (_ & Pos & _). pose proof (Pos w I').
-      apply IZR_le. lia.
-    - unfold choice. specialize (P (ClauseState j)). simpl in P.
-      rewrite (proj2 (Nat.ltb_lt _ _) J) in P. specialize (P eq_refl).
-      destruct (pi (ClauseState j)); try discriminate P.
-      + apply spelled_vertex, P.
-      + simpl. destruct (clause_true a (body w)); lra. }
+  destruct (best_assignment f choice n truth_of) as [a Ha].
+  { apply T. }
+  { exact truth_range. }
+  { intros i Hi. unfold truth_of. rewrite (proj2 (Nat.ltb_ge _ _) Hi). reflexivity. }
+  { intros j w b1 b2 b3 I Q. specialize (P (ClauseState j)). simpl in P.
+    rewrite (proj2 (Nat.ltb_lt j (length f))) in P
+      by (apply nth_error_Some; congruence).
+    specialize (P eq_refl). unfold choice in Q. rewrite Q in P. exact P. }
+  exists a. fold W in Ha.
   pose proof W_above_0 as W0. pose proof (top_positive c C) as T0.
   pose proof (share_positive c) as S0.
   replace (Q2R (share c) * Q2R (top c) * (1 - IZR (unsatisfied a f) / (3 * W)))

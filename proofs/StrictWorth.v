@@ -152,10 +152,8 @@ Proof.
   set (W := IZR (total_weight f)) in *.
   assert (K : sum (fun jw => IZR (weight (snd jw)) * g (ClauseState (fst jw)))
                   (numbered f) <= W * b).
-  { assert (E : W * b = sum (fun jw => IZR (weight (snd jw)) * b) (numbered f)).
-    { rewrite (sum_numbered (fun w => IZR (weight w) * b)). unfold W. clear.
-      induction f as [|w r IH]; simpl; [lra|]. rewrite plus_IZR, <- IH. ring. }
-    rewrite E. apply sum_le. intros [j w] J. simpl. apply in_numbered in J.
+  { unfold W. rewrite <- sum_weights. apply sum_le.
+    intros [j w] J. simpl. apply in_numbered in J.
     apply Rmult_le_compat_l.
     - apply IZR_le. pose proof T as (_ & P & _).
       pose proof (P w (nth_error_In _ _ J)). lia.
@@ -247,10 +245,7 @@ Proof.
         -- apply nth_error_Some. congruence.
     + change (expect (solve_transition strict f) (fun _ => 1) <= 1).
       rewrite (solve_expect strict f _ W0). unfold share. simpl. rewrite Q2R_half.
-      rewrite (sum_numbered (fun w => IZR (weight w) * 1)).
-      replace (sum (fun w => IZR (weight w) * 1) f) with (IZR (total_weight f));
-        [apply Req_le; field; lra|].
-      clear. induction f as [|w r IH]; simpl; [lra|]. rewrite plus_IZR, IH. ring.
+      rewrite sum_weights. apply Req_le. field. lra.
 Qed.
 
 Lemma after_second x : second x -> spread third (transition M x (pi x)).

@@ -107,6 +107,13 @@ Proof.
   pose proof (N f (fun v Hv => P v (or_intror Hv))). lia.
 Qed.
 
+Lemma sum_weights f b :
+  sum (fun jw => IZR (weight (snd jw)) * b) (numbered f) = IZR (total_weight f) * b.
+Proof.
+  rewrite (sum_numbered (fun w => IZR (weight w) * b)).
+  induction f as [|w f IH]; simpl; [lra|]. rewrite plus_IZR, IH. ring.
+Qed.
+
 (** Twice the shortfall, summed by weight, is the weight left unsatisfied. *)
 Lemma sum_satisfied a f :
   sum (fun w => IZR (weight w) * (if clause_true a (body w) then 1 else 2 / 3)) f =

@@ -6,7 +6,7 @@
 
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
-From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny.
+From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny Tolerance.
 From Olivine Require Import FalseStatements Bridge.
 
 (* Lemma 1: the 3-SAT form *)
@@ -26,6 +26,11 @@ Print Assumptions paper_decides.
 Print Assumptions normalized_decides.
 Print Assumptions gap_decides.
 Print Assumptions all_levels_decides.
+
+(* Theorem O with tolerance *)
+Print Assumptions optimum_strict_within.
+Print Assumptions optimum_gap_within.
+Print Assumptions estimates_decide.
 
 (* The way back *)
 Print Assumptions back_paper.
@@ -51,6 +56,8 @@ Print Assumptions any_level_strays.
 Print Assumptions whole_pair_is_false.
 Print Assumptions half_for_an_unsatisfied_clause_is_false.
 Print Assumptions number_for_total_weight_is_false.
+Print Assumptions critical_tolerance_of_eight_signs.
+Print Assumptions one_in_739_is_false.
 
 (* The bridge to Python *)
 Print Assumptions computed_optimum_correct.

@@ -106,3 +106,24 @@ Proof.
   destruct (literal_true a l1), (literal_true a l2), (literal_true a l3),
     b1, b2, b3; simpl in *; try discriminate; lra.
 Qed.
+
+(** So fractional truth values do no better than the best assignment. *)
+Lemma best_assignment f choice n z : weights_positive f ->
+  (forall i, 0 <= z i <= 1) -> (forall i, (n <= i)%nat -> z i = 0) ->
+  (forall j w b1 b2 b3, nth_error f j = Some w ->
+     choice j = Spell b1 b2 b3 -> b1 || b2 || b3 = true) ->
+  exists a, spelled_sum z f choice <=
+    IZR (total_weight f) - IZR (unsatisfied a f) / 3.
+Proof.
+  intros P U E B. destruct (best_vertex f choice n z U) as [a Ha].
+  { intros i I. left. apply E, I. }
+  exists a. apply (Rle_trans _ _ _ Ha). rewrite <- sum_satisfied.
+  rewrite <- (sum_numbered (fun w => IZR (weight w) *
+    (if clause_true a (body w) then 1 else 2 / 3)) f).
+  unfold spelled_sum. apply sum_le. intros [j w] I. simpl.
+  apply in_numbered in I. apply Rmult_le_compat_l.
+  - apply IZR_le. pose proof (P w (nth_error_In _ _ I)). lia.
+  - destruct (choice j) as [| | | b1 b2 b3 | |] eqn:S;
+      try (simpl; destruct (clause_true a (body w)); lra).
+    apply spelled_vertex, (B j w b1 b2 b3 I S).
+Qed.

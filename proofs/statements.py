@@ -44,6 +44,8 @@ def theorems() -> list[str]:
 
 def answers(command: str, names: list[str], library: Path) -> dict[str, str]:
     """Ask Coq about each name. An error of Coq raises RuntimeError."""
+    if not names:
+        return {}
     modules = sorted({name.partition(".")[0] for name in names})
     text = f"""From Coq Require Import List Bool ZArith QArith Reals.
 From Olivine Require {" ".join(modules)}.
@@ -65,25 +67,23 @@ Set Printing Depth 1000.
         )
         if done.returncode != 0:
             raise RuntimeError(done.stdout + done.stderr)
-        return {n: Path(folder, f"{i}.out").read_text() for i, n in enumerate(names)}
+        texts = (Path(folder, f"{i}.out").read_text() for i in range(len(names)))
+        return dict(zip(names, (re.sub(" +\n", "\n", t) for t in texts), strict=True))
 
 
 def printed(names: list[str], library: Path = HERE) -> str:
-    """Print statements, and the definitions under them in the order first met."""
+    """Print statements in the order given, then the definitions under them by name."""
     ours = "|".join(file.stem for file in HERE.glob("*.v"))
     named = re.compile(rf"\b(?:{ours})(?:\.[A-Za-z_][\w']*)+")
-    blocks = dict.fromkeys(answers("Check", names, library).values())
-    asked = dict.fromkeys(names)
-    new = list(blocks)
+    stated = new = answers("Check", names, library)
+    defined: dict[str, str] = {}
     while new:
-        met = dict.fromkeys(n for block in new for n in named.findall(block))
-        met = [name for name in met if name not in asked]
-        asked.update(dict.fromkeys(met))
-        found = answers("Print", met, library).values() if met else []
-        found = [re.split(r"\n\n?Arguments ", block)[0] for block in found]
-        # A constructor prints its type, so the same answer can come twice.
-        new = [b for b in dict.fromkeys(found) if b not in blocks]
-        blocks.update(dict.fromkeys(new))
+        met = {name for block in new.values() for name in named.findall(block)}
+        found = answers("Print", sorted(met - {*stated, *defined}), library)
+        new = {n: re.split(r"\n\n?Arguments ", found[n])[0] for n in found}
+        defined |= new
+    # A constructor prints its type, so the same answer can come twice.
+    blocks = dict.fromkeys([*stated.values(), *(defined[n] for n in sorted(defined))])
     kept = [block.strip() for block in blocks if not PROJECTION.search(block)]
     return HEAD + "\n\n".join(kept) + "\n"
 

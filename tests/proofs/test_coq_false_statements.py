@@ -1,4 +1,4 @@
-"""Three false variants of proved statements fail to check, where docs/proofs.md says.
+"""False variants of proved statements fail to check, where docs/proofs.md says.
 
 That they are false is proved in `proofs/FalseStatements.v`.
 """
@@ -29,6 +29,23 @@ FALSE = {
         "hard_optimum (paper p) n f y (1 - Rmin (IZR u / (3 * W)) (Q2R p)).",
         "hard_optimum (paper p) n f y "
         "(1 - Rmin (IZR u / (3 * INR (length f))) (Q2R p)).",
+    ),
+    "strict_solve": ("Tolerance", "(3 / 2 + s / 3) * t.", "(3 / 2 + s / 4) * t."),
+    "ceiling_small": (
+        "Tolerance",
+        "(9 - 5 * s) / (50 * (9 - 2 * s)).",
+        "(9 - 5 * s) / (49 * (9 - 2 * s)).",
+    ),
+    "optimum_gap_within": ("Tolerance", "(1 / 4 + 2 * t / 3)).", "(1 / 4 + t / 3))."),
+    "estimates_decide": (
+        "Tolerance",
+        "  3 * eta + s * (phi + eta) / 3 < s / 60.\nProof.",
+        "  2 * eta + s * (phi + eta) / 3 < s / 60.\nProof.",
+    ),
+    "critical_tolerance_of_eight_signs": (
+        "FalseStatements",
+        "optimum_within (1 / 740) strict",
+        "optimum_within (1 / 741) strict",
     ),
 }
 
