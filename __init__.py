@@ -19,7 +19,8 @@ decision processes       `TabularMDP`, `make`, `from_lists`; your own:
                          and `to_gymnasium`
 classes of functions     `make_classes`, `check_assumptions`, `sklearn_policies`,
                          `sklearn_values`
-learning algorithms      `learn` runs any of them; `valor`, `valor_constrained`,
+learning algorithms      `learn` runs any of them; `evaluate` plays what they
+                         learned; `valor`, `valor_constrained`,
                          `two_sample`, `global_policy`, `lsvee`, `olive_exact`,
                          `olive_sampled`
 =======================  =========================================================
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     )
     from .algorithms.global_policy import global_policy
     from .algorithms.learning.draw_classes import make_classes
+    from .algorithms.learning.evaluation import evaluate
     from .algorithms.learning.registry import learn
     from .algorithms.lsvee import lsvee
     from .algorithms.mdp.tabular import TabularMDP
@@ -74,6 +76,7 @@ _HOMES = {
     "algorithms.environments.from_simulator": ("from_gymnasium", "from_simulator"),
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
+    "algorithms.learning.evaluation": ("evaluate",),
     "algorithms.learning.registry": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),
@@ -107,6 +110,7 @@ __all__ = [
     "check_assumptions",
     "check_environment",
     "decide",
+    "evaluate",
     "forward",
     "from_gymnasium",
     "from_lists",

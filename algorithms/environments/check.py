@@ -248,7 +248,10 @@ class _Check:
         good = isinstance(mean, Fraction) and 0 <= mean <= 1 + Fraction(1, 10**9)
         self.expect(good, call, f"mean_return {mean!r}", "a Fraction in [0, 1]")
         self.expect(found.n == n, call, f"n = {found.n}", str(n))
-        shape = (first, env.horizon)
+        shape, gained = (first, env.horizon), np.asarray(found.returns)
+        good = gained.shape == (first,) and bool(((gained >= 0) & (gained <= 1)).all())
+        expected = f"{first} returns in [0, 1]"
+        self.expect(good, call, f"returns {found.returns}", expected)
         known = np.isin(paths, range(env.n_actions))
         good = np.shape(paths) == shape and bool(known.all())
         self.expect(good, call, f"paths {paths}", f"actions of shape {shape}")

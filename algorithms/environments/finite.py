@@ -131,7 +131,9 @@ class FiniteEnvironment(OverModel):
             )
         self._trajectories += n
         paths = np.stack([steps.actions for steps in single], axis=1)
-        return Trajectories(n, Fraction(total, n * self._model.unit), paths, kept)
+        gained = np.sum([steps.units for steps in single], axis=0) / self._model.unit
+        mean = Fraction(total, n * self._model.unit)
+        return Trajectories(n, mean, paths, gained, kept)
 
     def _reach(
         self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator

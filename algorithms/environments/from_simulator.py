@@ -36,6 +36,7 @@ def from_simulator(
     states: int | None = None,
     features: ArrayLike | None = None,
     name: str = "simulator",
+    replays: int = 100,
     seed: int = 0,
 ) -> SimulatorEnvironment:
     """Make an environment of a ``reset`` and a ``step``.
@@ -70,6 +71,10 @@ def from_simulator(
         Features of the codes, (codes, d), for linear and learned classes.
     name
         In messages and results.
+    replays
+        How many random episodes are played twice at the start, and how many are played
+        again whenever policies are run, to find out a process that is not as declared.
+        Slips in a share p of episodes are overlooked with probability (1 - p)^replays.
     seed
         Of the replays that check the declaration.
 
@@ -83,10 +88,12 @@ def from_simulator(
         For arguments out of range, and, naming the call, for a return value that is
         not as above or a replay that differs in what was declared deterministic.
     """
-    for what, value in (("n_actions", n_actions), ("horizon", horizon)):
-        check_count(what, value)
-    if states is not None:
-        check_count("states", states)
+    n_actions, horizon = (
+        check_count("n_actions", n_actions),
+        check_count("horizon", horizon),
+    )
+    states = None if states is None else check_count("states", states)
+    replays = check_count("replays", replays)
     if deterministic not in DETERMINISM:
         known = ", ".join(DETERMINISM)
         raise ValueError(f"deterministic: {deterministic!r} is none of {known}")
@@ -107,6 +114,7 @@ def from_simulator(
         by_observation=state == "observation",
         states=states,
         features=_tables(features, spaces),
+        replays=replays,
         rng=np.random.default_rng(seed),
     )
 
@@ -240,6 +248,7 @@ def from_gymnasium(
     actions: Sequence[int] | None = None,
     episode_seed: int | None = None,
     reward: Callable[[float], float] | None = None,
+    replays: int = 100,
     seed: int = 0,
     **options: Any,
 ) -> SimulatorEnvironment:
@@ -255,7 +264,7 @@ def from_gymnasium(
         A Gymnasium environment, or its id.
     horizon
         H.
-    deterministic, states, seed
+    deterministic, states, replays, seed
         As for `from_simulator`, but everything is taken to be deterministic.
     state
         As for `from_simulator`: ``"observation"``, or a function of ``env``.
@@ -300,5 +309,6 @@ def from_gymnasium(
         state=player.state(state) if callable(state) else state,
         states=states,
         name=name,
+        replays=replays,
         seed=seed,
     )

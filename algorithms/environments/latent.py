@@ -109,7 +109,7 @@ class LatentEnvironment(OverModel):
         if transitions:
             return self._run_kept(policies, n, rng, first)
         paths = np.empty((first, self.horizon), dtype=np.int64)
-        total = 0
+        gained, total = np.zeros(first, dtype=np.int64), 0
         for rows in _chunks(n):
             states = self._start(rows.stop - rows.start, rng)
             for h, step in enumerate(
@@ -117,9 +117,11 @@ class LatentEnvironment(OverModel):
             ):
                 kept = paths[rows.start : rows.stop]
                 kept[:, h] = step[0][: len(kept)]
+                gained[rows.start : rows.stop] += step[1][: len(kept)]
                 total += int(step[1].sum())
         self._trajectories += n
-        return Trajectories(n, Fraction(total, n * self._model.unit), paths)
+        unit = self._model.unit
+        return Trajectories(n, Fraction(total, n * unit), paths, gained / unit)
 
     def _run_kept(
         self,
@@ -132,12 +134,13 @@ class LatentEnvironment(OverModel):
         self._check_memory(n, self.horizon)
         states, total = self._start(n, rng), 0
         paths = np.empty((first, self.horizon), dtype=np.int64)
-        columns = []
+        gained, columns = np.zeros(first, dtype=np.int64), []
         for h in range(1, self.horizon + 1):
             observations = self._emission(h, states, rng)
             actions = choose_actions(policies[h - 1], observations, self.n_actions, rng)
             units, states = self._move(h, states, actions, rng)
             paths[:, h - 1] = actions[:first]
+            gained += units[:first]
             total += int(units.sum())
             columns.append((observations, actions, units / self._model.unit))
         kept = tuple(
@@ -150,7 +153,8 @@ class LatentEnvironment(OverModel):
             for h, (x, a, r) in enumerate(columns, 1)
         )
         self._trajectories += n
-        return Trajectories(n, Fraction(total, n * self._model.unit), paths, kept)
+        unit = self._model.unit
+        return Trajectories(n, Fraction(total, n * unit), paths, gained / unit, kept)
 
     def _reach(
         self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator, copies: int

@@ -40,6 +40,10 @@ ActionRule = Literal["uniform"] | int | AnyPolicy
 """How one action is chosen: uniformly, always the same, or by a policy."""
 
 
+STOCHASTIC = "olive, psdp, fqi and rmax"
+"""The algorithms that learn where hidden dynamics are drawn, for messages."""
+
+
 @dataclass(frozen=True)
 class ObservationSpace:
     """The observations of one level: exactly one of the two is not None.
@@ -85,6 +89,8 @@ class Trajectories:
         trajectories, in order. Trajectories are independent and identically
         distributed, hence exchangeable: the first ones are drawn one by one,
         and the others as one draw of counts.
+    returns
+        float64, shape (first,): the returns of those trajectories.
     transitions
         One measure of (x_h, a_h, r_h, x_{h+1}) over all n trajectories for
         each level h = 1..H, where asked for; else empty.
@@ -93,6 +99,7 @@ class Trajectories:
     n: int
     mean_return: Fraction
     paths: NDArray[np.int64]
+    returns: NDArray[np.float64]
     transitions: tuple[EmpiricalMeasure, ...] = ()
 
 
@@ -193,7 +200,7 @@ class Environment(Protocol):
         policies
             One policy for each level 1..H.
         first
-            Of how many trajectories, 0..n, the action sequences are wanted.
+            Of how many trajectories, 0..n, actions and returns are wanted.
         transitions
             Whether to keep the transitions of each level.
 
@@ -240,7 +247,7 @@ def require_deterministic(environment: Environment, algorithm: str) -> None:
         raise ValueError(
             f"{algorithm}: environment {environment.name!r} has stochastic hidden "
             "dynamics, but the algorithm takes a path of actions to lead to one "
-            "hidden state; its guarantees need deterministic dynamics"
+            f"hidden state, and its guarantees need that; {STOCHASTIC} learn there"
         )
 
 

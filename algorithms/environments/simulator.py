@@ -37,9 +37,6 @@ from .simulator_episodes import Episodes
 from .simulator_graph import Graph, Node
 from .truth import Truth, UnknownTruthError
 
-_REPLAYS = 4
-"""Random whole episodes that are replayed at the start."""
-
 
 class SimulatorEnvironment:
     """The environment (`protocol.Environment`) of a simulator.
@@ -55,6 +52,7 @@ class SimulatorEnvironment:
         by_observation: bool,
         states: int | None,
         features: tuple[NDArray[np.float64], ...] | None,
+        replays: int,
         rng: np.random.Generator,
     ) -> None:
         self.name, self.horizon = simulator.name, simulator.horizon
@@ -64,8 +62,8 @@ class SimulatorEnvironment:
         self._trajectories, self._states = 0, states
         self._by_observation = by_observation
         self._replayed: set[tuple[int, ...]] = set()
-        self._rng = rng
-        for _ in range(_REPLAYS):
+        self._rng, self.replays = rng, replays
+        for _ in range(replays if self.deterministic else 1):
             actions = rng.integers(self.n_actions, size=self.horizon).tolist()
             simulator.replay(actions, determinism, rng)
         everything = determinism == "everything"
@@ -98,9 +96,14 @@ class SimulatorEnvironment:
         """Trajectories collected so far; replays of edges are not counted."""
         return self._trajectories
 
-    @cached_property
+    @property
     def truth(self) -> Truth:
         """The whole process, where codes are states and everything is deterministic."""
+        self.simulator.check_kept()
+        return self._truth
+
+    @cached_property
+    def _truth(self) -> Truth:
         finite = all(space.is_finite for space in self.simulator.spaces)
         if self._graph is not None and finite and self._graph.merges:
             return FiniteTruth(self._graph.model())
@@ -125,6 +128,7 @@ class SimulatorEnvironment:
         successors: bool = True,
     ) -> EmpiricalMeasure:
         """Play rules, and give the data of one level, as the protocol says."""
+        self.simulator.check_kept()
         h, n = drawn_level(rules, level, self.horizon), check_draws(n)
         self._check_path(leading_path(rules[: h - 1]))
         self._trajectories += n
@@ -156,7 +160,12 @@ class SimulatorEnvironment:
         first: int = 0,
         transitions: bool = False,
     ) -> Trajectories:
-        """Run n whole episodes, as the protocol says."""
+        """Run n whole episodes, as the protocol says.
+
+        Where everything is deterministic, `replays` of them (or n) are played, and must
+        go as remembered; then the others are drawn as counts of remembered steps.
+        """
+        self.simulator.check_kept()
         check_policies(policies, self.horizon)
         if not 0 <= first <= check_draws(n):
             raise ValueError(f"first: {first} is not in 0..{n}, the trajectories")
@@ -164,6 +173,8 @@ class SimulatorEnvironment:
         self._trajectories += n
         if self._graph is None:
             return self._episodes.run(rules, n, rng, first, transitions)
+        for block in self._episodes.whole(rules, min(n, self.replays), self._rng):
+            self._graph.compare(*block)
         return self._run_counts(rules, n, rng, first, transitions)
 
     def _check_path(self, path: Path) -> None:
@@ -211,7 +222,7 @@ class SimulatorEnvironment:
         assert self._graph is not None
         here: Counter[tuple[Node | None, Any]] = Counter()
         if first:
-            here[(self._graph.root, ())] = first
+            here[(self._graph.root, ((), Fraction(0)))] = first
         if n > first:
             here[(self._graph.root, None)] = n - first
         total, kept = Fraction(0), []
@@ -223,13 +234,16 @@ class SimulatorEnvironment:
                 reward, following = self._graph.edge(node, action)
                 total += reward * count
                 steps[(node, action)] += count
-                longer = None if tag is None else (*tag, action)
-                ahead[(following, longer)] += count
+                if tag is not None:
+                    tag = (*tag[0], action), tag[1] + reward
+                ahead[(following, tag)] += count
             if transitions:
                 kept.append(self._measure(steps, True))
             here = ahead
-        paths = [(tag, c) for (_, tag), c in here.items() if tag is not None]
-        rows = np.array([tag for tag, _ in paths], dtype=np.int64)
-        rows = rows.reshape(len(paths), self.horizon)
-        rows = np.repeat(rows, [count for _, count in paths], axis=0)
-        return Trajectories(n, total / n, rng.permutation(rows), tuple(kept))
+        ended = [(*tag, count) for (_, tag), count in here.items() if tag is not None]
+        rows = [path for path, _, count in ended for _ in range(count)]
+        gained = [float(sum_) for _, sum_, count in ended for _ in range(count)]
+        order = rng.permutation(first)
+        paths = np.array(rows, dtype=np.int64).reshape(first, self.horizon)[order]
+        returns = np.minimum(gained, 1)[order]
+        return Trajectories(n, total / n, paths, returns, tuple(kept))

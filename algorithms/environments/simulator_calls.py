@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .protocol import ObservationSpace
+from .protocol import STOCHASTIC, ObservationSpace
 
 Determinism = Literal["nothing", "transitions", "rewards", "everything"]
 """What a path of actions fixes: each word includes those before it."""
@@ -46,7 +46,11 @@ class Episode:
     states: tuple[Hashable, ...]
 
 
-@dataclass(frozen=True, eq=False)
+class ReplayError(ValueError):
+    """Raised for a process that plays show to differ from what was declared."""
+
+
+@dataclass(eq=False)
 class Simulator:
     """A process that is played one step at a time."""
 
@@ -62,6 +66,7 @@ class Simulator:
     # Returns what the hidden state is now; None: unknown
     state: Callable[[], Hashable] | None
     name: str  # In messages
+    refusal: str = ""  # Why it is refused for good
 
     @property
     def takes_seed(self) -> bool:
@@ -208,15 +213,33 @@ class Simulator:
                 if fixed < least or not 0 <= i < min(len(first), len(second)):
                     continue
                 if not _same(first[i], second[i]):
-                    a, b = (str(v[i])[:80] for v in (first, second))
-                    most = f"deterministic={DETERMINISM[least - 1]!r} at most"
-                    if self.state is None and least > 1:
-                        most += ", or 'nothing' where the observation is the state"
-                    raise ValueError(
-                        f"simulator {self.name!r}: taken to be deterministic in "
-                        f"{declared!r}, but {call} gave {what} {a}, and on replay "
-                        f"{b}; declare {most}"
-                    )
+                    self.differs(declared, call, least, what, first[i], second[i])
+
+    def differs(
+        self, declared: Determinism, call: str, least: int, what: str, a: Any, b: Any
+    ) -> None:
+        """Refuse for good, as a call gave something else the second time."""
+        less = f"deterministic={DETERMINISM[least - 1]!r}"
+        advice = f"declare {less}"
+        if least > 1:
+            advice += (
+                " if the hidden state is the same both times; if it is drawn, "
+                "deterministic='nothing'"
+            )
+        self.give_up(
+            f"taken to be deterministic in {declared!r}, but {call} gave {what} "
+            f"{a!s:.80}, and on replay {b!s:.80}; {advice} ({STOCHASTIC} learn there)"
+        )
+
+    def give_up(self, why: str) -> None:
+        """Refuse the process, now and whenever it is asked again."""
+        self.refusal = f"simulator {self.name!r}: {why}"
+        raise ReplayError(self.refusal)
+
+    def check_kept(self) -> None:
+        """Refuse a process that a play has shown to differ from its declaration."""
+        if self.refusal:
+            raise ReplayError(self.refusal)
 
     def replay(
         self, path: Sequence[int], declared: Determinism, rng: np.random.Generator

@@ -85,16 +85,26 @@ class Episodes:
         """Whole episodes."""
         h = self._simulator.horizon
         levels = (1, h) if transitions else (h + 1, h)
-        total, paths, blocks, left = Fraction(0), [], [], first
+        total, left = Fraction(0), first
+        paths, returns, blocks = [], [], []
         for block in self._play(rules, n, rng, *levels):
             values, counts = np.unique(block.rewards, return_counts=True)
             pairs = zip(values.tolist(), counts.tolist(), strict=True)
             total += sum((Fraction(v) * c for v, c in pairs), Fraction(0))
             paths.append(block.actions[:left])
+            returns.append(block.rewards[:left].sum(axis=1))
             left -= len(paths[-1])
             blocks += [block] if transitions else []
         kept = [self._level(blocks, i) for i in range(h if transitions else 0)]
-        return Trajectories(n, total / n, np.concatenate(paths), tuple(kept))
+        firsts = np.concatenate(paths), np.concatenate(returns)
+        return Trajectories(n, total / n, *firsts, tuple(kept))
+
+    def whole(
+        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator
+    ) -> Iterator[tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.float64]]]:
+        """Play whole episodes: observations of each level, actions and rewards."""
+        for block in self._play(rules, n, rng, 1, self._simulator.horizon):
+            yield block.observations, block.actions, block.rewards
 
     def _level(self, blocks: Sequence[_Block], i: int) -> EmpiricalMeasure:
         x = _joined(blocks, i)

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..classes.policies import action_weights
 from ..exact.multinomial import multinomial_rows
@@ -80,10 +81,10 @@ class Graph:
         return node
 
     def _refuse(self, one: Path, two: Path, what: str, a: Any, b: Any) -> None:
-        raise ValueError(
-            f"simulator {self.simulator.name!r}: actions {list(one)} and {list(two)} "
-            f"lead to the same state, but {what} {a} follows the first and {b} the "
-            "second; `state` is not the whole state, or not everything is deterministic"
+        self.simulator.give_up(
+            f"actions {list(one)} and {list(two)} lead to the same state, but {what} "
+            f"{a} follows the first and {b} the second; make `state` the whole state, "
+            "or declare less than 'everything'"
         )
 
     def edge(self, node: Node, action: int) -> tuple[Fraction, Node | None]:
@@ -109,6 +110,26 @@ class Graph:
                 self._refuse(path, other, "another state", "one", "another")
         node.edges[action] = reward, following
         return node.edges[action]
+
+    def compare(
+        self,
+        observations: Sequence[NDArray[Any]],
+        actions: NDArray[np.int64],
+        rewards: NDArray[np.float64],
+    ) -> None:
+        """Refuse episodes, one a row, that do not go as remembered."""
+        for row, path in enumerate(actions.tolist()):
+            node, call = self.root, "reset()"
+            for h, action in enumerate(path):
+                if not np.array_equal(node.observation, observations[h][row]):
+                    pair = node.observation, observations[h][row]
+                    self.simulator.differs("everything", call, 3, "observation", *pair)
+                call = f"step({action}) after actions {path[:h]}"
+                reward, following = self.edge(node, action)
+                if float(reward) != rewards[row, h]:
+                    pair = float(reward), float(rewards[row, h])
+                    self.simulator.differs("everything", call, 2, "reward", *pair)
+                node = following or node
 
     def split(
         self, counts: Counts, rule: ActionRule, rng: np.random.Generator

@@ -65,10 +65,14 @@ def as_rational(what: str, value: Any) -> Fraction:
     return Fraction(value)
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is no positive integer with a ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name}: {value!r} is no positive integer")
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """Return an integer, numpy's too, as an int; ValueError if below `least`."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        what = "positive integer" if least == 1 else f"integer of at least {least}"
+        raise ValueError(f"{name}: {value!r} is no {what}")
+    return value
 
 
 def check_flag(name: str, value: Any) -> None:

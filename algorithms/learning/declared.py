@@ -29,7 +29,7 @@ class Declaration:
     """What is known of a parameter."""
 
     # Raises ValueError for a name and a value out of range
-    check: Callable[[str, Any], None]
+    check: Callable[[str, Any], Any]
     meaning: str = ""  # Help of the setting; "" where it is none
     exact: bool = False  # Whether it is a rational, given by decimal digits
     optional: bool = False  # Whether None is a value
@@ -42,7 +42,7 @@ class Declaration:
 
 
 def declared(
-    check: Callable[[str, Any], None],
+    check: Callable[[str, Any], Any],
     meaning: str = "",
     default: Any = MISSING,
     **more: Any,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, cast, get_args
 
@@ -27,6 +27,7 @@ from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment, missing_members
 from ..exact.numbers import check_unit, rational
 from .draw_classes import KINDS, ClassKind
+from .evaluation import measured
 from .events import Observer
 from .run import LearningResult
 
@@ -213,7 +214,8 @@ def learn(
     Returns
     -------
     LearningResult
-        ``policies`` has one policy per level: run it with ``environment.run``.
+        ``policies`` has one policy per level: `olivine.evaluate` plays them, and on a
+        simulator ``evaluation`` has what playing them gave.
 
     Raises
     ------
@@ -256,7 +258,8 @@ def learn(
         settings,
         tuple(observers),
     )
-    return entry.run(task)
+    result = entry.run(task)
+    return replace(result, evaluation=measured(environment, result.policies))
 
 
 def _classes(given: Any) -> Any:

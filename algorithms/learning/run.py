@@ -15,6 +15,7 @@ from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.protocol import Environment, require_deterministic
 from ..exact.seeds import RecordedSeed
 from ..oracles.ledger import KINDS, Ledger, reveal
+from .evaluation import Evaluation
 
 Status = Literal["success", "failure"]
 
@@ -119,6 +120,9 @@ class LearningResult:
         Oracle calls that could not certify the accuracy asked for.
     seed
         The generator that was handed in, as it stood before the run.
+    evaluation
+        Of a simulator: the policies' returns in `replays` episodes that were played
+        after learning, with their standard error.
     enumerated
         Functions that an enumerating algorithm evaluated on a data set: one for
         each function and data set. 0 where classes are seen through oracles.
@@ -141,6 +145,7 @@ class LearningResult:
     unhonoured: int = 0
     seed: RecordedSeed | None = None
     enumerated: int = 0
+    evaluation: Evaluation | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -170,7 +175,7 @@ class LearningResult:
             "monitors": {k: m.to_json() for k, m in self.monitors.items()},
             "contradictions": self.contradictions,
             "seed": None if self.seed is None else self.seed.to_json(),
-        }
+        } | ({"evaluation": self.evaluation.to_json()} if self.evaluation else {})
 
 
 class Frame:

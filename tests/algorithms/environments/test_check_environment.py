@@ -100,10 +100,12 @@ def test_a_spoilt_member_is_named(member, value, message):
 def test_a_mean_that_is_no_fraction_is_named():
     class Float:
         n, mean_return, paths, transitions = 20, 0.5, np.zeros((3, 3), int), ()
+        returns = np.array([0.5, 2, 0])
 
     env = Spoilt(run=lambda *a, **k: Float())
     with pytest.raises(ValueError, match=r"mean_return 0.5; expected a Fraction") as e:
         olivine.check_environment(env)
+    assert "gave returns [0.5 2.  0. ]; expected 3 returns in [0, 1]" in str(e.value)
     assert "0 transitions; expected 3" in str(e.value)  # all failures, not the first
 
 

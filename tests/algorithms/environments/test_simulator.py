@@ -9,12 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.algorithms.environments.protocol import UnknownTruthError
+from olivine.algorithms.environments.protocol import STOCHASTIC, UnknownTruthError
+from olivine.algorithms.environments.simulator_calls import ReplayError
 from olivine.algorithms.environments.stepping import MdpStepper, stepper
 from olivine.algorithms.exact.arrays import END
+from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.evaluation import Evaluation
 
 from tests.support.depth import deep
 from tests.support.tabular import mdps
+
+HALF = Fraction(1, 2)
 
 
 def rng(seed=0):
@@ -30,6 +35,7 @@ def simulated(env, **more):
         return x, Fraction(reward).limit_denominator(10**6)
 
     codes = [env.space(h).n_codes for h in range(1, env.horizon + 1)]
+    more = {"replays": 4, **more}
     return olivine.from_simulator(
         lambda seed: played.begin(rng(seed)),
         step,
@@ -296,7 +302,7 @@ def test_hidden_transitions_are_compared_where_the_state_is_told():
         return 0, 0.0
 
     counter.spoil = stumble
-    with pytest.raises(ValueError, match=r"gave hidden state .*'nothing' at most"):
+    with pytest.raises(ValueError, match=r"gave hidden state .*'nothing' \(olive"):
         environment(counter, deterministic="transitions",
                     state=lambda: (counter.level, counter.count))  # fmt: skip
 
@@ -385,3 +391,113 @@ def test_algorithms_learn_a_simulator(algorithm):
 def test_learn_names_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call(olivine.make("tabular", 0))
+
+
+# ------------------------------------------------------------- slips after learning
+
+
+class SlippingLock:
+    """Opens to a code; while `slips`, the last action of every fifth episode fails."""
+
+    code = (1, 0, 1)
+
+    def __init__(self):
+        self.slips, self.plays = False, 0
+
+    def reset(self):
+        self.plays, self.level, self.open = self.plays + 1, 0, True
+        return 1
+
+    def step(self, action):
+        slipped = self.slips and self.level == 2 and self.plays % 5 == 0
+        self.open = self.open and not slipped and action == self.code[self.level]
+        self.level += 1
+        return int(self.open), float(self.open and self.level == 3)
+
+
+def slipping(**more):
+    lock = SlippingLock()
+    more = {"deterministic": "everything", "state": "observation", **more}
+    return lock, olivine.from_simulator(lock.reset, lock.step, 2, 3, codes=2, **more)
+
+
+@pytest.mark.parametrize("ask", ["draw", "run", "truth", "evaluate", "learn"])
+def test_a_process_that_slips_after_learning_is_refused_for_good(ask):
+    lock, env = slipping(replays=10)
+    result = olivine.learn("valor", env)
+    assert result.evaluation == Evaluation(1.0, 0.0, 10)
+    lock.slips = True
+    with pytest.raises(ReplayError, match=r"step\(1\) after .* gave reward 1.0, and"):
+        env.run(result.policies, 2000, rng())
+    lock.slips = False
+    questions = {
+        "draw": lambda: env.draw([0], 5, rng()),
+        "run": lambda: env.run(result.policies, 1, rng()),
+        "truth": lambda: env.truth,
+        "evaluate": lambda: olivine.evaluate(env, result.policies, 5),
+        "learn": lambda: olivine.learn("psdp", env),
+    }
+    with pytest.raises(ReplayError, match=r"on replay 0.0; declare .*'nothing'"):
+        questions[ask]()
+
+
+def test_what_was_learned_is_played_again_before_it_is_given():
+    lock, env = slipping(replays=10)
+    switch = [].append
+
+    def slip_from_now_on(event):
+        lock.slips |= type(event).__name__ == "Iteration"
+        switch(event)
+
+    with pytest.raises(ReplayError, match="deterministic in 'everything', but"):
+        olivine.learn("valor", env, observers=[slip_from_now_on])
+
+
+@pytest.mark.parametrize("declared", ["nothing", "everything"])
+def test_an_evaluation_plays_every_episode(declared):
+    lock, env = slipping(deterministic=declared, replays=7)
+    opened = [TabularPolicy(np.array([a, a])) for a in lock.code]
+    before = lock.plays
+    found = olivine.evaluate(env, opened, 40)
+    assert lock.plays - before >= 40
+    assert (found.mean, found.standard_error, found.episodes) == (1, 0, 40)
+    half = olivine.evaluate(env, [opened[0], coin, opened[2]], 40)
+    assert 0.2 < half.mean < 0.8
+    spread = (half.mean * (1 - half.mean) / 39) ** 0.5
+    assert half.standard_error == pytest.approx(spread)
+    assert half.overlooked(0.05) == pytest.approx(0.95**40)
+    with pytest.raises(ValueError, match=r"slip: 0\.0 is not in"):
+        half.overlooked(0)
+    with pytest.raises(ValueError, match="episodes: 1 is no integer of at least 2"):
+        olivine.evaluate(env, opened, 1)
+    with pytest.raises(ValueError, match="policies: some are missing"):
+        olivine.evaluate(env, [None, *opened[1:]], 5)
+
+
+@pytest.mark.parametrize("name", ["tabular", "lock", "grid"])
+def test_evaluations_are_near_the_truth(name):
+    env = olivine.make(name, 1, horizon=3)
+    policies = env.truth.optimal_policies()
+    found = olivine.evaluate(env, policies, 2000, seed=3)
+    error = abs(found.mean - float(env.truth.optimal_value))
+    assert error <= 5 * found.standard_error + 1e-9
+    assert found == olivine.evaluate(env, policies, 2000, seed=3)
+    kept = env.run(policies, 50, rng(), first=50, transitions=True)
+    assert kept.returns.mean() == pytest.approx(float(kept.mean_return))
+    plain = env.run(policies, 50, rng(), first=50)
+    assert plain.returns.mean() == pytest.approx(float(plain.mean_return))
+
+
+def test_messages_name_the_algorithms_for_drawn_dynamics():
+    refused = set()
+    last = [(s, {s: 1}, {s: [s == "a", s == "b"]}, []) for s in "ab"]
+    first = ("start", {"x": 1}, {"x": [0, 0]}, [{"a": HALF, "b": HALF}, "b"])
+    env = olivine.from_lists([[first], last])
+    for algorithm in registry.algorithms():
+        if algorithm.name in STOCHASTIC.replace(" and", ",").split(", "):
+            olivine.learn(algorithm.name, env, parameters="practical")
+            continue
+        with pytest.raises(ValueError, match=f"need that; {STOCHASTIC} learn there"):
+            olivine.learn(algorithm.name, env, parameters="practical")
+        refused.add(algorithm.name)
+    assert len(refused) == len(registry.algorithms()) - 4
