@@ -39,6 +39,14 @@ def check(
         typer.Option("--variant", help="Demand that it is about this variant."),
     ] = None,
     penalty: options.PenaltyOption = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the refuted formula here, with its proof as DRAT and LRAT, "
+            "for other people's checkers.",
+        ),
+    ] = None,
     input_format: options.ReadAs = None,
     max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
     max_bytes: options.MaxBytes = None,
@@ -57,7 +65,7 @@ def check(
     start = time.perf_counter()
     try:
         statement, reason = _judge(
-            certificate, file, input_format, (max_variables, max_bytes)
+            certificate, file, input_format, (max_variables, max_bytes), export
         )
     except _UnreadableError as error:
         return report_error(error.file, str(error), json_lines=json_lines)
@@ -96,8 +104,9 @@ def _judge(
     file: str,
     input_format: options.InputFormat | None,
     limits: tuple[int, int | None],
+    export: Path | None,
 ) -> tuple[dict[str, Any] | None, str]:
-    """Return the statement, or None and the reason."""
+    """Return the statement, or None and the reason; export the proof if asked."""
     from ..reduction.certificate import checker
 
     proof = Path(f"{certificate}.drat")
@@ -112,7 +121,15 @@ def _judge(
     except OSError as error:
         raise _UnreadableError(file, error, hint) from None
     try:
-        return checker.judge(text, proof.read_bytes, formula), ""
+        statement = checker.judge(text, proof.read_bytes, formula)
+        if export is not None:
+            from ..reduction.certificate.export import export_proof
+
+            least = statement["at_least"]
+            steps = proof.read_text("ascii") if least else ""
+            if not export_proof(str(export), formula, least, steps):
+                say(f"olivine: {certificate}: it refutes nothing: no proof to export")
+        return statement, ""
     except OSError as error:
         raise _UnreadableError(certificate, error, hint) from None
     except ValueError as error:

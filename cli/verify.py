@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .common import options
-from .common.certificates import certify, check_target
+from .common.certificates import Target, certify, targets
 from .common.command import (
     verb,
 )
@@ -68,7 +68,7 @@ class Job:
     routes: tuple[str, ...] | None
     time_limit: float | None
     seed: int
-    certificate: str | None = None
+    certificates: Mapping[str, Target] | None = None
     engine: str = "highs"
 
     def __call__(self, file: str) -> tuple[Record, ExitStatus]:
@@ -97,7 +97,7 @@ class Job:
         except (ValueError, OSError) as error:
             return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
         hardened = None if source is None else source.hardened
-        if hardened is not None and self.certificate is not None:
+        if hardened is not None and self.certificates is not None:
             text = (
                 f"{file}: no certificate of a formula with hard clauses, which olivine "
                 f"check does not read; write them with weight {hardened.weight}"
@@ -123,8 +123,9 @@ class Job:
         status = ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
         if answer.agree is False:
             status = ExitStatus.CONTRADICTION
-        if self.certificate is not None:
-            made, fault = certify(instance, answer, self.certificate, self.time_limit)
+        if self.certificates is not None:
+            target = self.certificates[file]
+            made, fault = certify(instance, answer, target, self.time_limit)
             record["certificate"] = made
             if status is not ExitStatus.CONTRADICTION and fault is not ExitStatus.DONE:
                 status = fault
@@ -152,8 +153,16 @@ def verify(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a certificate here, and its proof to FILE.drat; "
-            "for one input only.",
+            help="Write a certificate here, and its proof to FILE.drat; for several "
+            "formulas a folder, in which each has its own.",
+        ),
+    ] = None,
+    proofs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --certificate: write the refuted formula here, with its proof "
+            "as DRAT and LRAT, for other people's checkers.",
         ),
     ] = None,
     jobs: Annotated[
@@ -180,6 +189,19 @@ def verify(
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """
+    inputs = list(expand(files))
+    if proofs is not None and certificate is None:
+        raise typer.BadParameter("--proofs needs --certificate: it writes its proof")
+    places = None
+    if certificate is not None:
+        several = len(inputs) != 1 or inputs[0][0] not in files
+        found = [file for file, error in inputs if error is None]
+        try:
+            places = targets(found, certificate, proofs, several) if found else {}
+        except (ValueError, OSError) as error:
+            return report_error(
+                inputs[0][0], describe(error, str(certificate)), json_lines=json_lines
+            )
     job = Job(
         reading=Reading(strict, input_format, max_variables, max_bytes),
         variant=variant.value,
@@ -188,21 +210,9 @@ def verify(
         routes=tuple(r.value for r in route) if route else None,
         time_limit=time_limit,
         seed=seed,
-        certificate=None if certificate is None else str(certificate),
+        certificates=places,
         engine=options.checked_engine(engine),
     )
-    inputs = list(expand(files))
-    if certificate is not None:
-        if len(inputs) != 1:
-            raise typer.BadParameter(
-                f"a certificate is for one formula, not for {len(inputs)}"
-            )
-        try:
-            check_target(certificate, inputs[0][0])
-        except (ValueError, OSError) as error:
-            return report_error(
-                inputs[0][0], describe(error, str(certificate)), json_lines=json_lines
-            )
     statuses: list[ExitStatus] = []
     records: list[Record] = []
     with progress_bar("verifying", len(inputs), json_lines) as progress:
@@ -255,7 +265,8 @@ def _announce(record: Record, json_lines: bool) -> None:
         if made["file"] is None:
             say(f"olivine: {record['file']}: {made['reason']}")
         elif not json_lines:
-            say(f"olivine: {record['file']}: certificate in {made['file']}")
+            where = f", proofs in {made['proofs']}" if made.get("proofs") else ""
+            say(f"olivine: {record['file']}: certificate in {made['file']}{where}")
     for contradiction in record.get("contradictions", ()):
         say(
             f"olivine: {record['file']}: contradiction: {contradiction} "

@@ -1,22 +1,71 @@
-"""Certificates as ``olivine verify`` writes them."""
+"""Certificates, and their proofs in standard formats, as ``olivine verify`` writes."""
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .output import ExitStatus, describe, internal_error
 from .outputs import check_output
+from .reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from ...reduction.family.instance import Instance
     from ...reduction.verify.verification import Verification
 
 
-def check_target(certificate: Path, file: str) -> None:
+class Target(NamedTuple):
+    """Where the certificate of a file goes, and its proof in standard formats."""
+
+    certificate: str
+    proofs: str | None = None
+
+
+def targets(
+    files: Sequence[str], certificate: Path, proofs: Path | None, folder: bool
+) -> dict[str, Target]:
+    """Give each file its target; ValueError or OSError where one cannot be.
+
+    With `folder`, or where the place is a folder, certificates go below it under the
+    names of their files.
+    """
+    if not folder and not certificate.is_dir():
+        check_target(certificate, files[0], proofs)
+        return {
+            files[0]: Target(str(certificate), None if proofs is None else str(proofs))
+        }
+    if certificate.exists() and not certificate.is_dir():
+        raise ValueError(
+            f"{certificate}: several formulas need a folder for their certificates, "
+            "and this is a file"
+        )
+    found: dict[str, Target] = {}
+    owner: dict[str, str] = {}
+    for file in files:
+        name = "stdin" if file == STANDARD_INPUT else Path(file).name
+        if name in owner:
+            raise ValueError(
+                f"{owner[name]} and {file} would have the same certificate, "
+                f"{certificate / name}.json: verify them one by one"
+            )
+        owner[name] = file
+        place = None if proofs is None else str(proofs / name)
+        found[file] = Target(str(certificate / f"{name}.json"), place)
+    certificate.mkdir(parents=True, exist_ok=True)
+    for file, target in found.items():
+        check_target(Path(target.certificate), file, proofs)
+    return found
+
+
+def check_target(certificate: Path, file: str, proofs: Path | None) -> None:
     """Refuse a certificate that cannot be written, or would replace its formula."""
     check_output(certificate, file)
     check_output(proof_path(certificate), file)
+    if proofs is not None and proofs.exists() and not proofs.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(proofs))
 
 
 def proof_path(certificate: str | Path) -> Path:
@@ -25,15 +74,21 @@ def proof_path(certificate: str | Path) -> Path:
 
 
 def certify(
-    instance: Instance, answer: Verification, path: str, time_limit: float | None
+    instance: Instance, answer: Verification, target: Target, time_limit: float | None
 ) -> tuple[dict[str, Any], ExitStatus]:
     """Write the certificate of a verified optimum; never lose the optimum over it.
 
-    Gives `file` (None where there is no certificate), `reason` why not, and the
-    `seconds` it took. Undecided where the certificate was not found, bad input where it
-    cannot be written, failed where making it went wrong.
+    Gives `file` (None where there is no certificate), `reason` why not, `proofs` where
+    they were asked for (None where there is nothing to refute), and the `seconds` it
+    took. Undecided where the certificate was not found, bad input where it cannot be
+    written, failed where making it went wrong.
     """
-    from ...reduction.certificate.certificate import SECONDS, make_certificate
+    from ...reduction.certificate.certificate import (
+        SECONDS,
+        as_checked,
+        make_certificate,
+    )
+    from ...reduction.certificate.export import export_proof
     from ...reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
@@ -54,13 +109,18 @@ def certify(
         return _none(internal_error(error), status=ExitStatus.FAILED)
     if outcome.certificate is None:
         return _none(outcome.reason, outcome.seconds)
+    made, written = outcome.certificate, None
+    record: dict[str, Any] = {"file": target.certificate, "reason": ""}
     try:
-        outcome.certificate.write(path)
+        made.write(target.certificate)
+        if target.proofs is not None:
+            least, formula = made.statement["at_least"], as_checked(instance.formula)
+            written = export_proof(target.proofs, formula, least, made.proof or "")
+            record["proofs"] = target.proofs if written else None
     except OSError as error:
-        reason = describe(error, path)
+        reason = describe(error, target.certificate)
         return _none(reason, outcome.seconds, ExitStatus.BAD_INPUT)
-    record = {"file": path, "reason": "", "seconds": round(outcome.seconds, 6)}
-    return record, ExitStatus.DONE
+    return record | {"seconds": round(outcome.seconds, 6)}, ExitStatus.DONE
 
 
 def _none(

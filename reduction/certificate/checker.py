@@ -106,9 +106,10 @@ def _parse_formula(data: bytes, asked: str | None, named: bool, most: int) -> Fo
 
 
 def _integer(token: bytes, low: int, high: int) -> int:
-    fine = re.fullmatch(rb"0*[0-9]{1,40}|-0*[1-9][0-9]{0,39}", token)
-    if fine and low <= int(token) <= high:
-        return int(token)
+    if fine := re.fullmatch(rb"(-?)0*+([1-9][0-9]{0,39})|0+", token):
+        value = int((fine[1] or b"") + (fine[2] or b"0"))
+        if low <= value <= high:
+            return value
     raise ValueError(f"{token[:40]!r} where an integer in {low}..{high} is due")
 
 
@@ -160,7 +161,10 @@ def bound_formula(three: Formula, bound: int) -> Formula:
 
 def check_refutation(formula: Formula, proof: bytes) -> None:
     """Check a DRAT proof, all steps RUP: `dratify` is unsound on RAT with deletions."""
-    cnf, steps = CNF(formula.n), parse_proof(proof.decode("ascii"))
+    try:
+        cnf, steps = CNF(formula.n), parse_proof(proof.decode("ascii"))
+    except ValueError as error:
+        raise ValueError(f"proof: {str(error)[:80]}") from None
     for clause in formula.clauses:
         cnf.add_dimacs(clause)
     if steps[-1:] != [("a", ())]:
@@ -226,7 +230,8 @@ def parse(text: bytes) -> Any:
     hooks |= {"parse_constant": refuse, "parse_int": lambda s: rational(s).numerator}
     try:
         plain = text.decode(json.detect_encoding(text))
-        marks = re.findall(r"[][{}]", re.sub(r'"([^"\\]|\\.)*"', "", plain))
+        # a string that does not end goes to the end: no place is looked at twice
+        marks = re.findall(r"[][{}]", re.sub(r'(?s)"(?:[^"\\]|\\.)*+"?', "", plain))
         if max(accumulate(1 if m in "[{" else -1 for m in marks), default=0) > 99:
             raise OSError("the certificate is nested too deeply")
         return json.loads(plain, **hooks)

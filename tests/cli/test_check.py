@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread
+from tests.support.lrat import replay
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 SMALL = [
@@ -248,10 +250,7 @@ def test_an_unknown_optimum_has_no_certificate(tmp_path, monkeypatch) -> None:
 
 
 def test_usage(tmp_path) -> None:
-    path, file = tmp_path / "c.json", tmp_path / "f.cnf"
-    two = olivine("verify", SATISFIABLE, UNSATISFIABLE, "--certificate", path)
-    assert two.status == 2
-    assert "one formula" in two.err
+    file = tmp_path / "f.cnf"
     file.write_bytes(SATISFIABLE.read_bytes())
     over = olivine("verify", file, "--certificate", file)
     assert over.status == 2
@@ -282,3 +281,78 @@ def test_every_case(folder: str, variant: str, tmp_path) -> None:
         assert done.status == 0
         assert done.record["statement"]["optimum"] == row["optimum"][variant]
         assert done.record["seconds"] < 30
+
+
+PROOF_FILES = ["README.txt", "bound.cnf", "bound.drat", "bound.lrat"]
+
+
+def replayed(folder: Path) -> str:
+    """Why an exported LRAT proof does not refute its formula; "" if it does."""
+    formula = read_dimacs(folder / "bound.cnf", strict=True).formula
+    lines = (folder / "bound.lrat").read_text("ascii").splitlines()
+    return replay(formula.clauses(), lines)
+
+
+def test_the_proof_in_standard_formats(certificate, tmp_path) -> None:
+    folder = tmp_path / "new" / "proofs"
+    done = olivine("check", certificate, UNSATISFIABLE, "--export", folder)
+    assert done.status == 0
+    assert sorted(p.name for p in folder.iterdir()) == PROOF_FILES
+    assert replayed(folder) == ""
+    assert (folder / "bound.drat").read_text() == Path(
+        f"{certificate}.drat"
+    ).read_text()
+    assert "lrat-check bound.cnf bound.lrat" in (folder / "README.txt").read_text()
+
+
+def test_a_certificate_without_a_bound_has_no_proof_to_export(tmp_path) -> None:
+    path = tmp_path / "c.json"
+    olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path)
+    done = olivine("check", path, SATISFIABLE, "--export", tmp_path / "proofs")
+    assert done.status == 0
+    assert "refutes nothing" in done.err
+    assert not (tmp_path / "proofs").exists()
+
+
+def test_an_invalid_certificate_exports_nothing(certificate, tmp_path) -> None:
+    proof = Path(f"{certificate}.drat")
+    proof.write_text("0\n")
+    done = olivine("check", certificate, UNSATISFIABLE, "--export", tmp_path / "proofs")
+    assert done.status == 1
+    assert not (tmp_path / "proofs").exists()
+
+
+def test_certificates_of_a_folder(tmp_path) -> None:
+    """Each formula has a certificate of its own, and a folder of proofs."""
+    source = tmp_path / "formulas"
+    (source / "below").mkdir(parents=True)
+    for file in (SATISFIABLE, UNSATISFIABLE):
+        (source / "below" / file.name).write_bytes(file.read_bytes())
+    (source / "bad.cnf").write_text("p cnf 1 1\n1\n")
+    places = ["--certificate", tmp_path / "c", "--proofs", tmp_path / "p"]
+    done = olivine("verify", source, *ROUTES, *places, "--json")
+    assert done.status == 2  # of the bad one
+    made = [r["certificate"] for r in done.records if "certificate" in r]
+    assert [Path(m["file"]).parent for m in made] == [tmp_path / "c"] * 2
+    for file in (SATISFIABLE, UNSATISFIABLE):
+        path = tmp_path / "c" / f"{file.name}.json"
+        assert olivine("check", path, file).status == 0
+    assert {m["proofs"] for m in made} == {
+        None,
+        str(tmp_path / "p" / UNSATISFIABLE.name),
+    }
+    assert replayed(tmp_path / "p" / UNSATISFIABLE.name) == ""
+
+
+def test_certificates_that_would_share_a_name_are_refused(tmp_path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "f.cnf").write_text("p cnf 1 1\n1 0\n")
+    done = olivine("verify", tmp_path, "--certificate", tmp_path / "c")
+    assert done.status == 2
+    assert "would have the same certificate" in done.err
+    (tmp_path / "file").write_text("")
+    done = olivine("verify", tmp_path, "--certificate", tmp_path / "file")
+    assert done.status == 2
+    assert "need a folder" in done.err
+    assert "--certificate" in olivine("verify", UNSATISFIABLE, "--proofs", "p").err

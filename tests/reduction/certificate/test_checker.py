@@ -238,3 +238,37 @@ def test_sections_are_the_fields_in_order() -> None:
     assert fields["g"]["C"] == ["1/2"]
     assert fields["g"]["X"] == ["1/4", "1/4"]
     assert fields["g"]["bottom"] == ["0"]
+
+
+@pytest.mark.parametrize("digits", [41, 4301, 10**5])
+def test_a_number_may_have_any_number_of_zeros_in_front(tmp_path, digits: int) -> None:
+    """Python itself refuses to convert more than 4,300 digits."""
+    path = tmp_path / "f.wcnf"
+    zeros = "0" * digits
+    path.write_text(f"p wcnf {zeros}3 {zeros}1\n{zeros}5 -{zeros}2 {zeros}1 {zeros}0\n")
+    compare(path, None)
+    assert checker.read_formula(str(path)).weights == [5]
+
+
+@pytest.mark.parametrize("weight", [400, 10**6, 2**63 - 1])
+@pytest.mark.parametrize("head", ["", "p wcnf 1 1\n"])
+def test_no_weight_is_hard_without_a_top(tmp_path, weight: int, head: str) -> None:
+    path = tmp_path / "f.wcnf"
+    path.write_text(f"{head}{weight} 1 0\n")
+    assert checker.read_formula(str(path)).weights == [weight]
+
+
+def test_a_string_that_does_not_end_is_read_once() -> None:
+    """Each of the escaped quotes could begin a string: 64 KB took 15 s."""
+    with pytest.raises(OSError, match="no JSON"):
+        checker.parse(b'{"a": "' + b'\\"' * 10**6)
+
+
+def test_strings_do_not_count_as_nesting() -> None:
+    assert checker.parse(b'{"[[\\"[": "' + b"[" * 200 + b'"}') == {'[["[': "[" * 200}
+
+
+def test_a_long_token_of_a_proof_is_cut_in_the_message() -> None:
+    with pytest.raises(ValueError, match="proof line") as caught:
+        checker.check_refutation(checker.Formula(1, [[1], [-1]], []), b"9" * 10**6)
+    assert len(str(caught.value)) < 200
