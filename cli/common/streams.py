@@ -79,15 +79,17 @@ def prepare_streams() -> None:
     """Make standard output and standard error take whatever is written to them.
 
     A stream that is closed is replaced by one that leads nowhere, its descriptor
-    too: the next file to be opened would get the number, and with it what engines
-    print.
+    too, for this process and for what it starts: the next file to be opened would get
+    the number, and with it what engines print.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
             null = os.open(os.devnull, os.O_RDWR)
-            if null != descriptor:
+            if null == descriptor:
+                os.set_inheritable(null, True)
+            else:
                 os.dup2(null, descriptor)
                 os.close(null)
     for name in ("stdout", "stderr"):

@@ -2,17 +2,15 @@
 
 Engines written in C++ cannot be trusted to stop: some ignore `interrupt`, some
 abort the whole process on odd input, some print banners to file descriptor 1.
-A child process contains all three. It costs a few milliseconds where the
-platform can fork, because nothing is pickled on the way in: the child sees the
-memory of its parent, large arrays included, and only the result travels back
-through a pipe. Elsewhere a fresh interpreter is spawned (about 300 ms), and the
-function and its arguments must be picklable.
+A child process contains all three. It costs a few milliseconds where the platform can
+fork: large arrays are the parent's, and only results travel, through a pipe. Elsewhere
+a fresh interpreter is spawned (about 300 ms), and the function and its arguments must
+be picklable.
 
 Memory is limited by watching, not by ``RLIMIT_AS``: address space says little
 about memory (every thread reserves 8 MB and more), and an engine whose
-allocation fails aborts or crashes, which would be told apart from a bug only by
-guessing. The parent reads the child's private resident memory every 20 ms, so a
-limit can be overshot by what is allocated in that time.
+allocation fails aborts or crashes. The parent reads the child's private resident
+memory every 20 ms, so a limit can be overshot by what is allocated in that time.
 """
 
 from __future__ import annotations
@@ -105,8 +103,7 @@ def run_in_child(
     if result is None:
         reason = f"time limit of {time_limit:g} s reached"
         return ChildResult("timeout", None, time.monotonic() - start, reason)
-    used_up = result.status == "died" and result.message.endswith("SIGPROF")
-    if cpu_limit is not None and used_up:
+    if cpu_limit is not None and child.worker.exitcode == -signal.SIGPROF:
         reason = f"limit of {cpu_limit:g} s of CPU time reached"
         return result._replace(status="timeout", message=reason)
     return result
@@ -170,27 +167,38 @@ class Calls:
 
     def start(self, function: Callable[[*Args], Value], *args: *Args) -> Running[Value]:
         """Start ``function(*args)``; see `run_in_child`."""
-        child: Running[Value] = Running(
-            partial(_call, function, args), self._memory_limit
-        )
+        return self._begin(partial(_call, function, args, None))
+
+    def start_reporting(
+        self, function: Callable[..., Value], *args: object
+    ) -> Running[Value]:
+        """Start ``function(report, *args)``; what it gives `report` becomes news."""
+        return self._begin(partial(_call_reporting, function, args))
+
+    def _begin(self, work: process.Work) -> Running[Any]:
+        child: Running[Any] = Running(work, self._memory_limit)
         self._running.append(child)
         child.begin()
         return child
 
     def wait(self, seconds: float) -> Running[Any] | None:
-        """Wait for a call that ends and forget it; None after `seconds`."""
+        """Wait for a call that has news or ends; None after `seconds`.
+
+        One that has ended is forgotten when it is returned.
+        """
         deadline = time.monotonic() + seconds
+        pause = _HEARTBEAT if self._memory_limit is None else _MEMORY_POLL
         while True:
             for child in self._running:
-                child.listen(_MEMORY_POLL / len(self._running))
-                if child.result is not None:
-                    self._running.remove(child)
+                child.listen(0)
+                if child.news or child.result is not None:
+                    if child.result is not None:
+                        self._running.remove(child)
                     return child
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
-            if not self._running:
-                time.sleep(min(left, _HEARTBEAT))
+            process.wait([child.worker for child in self._running], min(left, pause))
 
 
 class Running(Generic[Value]):
@@ -198,14 +206,14 @@ class Running(Generic[Value]):
 
     def __init__(
         self,
-        task: process.Produce,
+        work: process.Work,
         memory_limit: int | None = None,
         show_errors: bool = False,
     ) -> None:
         self.start = time.monotonic()
-        start_method = process.Forked if _FORKS else process.Spawned
-        self.worker: process.Worker = start_method(task, show_errors)
+        self.worker = process.Worker(work, show_errors, _FORKS)
         self.result: ChildResult[Value] | None = None
+        self.news: deque[Any] = deque()  # What the call has reported, the oldest first
         self._memory_limit = memory_limit
         self._shared = 0
 
@@ -215,52 +223,70 @@ class Running(Generic[Value]):
         self._shared = 0 if self._memory_limit is None else self.worker.memory()
 
     def listen(self, seconds: float) -> None:
-        """Wait at most so long for the end of the call, if it has not ended."""
-        if self.result is None and (report := self._heard(seconds)) is not None:
-            status, value, message, details = report
-            seconds = time.monotonic() - self.start
-            self.result = ChildResult(status, value, seconds, message, details)
-            self.worker.close()
-
-    def _heard(self, seconds: float) -> _Report[Value] | None:
-        """Listen for so long: an answer, a death or a limit of memory; else None."""
-        try:
-            answer = self.worker.receive(seconds)
-        except EOFError:
-            return "died", None, self.worker.epitaph(), ""
-        if answer is not None:
-            report: _Report[Value] = pickle.loads(answer)
-            return report
+        """Wait at most so long for news or the end of the call, if it has not ended."""
+        if self.result is not None:
+            return
         limit = self._memory_limit
-        if limit is not None and self.worker.memory() - self._shared > limit:
+        try:
+            message = self.worker.receive(seconds)
+        except EOFError:
+            self._end("died", None, self.worker.ending())
+            return
+        if message is not None:
+            self.take(message)
+        elif limit is not None and self.worker.memory() - self._shared > limit:
             reason = f"memory limit of {limit / 2**20:.4g} MiB reached"
-            return "memory", None, reason, ""
-        return None
+            self._end("memory", None, reason)
+
+    def take(self, message: bytes) -> None:
+        """Take a message of the child: news, or its last."""
+        status, value, reason, details = pickle.loads(message)
+        if status == "news":
+            self.news.append(value)
+        else:
+            self._end(status, value, reason, details)
+
+    def _end(
+        self, status: ChildStatus, value: Any, message: str, details: str = ""
+    ) -> None:
+        seconds = time.monotonic() - self.start
+        self.result = ChildResult(status, value, seconds, message, details)
+        self.worker.close()
 
 
-_Report = tuple[ChildStatus, "Value | None", str, str]
+def _call_reporting(
+    function: Callable[..., object], args: tuple[object, ...], send: process.Send
+) -> None:
+    """Do as `_call`, with a function that sends news in front of the arguments."""
+
+    def report(news: object) -> None:
+        send(pickle.dumps(("news", news, "", ""), pickle.HIGHEST_PROTOCOL))
+
+    _call(function, (report, *args), None, send)
 
 
 def _call(
-    function: Callable[..., Value],
+    function: Callable[..., object],
     args: tuple[object, ...],
-    cpu_limit: float | None = None,
-) -> bytes:
-    """Make the call, in the child, and pickle a `_Report` of it; never raise."""
-    report: _Report[Value]
+    cpu_limit: float | None,
+    send: process.Send,
+) -> None:
+    """Make the call, in the child, and send what became of it; never raise."""
     if cpu_limit is not None and hasattr(signal, "setitimer"):
         # No handler of ours: an engine would keep it waiting.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, cpu_limit)
+    report: tuple[ChildStatus, object, str, str]
     try:
         report = ("done", function(*args), "", "")
-        return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+        answer = pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
     except MemoryError:
         report = ("memory", None, "memory ran out (MemoryError)", "")
+        answer = pickle.dumps(report)
     except BaseException as exc:  # SystemExit must not end the child unheard
         line = f"{type(exc).__name__}: {exc}"
-        report = ("error", None, line, traceback.format_exc())
-    return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+        answer = pickle.dumps(("error", None, line, traceback.format_exc()))
+    send(answer)
 
 
 def _check_memory_limit(memory_limit: int | None) -> None:

@@ -292,3 +292,20 @@ def test_spelling_is_ascii(text: str) -> None:
 def test_what_is_told_is_one_line(capsys) -> None:
     tell("a\x1b[31m\nb\udcff")
     assert capsys.readouterr().out == "a\\x1b[31m\\nb\\udcff\n"
+
+
+PROGRAM_WITH_CLOSED_STREAMS = """
+import os, subprocess, sys
+from olivine.cli.streams import prepare_streams
+prepare_streams()
+program = "import os, sys; [os.fstat(d) for d in range(3)]; print(sys.stderr)"
+os._exit(subprocess.call([sys.executable, "-c", program]))
+"""
+
+
+@pytest.mark.parametrize("shut", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">&- 2>&-"])
+def test_programs_started_have_the_streams_that_were_closed(shut: str) -> None:
+    """As the workers of ``sweep -j 2 2>&-``, which ended where one was missing."""
+    command = ["sh", "-c", f'exec "$@" {shut}', "sh", sys.executable]
+    done = subprocess.run([*command, "-c", PROGRAM_WITH_CLOSED_STREAMS], check=False)
+    assert done.returncode == 0

@@ -17,7 +17,7 @@ from olivine.cli.experiments.summaries import phases_of
 from olivine.cli.experiments.sweep_plan import read_sweep
 from olivine.cli.experiments.workers import LostWorkersError, rows_of
 from olivine.cli.figures.sweep import save_phases
-from olivine.solvers.child.process import Forked
+from olivine.solvers.child.process import Worker
 
 from tests.support.commands import CASES, ROOT, olivine
 
@@ -85,9 +85,7 @@ def test_rows_sums_figure_and_table(plan, tmp_path):
 
 def killed(file, rows, least):
     """Sweep in a child that is killed once there are so many rows."""
-    child = Forked(
-        lambda: olivine("sweep", file, "-o", rows, "-j", "1").out.encode(), False
-    )
+    child = Worker(lambda send: olivine("sweep", file, "-o", rows, "-j", "1"))
     child.start()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

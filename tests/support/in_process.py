@@ -7,9 +7,7 @@ limit of memory or of CPU time; a limit of wall time needs the marker ``children
 
 import gc
 import os
-import pickle
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,19 +20,18 @@ FORKED = child.Running
 class CallHere(FORKED):
     """Has its result when it has begun."""
 
-    def __init__(self, task, memory_limit=None, show_errors=False) -> None:
-        super().__init__(task, memory_limit, show_errors)
-        _, _, *cpu_limit = task.args
-        self._task = task if memory_limit is None and not any(cpu_limit) else None
+    def __init__(self, work, memory_limit=None, show_errors=False) -> None:
+        super().__init__(work, memory_limit, show_errors)
+        *_, cpu_limit = work.args
+        self._here = memory_limit is None and not isinstance(cpu_limit, float | int)
+        self._work = work
 
     def begin(self) -> None:
-        if self._task is None:
+        if self._here:
+            with _undone():
+                self._work(self.take)
+        else:
             super().begin()
-            return
-        with _undone():
-            status, value, message, details = pickle.loads(self._task())
-        seconds = time.monotonic() - self.start
-        self.result = child.ChildResult(status, value, seconds, message, details)
 
 
 @contextmanager
