@@ -114,11 +114,13 @@ def needed_states(program: OliveProgram) -> list[int]:
 
 
 def backup_range(
-    program: OliveProgram, state: int, backups: Sequence[Affine], alone: Fraction | None
+    program: OliveProgram,
+    state: int,
+    ends: tuple[Fraction, Fraction],
+    alone: Fraction | None,
 ) -> tuple[Fraction, Fraction]:
-    """Range of the backup of a state over its actions and all values."""
-    low = min(backup.low for backup in backups)
-    high = max(backup.high for backup in backups)
+    """Range of the backup of a state, whose actions' backups lie between the ends."""
+    low, high = ends
     if alone is not None:
         slack = program.tolerance / alone
         upper = program.upper_of(state)

@@ -1,293 +1,136 @@
-"""OLIVE's program of a large MDP as a model, each kind of action written once.
+"""OLIVE's program of a large MDP as a model, in arrays.
 
-The same model as `olivine.algorithms.olive.model` builds state by state, down to the
-order of rows and variables. Of a million states there are few kinds: two actions with
-equal rewards, probabilities and ranges of their successors have rows that differ in
-the variables alone. So the rows of the first of a kind are computed exactly, by the
-code that the small models use, and the others are copies of them
-(`olivine.solvers.model.flat_model`).
+The same variables and rows as `olivine.algorithms.olive.model` makes state by state, in
+another order: all variables of one sort stand together, and so do all rows of one sort
+(`olivine.solvers.model.large`). Numbers are integers over common denominators, for
+which 64 bits must do (`fits`); equal ones become one fraction.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.model.flat_model import (
-    FlatModel,
-    Kind,
-    Numbered,
-    Shape,
-    kind_of,
-    narrow,
-    row_kind,
-)
-from ...solvers.model.model import LinearModel
-from ..exact.arrays import gather
-from .backups import action_classes, backup_range
-from .bulk_kinds import (
-    Actions,
-    Alone,
-    distinct_rows,
-    mixed,
-    ranks,
-)
-from .bulk_names import (
-    Choices,
-    Ints,
-    Late,
-    StateNames,
-)
-from .pair_model import (
-    ProgramModel,
-    add_exact_constraint,
-    bellman_rows,
-    error_terms,
-    switch_rows,
-)
+from ...solvers.model.large import CHUNK, LargeModel, Names, Rows, offsets
+from ...solvers.model.model import Sense
+from ..exact.arrays import fits_int64, gather, magnitude, segment_sums
+from .backups import action_classes, backup_range, single_state_constraints
+from .pair_model import ProgramModel, bellman_rows
 from .program import Form, OliveProgram
 
-_STATES = 4096
-"""States that are worked on at a time."""
-_FEW = 3
-"""States of a distribution, at most, whose constraint may be one of a kind."""
-_ZERO, _ONE = Fraction(0), Fraction(1)
+Ints = NDArray[Any]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+_ONE = Fraction(1)
+
+
+def fits(program: OliveProgram) -> bool:
+    """Whether 64 bits hold every number of the model over its common denominator."""
+    flat, mdp = program.distributions, program.mdp
+    if object in (flat.numerators.dtype, flat.denominators.dtype):
+        return False
+    ends, _ = program.upper_kinds()
+    shares, rewards = magnitude(flat.denominators), _over(mdp.reward_table)
+    most = max(magnitude(mdp.transition_denominator), 1)
+    return fits_int64(
+        max(
+            2 * shares * _common(mdp.transition_denominator),
+            shares * max(rewards[1], *map(abs, rewards[0])) if rewards[0] else 0,
+            most * max(map(abs, (*_over(ends)[0], _over(ends)[1]))),
+        )
+    )
 
 
 def bulk_model(program: OliveProgram, form: Form) -> ProgramModel:
     """Write a program as a model; see `olivine.algorithms.olive.model`."""
-    builder = _Builder(program, form)
-    built = builder.built
-    del builder.built  # no circle: who keeps the rows alone lets the MDP go
-    return built
+    builder = _Builder(program, form == "q-function")
+    return ProgramModel(program, form, builder.model, *builder.maps())
 
 
 class _Builder:
-    """Builds the model block by block."""
+    """Adds the variables and rows sort by sort."""
 
-    def __init__(self, program: OliveProgram, form: Form) -> None:
-        self._program, self._mdp = program, program.mdp
-        self._with_q = form == "q-function"
-        model = FlatModel("olive")
-        self._rows = model.rows
-        self._variables = model.variables
-        self._actions = Actions(program)
-        self._ends, self._range_of = program.upper_kinds()
-        self._texts: dict[int, tuple[str, ...]] = {}
-        self._pairs: list[tuple[Fraction, Fraction]] = [(_ZERO, _ZERO)]
-        self._pair_numbers: dict[tuple[Fraction, Fraction], int] = {}
-        self._made: dict[object, int] = {}
-        self._blocks: list[Choices] = []
-        self._alone = Alone(program)
+    def __init__(self, program: OliveProgram, with_q: bool) -> None:
+        self._program, self._mdp, self._with_q = program, program.mdp, with_q
+        self.model = LargeModel("olive")
+        self._ends, kinds = program.upper_kinds()
         n = self._mdp.n_states
-        self._is_support = np.zeros(n, dtype=np.bool_)
-        self._is_support[program.distributions.states] = True
-        self._value = np.full(n, -1, dtype=np.int32)
-        self._backup = np.full(n, -1, dtype=np.int32)
-        needed = self._add_values()
-        choosing = self._is_support.copy()
-        choosing[self._mdp.start] |= self._with_q
-        (states,) = np.nonzero(choosing)
-        for k in range(0, len(states), _STATES):
-            self._add_choices(states[k : k + _STATES])
-        self.built = ProgramModel(
-            program,
-            form,
-            model,
-            Late(lambda: dict(zip(needed.tolist(), range(len(needed)), strict=True))),
-            Late(self._policies),
-            Late(lambda: self._q_values(states)) if self._with_q else {},
-            Late(self._backups),
-        )
+        self._range = np.zeros(n, dtype=np.int64) if kinds is None else kinds
+        self._value = np.full(n, -1, dtype=np.int64)
+        self._backup = np.full(n, -1, dtype=np.int64)
+        support = np.zeros(n, dtype=np.bool_)
+        support[program.distributions.states] = True
+        self._needed = self._add_values(support)
+        choosing = support.copy()
+        choosing[self._mdp.start] |= with_q
+        self._all = np.flatnonzero(choosing)
+        # States with several distinct actions, their number, and these actions
+        self._states, self._counts, self._actions = self._distinct(self._all)
+        self._owner = np.repeat(np.arange(len(self._states)), self._counts)
+        self._backed = support[self._states]
+        names = self._mdp.state_names, self._mdp.action_names
+        self._each = names, (self._states[self._owner], self._actions)
+        self._add_choices()
+        self._add_switches()
         self._add_constraints()
-        del self._actions  # no more kinds to come; some are long
-        model.set_objective([int(self._value[self._mdp.start])], [1], maximise=True)
+        start = int(self._value[self._mdp.start])
+        self.model.set_objective([start], [1], maximise=True)
 
-    # Maps back --------------------------------------------------------------
+    def maps(self) -> tuple[MutableMapping[Any, Any], ...]:
+        """Give the variables of values, policies, f(x,a) and backups, made late."""
+        bounds, offset = offsets(self._counts).tolist(), self._mdp.action_offset
 
-    def _policies(self) -> dict[int, dict[int, int]]:
-        return dict(
-            itertools.chain.from_iterable(b.policies(self._mdp) for b in self._blocks)
+        def by_action(first: Ints) -> dict[int, dict[int, int]]:
+            local = (self._actions - offset[self._states][self._owner]).tolist()
+            pairs = list(zip(local, first.tolist(), strict=True))
+            return {
+                state: dict(pairs[bounds[k] : bounds[k + 1]])
+                for k, state in enumerate(self._states.tolist())
+            }
+
+        def q_values() -> dict[tuple[int, int], int]:
+            chosen = by_action(self._f)
+            return {
+                (state, local): variable
+                for state in self._all.tolist()
+                for local, variable in chosen.get(
+                    state, {0: int(self._value[state])}
+                ).items()
+            }
+
+        backed = self._states[self._backed]
+        return (
+            Late(lambda: _pairs(self._needed, self._value[self._needed])),
+            Late(lambda: by_action(self._taken)),
+            Late(q_values) if self._with_q else {},
+            Late(lambda: _pairs(backed, self._backup[backed])),
         )
 
-    def _backups(self) -> dict[int, int]:
-        return dict(itertools.chain.from_iterable(b.backups() for b in self._blocks))
-
-    def _q_values(self, states: Ints) -> dict[tuple[int, int], int]:
-        chosen = dict(
-            itertools.chain.from_iterable(b.q_values(self._mdp) for b in self._blocks)
-        )
-        return {
-            (state, local): variable
-            for state in states.tolist()
-            for local, variable in chosen.get(
-                state, {0: int(self._value[state])}
-            ).items()
-        }
-
-    # Values -----------------------------------------------------------------
-
-    def _add_values(self) -> Ints:
+    def _add_values(self, support: NDArray[np.bool_]) -> Ints:
         """g(x) of the states that occur in the program, in order."""
-        mdp = self._mdp
-        needed = self._is_support.copy()
+        mdp, needed = self._mdp, support.copy()
         needed[mdp.start] = True
-        (support,) = np.nonzero(self._is_support)
-        for k in range(0, len(support), _STATES):
-            actions, _ = gather(mdp.action_offset, support[k : k + _STATES])
-            entries, _ = gather(mdp.transition_offset, actions)
-            needed[mdp.transition_target[entries]] = True
-        (states,) = np.nonzero(needed)
-        self._value[states] = np.arange(len(states))
-        lower = self._program.lower
-        kinds = [self._variables.kind_of(lower, end, False) for end in self._ends]
-        for k in range(0, len(states), _STATES):
-            own = states[k : k + _STATES]
-            codes = np.array(kinds, dtype=np.int32)[self._ranges(own)]
-            self._variables.add(codes, StateNames(mdp.state_names, own))
+        actions, _ = gather(mdp.action_offset, np.flatnonzero(support))
+        entries, _ = gather(mdp.transition_offset, actions)
+        needed[mdp.transition_target[entries]] = True
+        states = np.flatnonzero(needed)
+        kinds = self._kinds([(self._program.lower, end) for end in self._ends])
+        names = _Named("g(%s)", (mdp.state_names,), (states,))
+        first = self.model.variables.add(kinds[self._range[states]], names)
+        self._value[states] = first + np.arange(len(states))
         return states
 
-    def _ranges(self, states: Ints) -> Ints:
-        if self._range_of is None:
-            return np.zeros(len(states), dtype=np.int64)
-        return self._range_of[states]
-
-    # Choices ----------------------------------------------------------------
-
-    def _add_choices(self, states: Ints) -> None:
-        """π(x,·), f(x,·) and b(x) of some states, and their rows."""
-        states, counts, actions = self._distinct(states)
-        if not len(states):
-            return
-        backed = self._is_support[states]
-        kinds = self._actions.kinds_of(actions)
-        ends = self._backup_ranges(states, counts, kinds, backed)
-        width = counts * (1 + self._with_q) + backed
-        first = np.cumsum(width) - width
-        codes = np.full(int(width.sum()), self._variables.kind_of(_ZERO, _ONE, True))
-        owner = np.repeat(np.arange(len(states)), counts)
-        rank = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
-        if self._with_q:
-            lower = self._program.lower
-            own = [self._variables.kind_of(lower, end, False) for end in self._ends]
-            codes[first[owner] + rank] = np.array(own)[self._ranges(states)][owner]
-        own = [self._variables.kind_of(*pair, False) for pair in self._pairs]
-        codes[(first + width - 1)[backed]] = np.array(own, dtype=np.int64)[ends[backed]]
-        first += len(self._variables)
-        rows, variables = self._items(
-            states, counts, actions, backed, kinds, ends, first, owner, rank
-        )
-        near = range(int(actions[0]), int(actions[-1]) + 1)
-        block = Choices(
-            self._mdp.state_names,
-            self._mdp.action_names,
-            states,
-            counts,
-            near if len(near) == len(actions) else actions.astype(np.int32),
-            first,
-            backed,
-            self._with_q,
-            rows,
-            self._texts,
-        )
-        self._blocks.append(block)
-        self._backup[states[backed]] = (first + width - 1)[backed]
-        self._variables.add(codes.astype(np.int32), block.variable_names)
-        self._rows.add(rows, variables, block.row_names)
-
-    def _items(
-        self,
-        states: Ints,
-        counts: Ints,
-        actions: Ints,
-        backed: NDArray[np.bool_],
-        kinds: Ints,
-        ends: Ints,
-        first: Ints,
-        owner: Ints,
-        rank: Ints,
-    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Kinds and variables of the rows of some states.
-
-        In order: the choice; the greedy rows of each f(x,a); the switch of b(x).
-        `owner` and `rank` are the place of each action's state, and its own there.
-        """
-        q = int(self._with_q)
-        taken = (first + counts * q)[owner] + rank
-        sizes = 1 + counts * (q + backed)
-        place = np.cumsum(sizes) - sizes  # of each state's first item
-        found = np.empty(int(sizes.sum()), dtype=np.int64)
-        widths = np.empty(len(found), dtype=np.int64)
-        found[place] = self._by(counts, self._choice_kind)
-        widths[place] = counts
-        greedy = place[owner] + 1 + rank if q else np.zeros(0, dtype=np.int64)
-        if q:
-            found[greedy] = self._by(self._ranges(states), self._greedy_kind)[owner]
-            widths[greedy] = 3
-        on = backed[owner]
-        switch = (place[owner] + 1 + counts[owner] * q + rank)[on]
-        of = owner[on]
-        pairs = kinds[on] * (len(self._pairs) + 1) + ends[of]
-        found[switch] = self._by(pairs, self._switch_kind)
-        targets, bounds = self._actions.targets(actions[on])
-        widths[switch] = 2 + np.diff(bounds)
-        start = np.cumsum(widths) - widths
-        variables = np.empty(int(widths.sum()), dtype=np.int32)
-        variables[start[place][owner] + rank] = taken
-        if q:
-            variables[start[greedy]] = self._value[states][owner]
-            variables[start[greedy] + 1] = first[owner] + rank
-            variables[start[greedy] + 2] = taken
-        variables[start[switch]] = (first + counts * (1 + q))[of]
-        variables[start[switch] + 1] = taken[on]
-        shift = np.repeat(start[switch] + 2 - bounds[:-1], np.diff(bounds))
-        variables[shift + np.arange(len(targets))] = self._value[targets]
-        return narrow(found, len(self._rows.kinds)), variables
-
-    def _by(self, codes: Ints, make: Callable[[int], int]) -> Ints:
-        """Look up the kind of rows for each code; there are few codes."""
-        distinct, which = np.unique(codes, return_inverse=True)
-        found = [make(code) for code in distinct.tolist()]
-        return np.array(found, dtype=np.int64)[which.ravel()]
-
-    def _kind(self, key: object, make: Callable[[], Kind], *texts: str) -> int:
-        if key not in self._made:
-            number = self._made[key] = self._rows.add_kind(make())
-            self._texts[number] = tuple(f"{text}(" for text in texts)
-        return self._made[key]
-
-    def _choice_kind(self, count: int) -> int:
-        ones = (_ONE,) * count
-        return self._kind(("choice", count), lambda: row_kind(ones, "==", _ONE))
-
-    def _greedy_kind(self, code: int) -> int:
-        width = self._ends[code] - self._program.lower
-
-        def make() -> Kind:
-            item = LinearModel()
-            v, f, taken = (item.add_variable(name, 0, 1) for name in "vfp")
-            item.add_row([v, f], [1, -1], ">=", 0)
-            item.add_row([v, f, taken], [1, -1, width], "<=", width)
-            return kind_of(item)
-
-        return self._kind(("greedy", code), make, "maximum", "greedy")
-
-    def _switch_kind(self, pair: int) -> int:
-        action, ends = divmod(pair, len(self._pairs) + 1)
-        term = self._actions.kinds[action]
-        rows = list(switch_rows(term, self._pairs[ends]))
-        width = 2 + len(term.coefficients)
-        shapes = [Shape(range(width), tuple(c), sense, r) for c, sense, r, _ in rows]
-        texts = [called for _, _, _, called in rows]
-        key = "switch", action, self._pairs[ends]
-        return self._kind(key, lambda: Kind(width, tuple(shapes)), *texts)
+    def _kinds(self, ranges: list[tuple[Fraction, Fraction]]) -> Ints:
+        kind_of = self.model.variables.kind_of
+        return np.array([kind_of(*ends, False) for ends in ranges], dtype=np.int64)
 
     def _distinct(self, states: Ints) -> tuple[Ints, Ints, Ints]:
         """States with several distinct actions; how many; and which those are.
@@ -297,17 +140,16 @@ class _Builder:
         """
         mdp = self._mdp
         states = states[mdp.action_counts[states] > 1]
-        actions, offsets = gather(mdp.action_offset, states)
-        counts = np.diff(offsets)
+        actions, bounds = gather(mdp.action_offset, states)
+        counts = np.diff(bounds)
         owner = np.repeat(np.arange(len(states)), counts)
         marks = self._hashes(actions)
         order = np.lexsort((marks, owner))
-        same = np.diff(marks[order]) == 0
-        same &= np.diff(owner[order]) == 0
+        same = (np.diff(marks[order]) == 0) & (np.diff(owner[order]) == 0)
         kept = np.ones(len(actions), dtype=np.bool_)
         for k in np.unique(owner[order[1:][same]]).tolist():
             classes = action_classes(mdp, int(states[k]))
-            kept[offsets[k] : offsets[k + 1]] = [
+            kept[bounds[k] : bounds[k + 1]] = [
                 c == local for local, c in enumerate(classes)
             ]
         counts = np.bincount(owner[kept], minlength=len(states))
@@ -327,139 +169,335 @@ class _Builder:
             shares = shares // np.repeat(divisors, np.diff(bounds)[filled])
             marks = mixed(mdp.transition_target[entries]) * mixed(shares)
             sums[filled] = np.add.reduceat(mixed(marks), starts)
-        return sums + mixed(self._rewards[mdp.reward_index[actions]])
+        rewards, _ = _over(mdp.reward_table)
+        _, equal = np.unique(np.array(rewards), return_inverse=True)
+        return sums + mixed(equal[mdp.reward_index[actions]])
 
-    @cached_property
-    def _rewards(self) -> Ints:
-        """First equal entry of the table of rewards."""
-        table = self._mdp.reward_table
-        first = {reward: k for k, reward in reversed(list(enumerate(table)))}
-        return np.array([first[reward] for reward in table], dtype=np.int64)
+    def _add_choices(self) -> None:
+        """π(x,·) and f(x,·) with the rows over these and g(x)."""
+        variables, rows = self.model.variables, self.model.rows
+        k, places = len(self._actions), np.arange(len(self._actions))
+        binary = variables.kind_of(Fraction(0), _ONE, True)
+        names = _Named("pi(%s,%s)", *self._each)
+        self._taken = places + variables.add(np.full(k, binary), names)
+        choice = _Named("choice(%s)", (self._mdp.state_names,), (self._states,))
+        bounds, zeros = offsets(self._counts), np.zeros(k, dtype=np.uint8)
+        sides: list[tuple[Sense, Fraction]] = [("==", _ONE)]
+        side = np.zeros(len(self._states), dtype=np.uint8)
+        rows.add(_rows(bounds, self._taken, zeros, [_ONE], side, sides, choice))
+        if not self._with_q:
+            return
+        own = self._range[self._states][self._owner]
+        lower = self._program.lower
+        kinds = self._kinds([(lower, end) for end in self._ends])
+        names = _Named("f(%s,%s)", *self._each)
+        self._f = places + variables.add(kinds[own], names)
+        columns = [self._value[self._states][self._owner], self._f, self._taken]
+        widths = [end - lower for end in self._ends]
+        above: list[tuple[Sense, Fraction]] = [(">=", Fraction(0))] * len(widths)
+        below: list[tuple[Sense, Fraction]] = [("<=", width) for width in widths]
+        for width, text, ends in ((2, "maximum", above), (3, "greedy", below)):
+            codes = np.column_stack([0 * own, 0 * own + 1, 2 + own][:width])
+            rows.add(
+                _rows(
+                    width * np.arange(k + 1),
+                    np.column_stack(columns[:width]).ravel(),
+                    codes.ravel(),
+                    [_ONE, -_ONE, *widths],
+                    own,
+                    ends,
+                    _Named(f"{text}(%s,%s)", *self._each),
+                )
+            )
 
-    def _backup_ranges(
-        self, states: Ints, counts: Ints, kinds: Ints, backed: NDArray[np.bool_]
-    ) -> Ints:
-        """Find the range of each backup among `_pairs`; 0 stands for none."""
-        terms = self._actions.kinds
-        starts = np.cumsum(counts) - counts
-        low = np.minimum.reduceat(ranks([t.low for t in terms])[kinds], starts)
-        high = np.maximum.reduceat(ranks([t.high for t in terms])[kinds], starts)
-        alone = self._alone.of(states)
-        table = np.column_stack([low, high, alone, self._ranges(states), backed])
-        first, which = distinct_rows(table)
-        numbers = []
-        for k in first.tolist():
-            if not backed[k]:
-                numbers.append(0)
-                continue
-            own = kinds[starts[k] : starts[k] + counts[k]]
-            backups = [terms[kind] for kind in np.unique(own).tolist()]
-            share = self._alone.shares[alone[k]] if alone[k] >= 0 else None
-            pair = backup_range(self._program, int(states[k]), backups, share)
-            if pair not in self._pair_numbers:
-                self._pair_numbers[pair] = len(self._pairs)
-                self._pairs.append(pair)
-            numbers.append(self._pair_numbers[pair])
-        return np.array(numbers, dtype=np.int64)[which]
+    def _add_switches(self) -> None:
+        """b(x), the value of the backup of the chosen action, by big-M rows."""
+        on = self._backed[self._owner]
+        actions = self._actions[on]
+        kinds, terms = self._terms(actions)
+        counts, states = self._counts[self._backed], self._states[self._backed]
+        which, pairs = self._ranges(states, counts, kinds, terms)
+        names = _Named("backup(%s)", (self._mdp.state_names,), (states,))
+        first = self.model.variables.add(self._kinds(pairs)[which], names)
+        self._backup[states] = first + np.arange(len(states))
+        of = np.repeat(np.arange(len(states)), counts)
+        both = np.column_stack([which[of], kinds])
+        places, key = distinct_rows(both)
+        cases = [(pairs[p], terms[kind]) for p, kind in both[places].tolist()]
+        entries, bounds = gather(self._mdp.transition_offset, actions)
+        successors = self._value[self._mdp.transition_target[entries]]
+        shares = np.column_stack(
+            [
+                self._mdp.transition_numerator[entries],
+                np.repeat(self._mdp.transition_denominator[actions], np.diff(bounds)),
+            ]
+        )
+        places, codes = distinct_rows(shares)
+        minus = [Fraction(-a, b) for a, b in shares[places].tolist()]
+        heads = np.column_stack([first + of, self._taken[on]])
+        (state_names, action_names), (owners, _) = self._each
+        cuts: tuple[tuple[Sense, str, int], ...] = (
+            ("<=", "above", 1),
+            (">=", "below", -1),
+        )
+        for sense, text, sign in cuts:
+            rooms = [
+                high - t.low if sign > 0 else t.high - low for (low, high), t in cases
+            ]
+            positive = np.array([room > 0 for room in rooms], dtype=np.bool_)
+            chosen = np.flatnonzero(positive[key])  # else the row could never cut
+            own, parts = gather(bounds, chosen)
+            fixed = np.column_stack([np.zeros_like(chosen), 1 + key[chosen]])
+            indptr, indices = _joined(heads[chosen], successors[own], parts)
+            _, numbers = _joined(fixed, 1 + len(rooms) + codes[own], parts)
+            named = owners[on][chosen], actions[chosen]
+            self.model.rows.add(
+                _rows(
+                    indptr,
+                    indices,
+                    numbers,
+                    [_ONE, *(sign * room for room in rooms), *minus],
+                    key[chosen],
+                    [
+                        (sense, t.reward + sign * room)
+                        for room, (_, t) in zip(rooms, cases, strict=True)
+                    ],
+                    _Named(f"{text}(%s,%s)", (state_names, action_names), named),
+                )
+            )
 
-    # Constraints ------------------------------------------------------------
+    def _terms(self, actions: Ints) -> tuple[Ints, list[_Term]]:
+        """Kind of each action by its reward and range, and what the kinds are."""
+        mdp, lower = self._mdp, self._program.lower
+        ends, scale = _over(self._ends)
+        entries, bounds = gather(mdp.transition_offset, actions)
+        most = np.array(ends)[self._range[mdp.transition_target[entries]]]
+        table = np.column_stack(
+            [
+                mdp.reward_index[actions],
+                mdp.transition_denominator[actions],
+                segment_sums(mdp.transition_numerator[entries] * most, bounds),
+                np.diff(bounds) > 0,
+            ]
+        )
+        places, which = distinct_rows(table)
+        terms = []
+        for index, whole, greatest, future in table[places].tolist():
+            reward = mdp.reward_table[index]
+            high = reward + Fraction(greatest, whole * scale)
+            terms.append(_Term(reward, reward + future * lower, high))
+        return which, terms
+
+    def _ranges(
+        self, states: Ints, counts: Ints, kinds: Ints, terms: list[_Term]
+    ) -> tuple[Ints, list[tuple[Fraction, Fraction]]]:
+        """Which range the backup of each state has, and the ranges."""
+        if not len(states):
+            return np.zeros(0, dtype=np.int64), []
+        starts = offsets(counts)[:-1]
+        lows, low = _ranked([t.low for t in terms])
+        highs, high = _ranked([t.high for t in terms])
+        found = single_state_constraints(self._program)
+        shares, share = _ranked(list(found.values()))
+        alone = np.full(self._mdp.n_states, -1, dtype=np.int64)
+        alone[list(found)] = share
+        table = np.column_stack(
+            [
+                np.minimum.reduceat(low[kinds], starts),
+                np.maximum.reduceat(high[kinds], starts),
+                alone[states],
+                self._range[states],
+            ]
+        )
+        places, which = distinct_rows(table)
+        ranges = []
+        for k, (least, greatest, single, _) in zip(
+            places.tolist(), table[places].tolist(), strict=True
+        ):
+            only = shares[single] if single >= 0 else None
+            ends = lows[least], highs[greatest]
+            ranges.append(backup_range(self._program, int(states[k]), ends, only))
+        return which, ranges
 
     def _add_constraints(self) -> None:
-        """|E_D[g(x) − b(x)]| ≤ φ: in bulk where few states are far apart."""
-        flat = self._program.distributions
-        sizes = np.diff(flat.offsets)
-        for k in range(0, len(sizes), _STATES):
-            end = min(k + _STATES, len(sizes))
-            for low, high in _runs(sizes[k:end] <= _FEW):
-                self._add_run(k + low, k + high)
-
-    def _add_run(self, low: int, high: int) -> None:
-        """Constraints low..high-1, all short or all long."""
-        flat = self._program.distributions
-        size = np.diff(flat.offsets[low : high + 1])
-        if size[0] > _FEW:
-            for i in range(low, high):
-                add_exact_constraint(self.built, i, flat[i])
-            return
-        entries, bounds = gather(flat.offsets, np.arange(low, high))
-        states = flat.states[entries]
+        """|E_D[g(x) − b(x)]| ≤ φ; the backup of an x without b(x) is written out."""
+        flat, mdp = self._program.distributions, self._mdp
+        scale = _common(mdp.transition_denominator)
+        owner = np.repeat(np.arange(len(flat)), np.diff(flat.offsets))
+        states, shares = flat.states, flat.numerators
         backed = self._backup[states] >= 0
-        actions = self._mdp.action_offset[states]
-        kinds = np.where(backed, -1, 0)
-        kinds[~backed] = self._actions.kinds_of(actions[~backed])
-        targets, ends = self._actions.targets(actions)
-        behind = np.where(backed, 1, np.diff(ends))
-        place = np.cumsum(1 + behind) - 1 - behind
-        variables = np.empty(int((1 + behind).sum()), dtype=np.int64)
-        variables[place] = self._value[states]
-        variables[place[backed] + 1] = self._backup[states[backed]]
-        own = np.repeat(~backed, np.diff(ends))
-        shift = np.repeat(place + 1 - ends[:-1], np.diff(ends)) + np.arange(len(own))
-        variables[shift[own]] = self._value[targets[own]]
-        table = np.full((high - low, 1 + 2 * _FEW), -2, dtype=np.int64)
-        table[:, 0] = flat.denominators[low:high]
-        owner = np.repeat(np.arange(high - low), size)
-        rank = np.arange(len(owner)) - bounds[:-1][owner]
-        table[owner, 1 + 2 * rank] = flat.numerators[entries]
-        table[owner, 2 + 2 * rank] = kinds
-        widths = np.zeros(high - low, dtype=np.int64)
-        np.add.at(widths, owner, 1 + behind)
-        self._copy_constraints(low, table, widths, variables)
-
-    def _copy_constraints(
-        self, low: int, table: Ints, widths: Ints, variables: Ints
-    ) -> None:
-        """Add constraints: those with equal rows of `table` have the same terms."""
-        item = np.repeat(np.arange(len(widths)), widths)
-        order = np.lexsort((variables, item))
-        twice = (np.diff(variables[order]) == 0) & (np.diff(item[order]) == 0)
-        odd = np.zeros(len(widths), dtype=np.bool_)
-        odd[item[order[1:][twice]]] = True
-        odd |= widths == 0
-        flat, phi = self._program.distributions, self._program.tolerance
-        texts = tuple(f"bellman(%d){sign}" for _, _, sign in bellman_rows(phi, _ZERO))
-        first, which = distinct_rows(table)
-        kinds = np.empty(len(first), dtype=np.int32)
-        for k, row in enumerate(first.tolist()):
-            if odd[row]:  # its copies may not be
-                odd |= which == k
-                continue
-            key = table[row].tobytes()
-            if key not in self._made:
-                terms, constant = error_terms(
-                    self._program, flat[low + row], _Backed(self._backup)
-                )
-                shapes = [
-                    Shape(range(len(terms)), tuple(c for _, _, c in terms), sense, rhs)
-                    for sense, rhs, _ in bellman_rows(phi, constant)
-                ]
-                kind = Kind(len(terms), tuple(shapes))
-                self._made[key] = self._rows.add_kind(kind)
-            kinds[k] = self._made[key]
-        bounds = np.concatenate([[0], np.cumsum(widths)])
-        for start, end in _runs(~odd):
-            if odd[start]:
-                for i in range(low + start, low + end):
-                    add_exact_constraint(self.built, i, flat[i])
-                continue
-            self._rows.add(
-                kinds[which[start:end]],
-                variables[bounds[start] : bounds[end]].astype(np.int32),
-                Numbered(texts, range(low + start, low + end)),
-            )
+        actions = mdp.action_offset[states[~backed]]
+        entries, bounds = gather(mdp.transition_offset, actions)
+        of = np.repeat(np.arange(len(actions)), np.diff(bounds))
+        part = mdp.transition_numerator[entries]
+        part = part * (scale // mdp.transition_denominator[actions])[of]
+        row = np.concatenate([owner, owner[backed], owner[~backed][of]])
+        variable = np.concatenate(
+            [
+                self._value[states],
+                self._backup[states[backed]],
+                self._value[mdp.transition_target[entries]],
+            ]
+        )
+        number = np.concatenate(
+            [shares * scale, -shares[backed] * scale, -shares[~backed][of] * part]
+        )
+        order = np.lexsort((variable, row))
+        row, variable, number = row[order], variable[order], number[order]
+        new = (np.diff(row, prepend=-1) != 0) | (np.diff(variable, prepend=-1) != 0)
+        places = np.flatnonzero(new)
+        row, variable = row[places], variable[places]
+        if len(places):
+            number = np.add.reduceat(number, places)
+        row, variable, number = (x[number != 0] for x in (row, variable, number))
+        table = np.column_stack([number, flat.denominators[row]])
+        places, codes = distinct_rows(table)
+        values = [Fraction(a, b * scale) for a, b in table[places].tolist()]
+        rewards, common = _over(mdp.reward_table)
+        earned = np.zeros(len(shares), dtype=np.int64)
+        earned[~backed] = np.array(rewards)[mdp.reward_index[actions]]
+        sums = segment_sums(earned * shares, flat.offsets)
+        table = np.column_stack([sums, flat.denominators])
+        places, side = distinct_rows(table)
+        means = [Fraction(a, b * common) for a, b in table[places].tolist()]
+        indptr = offsets(np.bincount(row, minlength=len(flat)))
+        sides = [bellman_rows(self._program.tolerance, -mean) for mean in means]
+        signs = bellman_rows(self._program.tolerance, Fraction(0))
+        for k, (_, _, sign) in enumerate(signs):
+            ends = [(found[k][0], found[k][1]) for found in sides]
+            numbers: tuple[Ints, ...] = (np.arange(len(flat)),)
+            names = _Named(f"bellman(%d){sign}", (range(len(flat)),), numbers)
+            rows = _rows(indptr, variable, codes, values, side, ends, names)
+            self.model.rows.add(rows)
 
 
 @dataclass(frozen=True)
-class _Backed:
-    """Which states have a variable for their backup."""
+class _Term:
+    """What actions of a kind earn, and the range of what they are worth."""
 
-    variables: NDArray[np.int32]
+    reward: Fraction
+    low: Fraction
+    high: Fraction
 
-    def __contains__(self, state: object) -> bool:
-        return isinstance(state, int) and bool(self.variables[state] >= 0)
+
+class Late(MutableMapping[Key, Value]):
+    """A dictionary that is made when it is first read."""
+
+    def __init__(self, make: Callable[[], dict[Key, Value]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[Key, Value]:
+        return self._make()
+
+    def __getitem__(self, key: Key) -> Value:
+        return self._made[key]
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self._made[key] = value
+
+    def __delitem__(self, key: Key) -> None:
+        del self._made[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
-def _runs(marks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of runs of equal entries."""
-    ends = [*(np.flatnonzero(np.diff(marks)) + 1).tolist(), len(marks)]
-    yield from zip([0, *ends[:-1]], ends, strict=True)
+@dataclass(frozen=True, eq=False)
+class _Named:
+    """Names with the names of states and actions in them, made some at a time."""
+
+    text: str
+    names: tuple[Sequence[Any], ...]
+    places: tuple[Ints, ...]  # Of each of `names`, arrays of one length
+
+    def __call__(self) -> Iterator[str]:
+        for k in range(0, len(self.places[0]), CHUNK):
+            columns = [
+                _taken(names, places[k : k + CHUNK])
+                for names, places in zip(self.names, self.places, strict=True)
+            ]
+            yield from map(self.text.__mod__, zip(*columns, strict=True))
+
+
+def _taken(names: Sequence[Any], places: Ints) -> list[Any]:
+    """Choose names; those of neighbours are asked for together."""
+    first, last = int(places.min()), int(places.max()) + 1
+    if last - first > 2 * len(places):
+        return [names[i] for i in places.tolist()]
+    near = names[first:last]
+    return [near[i] for i in (places - first).tolist()]
+
+
+def _rows(
+    indptr: Ints,
+    indices: Ints,
+    codes: Ints,
+    values: Sequence[Fraction],
+    side: Ints,
+    sides: Sequence[tuple[Sense, Fraction]],
+    names: Names,
+) -> Rows:
+    kind = np.min_scalar_type(len(values))
+    indices, side = indices.astype(np.int32), side.astype(np.int32)
+    return Rows(indptr, indices, codes.astype(kind), values, side, sides, names)
+
+
+def _joined(heads: Ints, rest: Ints, bounds: Ints) -> tuple[Ints, Ints]:
+    """Put a line of `heads` before each segment of `rest`; bounds and entries."""
+    k, width = heads.shape
+    found = np.empty(k * width + len(rest), dtype=np.int64)
+    indptr = bounds + width * np.arange(k + 1)
+    found[indptr[:-1, None] + np.arange(width)] = heads
+    shift = np.repeat(width * np.arange(1, k + 1), np.diff(bounds))
+    found[np.arange(len(rest)) + shift] = rest
+    return indptr, found
+
+
+def _pairs(keys: Ints, values: Ints) -> dict[int, int]:
+    return dict(zip(keys.tolist(), values.tolist(), strict=True))
+
+
+def _common(denominators: Ints) -> int:
+    return math.lcm(*np.unique(denominators).tolist())
+
+
+def _over(numbers: Iterable[Fraction]) -> tuple[list[int], int]:
+    """Numerators over a common denominator, and that."""
+    listed = list(numbers)
+    scale = math.lcm(*(number.denominator for number in listed))
+    return [int(number * scale) for number in listed], scale
+
+
+def _ranked(numbers: list[Fraction]) -> tuple[list[Fraction], Ints]:
+    """Give the distinct numbers in order, and the place of each among them."""
+    ordered = sorted(set(numbers))
+    place = {number: k for k, number in enumerate(ordered)}
+    return ordered, np.array([place[number] for number in numbers], dtype=np.int64)
+
+
+def distinct_rows(table: Ints) -> tuple[Ints, Ints]:
+    """Place of the first of each kind of row, and the kind of each row.
+
+    Rows are hashed, and those of one hash compared.
+    """
+    marks = np.zeros(len(table), dtype=np.uint64)
+    for column in table.T:
+        marks = mixed(marks) + column.astype(np.uint64)
+    _, first, which = np.unique(marks, return_index=True, return_inverse=True)
+    if not (table == table[first][which]).all():  # two kinds with the same mark
+        _, first, which = np.unique(
+            table, axis=0, return_index=True, return_inverse=True
+        )
+    return first, which.ravel()
+
+
+def mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Scatter numbers over 64 bits (SplitMix64's finaliser)."""
+    bits = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

@@ -23,7 +23,7 @@ from .backups import (
     single_state_constraints,
     support_states,
 )
-from .bulk_model import bulk_model
+from .bulk_model import bulk_model, fits
 from .interfaces import Program
 from .pair_model import (
     PairModel,
@@ -59,11 +59,7 @@ def program_model(program: Program, form: Form = "value-policy") -> PairModel:
 
 
 def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
-    whole = program.distributions
-    if program.mdp.n_actions > LARGE and object not in (
-        whole.numerators.dtype,
-        whole.denominators.dtype,
-    ):
+    if program.mdp.n_actions > LARGE and fits(program):
         return bulk_model(program, form)
     built = ProgramModel(program, form, LinearModel(name="olive"))
     mdp = program.mdp
@@ -88,9 +84,9 @@ def _exact_model(program: OliveProgram, form: Form) -> ProgramModel:
                 built.add_greedy_rows(state, labels)
             if state in support:
                 backups = {a: backup_of(program, actions[a]) for a in labels}
-                ends = backup_range(
-                    program, state, list(backups.values()), alone.get(state)
-                )
+                low = min(backup.low for backup in backups.values())
+                high = max(backup.high for backup in backups.values())
+                ends = backup_range(program, state, (low, high), alone.get(state))
                 built.backup_index[state] = built.add_switch(
                     state, f"backup({name})", labels, backups, ends
                 )

@@ -23,7 +23,7 @@ from ...reduction.formula.dimacs import DimacsFile
 from ...reduction.formula.dimacs_write import write_dimacs
 from ...reduction.formula.unused import Used
 from ...reduction.program.program import build
-from ...solvers.model.flat_model import integer_variables
+from ...solvers.model.large import VariableTable
 from ...solvers.model.model import LinearModel
 from ...solvers.model.program_files import write_lp, write_mps
 from .json_text import pretty_json
@@ -275,7 +275,7 @@ def _write_program(
         "formulation": formulation,
         "objective": "g(s0), written as -g(s0) minimised",
         "variables": len(model.variables),
-        "integer_variables": integer_variables(model),
+        "integer_variables": VariableTable.of(model.variables).integral(),
         "rows": len(model.rows),
         "names": maps[0],
     }

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...solvers.model.bulk_text import json_pairs
-from ...solvers.model.name_map import NameMap
+from ...solvers.model.integer_form import NameMap, json_pairs
 
 _PART = 1 << 14
 """Entries that are written at a time."""

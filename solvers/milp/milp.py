@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from ..child.child import run_in_child
 from ..lp.lp import solve_lp
-from ..model.integer_form import IntegerForm, integer_form
+from ..model.integer_form import IntegerForm
 from ..model.model import LinearModel, Variable
 from ..model.program_files import write_lp, write_mps
 from ..outcome import Answer, LinearOutcome, Status
@@ -97,7 +97,7 @@ def solve_milp(
         raise ValueError(f"time limit {time_limit} is negative or no number")
     scaled = scaled_objective(model)
     try:
-        form = integer_form(scaled.model)
+        form = IntegerForm(scaled.model)
     except ValueError as exc:
         return _unknown(engine, start, str(exc))
     answer = _ask(form, engine, start, time_limit, memory_limit, threads)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pulp
 
-from ..model.integer_form import IntegerForm, integer_form
+from ..model.integer_form import IntegerForm
 from ..model.model import LinearModel
 
 MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-attr]
@@ -41,7 +41,7 @@ class PulpModel:
 
 def to_pulp(model: LinearModel) -> PulpModel:
     """Make a PuLP problem of a model."""
-    return from_form(integer_form(model))
+    return from_form(IntegerForm(model))
 
 
 def from_form(form: IntegerForm) -> PulpModel:
@@ -63,7 +63,7 @@ def from_form(form: IntegerForm) -> PulpModel:
         else:
             constraint = left == row.rhs
         problem.addConstraint(constraint, row.name)
-    return PulpModel(problem, form.names, form.negated, variables)
+    return PulpModel(problem, dict(form.names.items()), form.negated, variables)
 
 
 def _expression(variables: list[Any], terms: Any) -> Any:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.cli.common.json_text import pretty_json
-from olivine.solvers.model.flat_form import FlatForm
+from olivine.solvers.model.integer_form import IntegerForm
 
 from tests.support.linear import linear_models
 
@@ -31,7 +31,7 @@ def test_pretty_json_of_objects_alone_is_that_of_python(value) -> None:
 
 @given(linear_models(max_variables=3, max_rows=2))
 def test_a_map_of_names_is_written_as_a_dictionary(model) -> None:
-    names = FlatForm(model).names
+    names = IntegerForm(model).names
     value = {"names": names, "rest": 1}
     assert "".join(pretty_json(value)) == json.dumps(
         {"names": dict(names), "rest": 1}, indent=2

@@ -18,7 +18,7 @@ from olivine.solvers.child.child import run_in_child
 from olivine.solvers.lp import highs as highs_module
 from olivine.solvers.milp.milp import available_engines, confirm, solve_milp, to_pulp
 from olivine.solvers.milp.objective import scaled_objective
-from olivine.solvers.model.integer_form import integer_form
+from olivine.solvers.model.integer_form import IntegerForm
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 
@@ -275,7 +275,7 @@ def test_the_pulp_problem_is_the_model(model):
     """Also for those who solve or write it with PuLP themselves."""
     made = to_pulp(model)
     optimum = brute_force_milp(model)
-    form = integer_form(model)
+    form = IntegerForm(model)
     assert made.names == form.names
     assert made.problem.sense == pulp.LpMinimize
 
@@ -298,7 +298,7 @@ def test_the_pulp_problem_is_the_model(model):
 @given(linear_models(integer=True))
 @settings(max_examples=40)
 def test_the_integer_form_is_the_model(model):
-    form = integer_form(model)
+    form = IntegerForm(model)
     whole = LinearModel(maximise=False)
     for v in form.variables:
         whole.add_variable(v.name, v.lower, v.upper, integer=v.integer)

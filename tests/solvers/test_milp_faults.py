@@ -7,6 +7,7 @@ import stat
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import highspy
 import pytest
@@ -15,7 +16,7 @@ from olivine.solvers.lp import highs as highs_module
 from olivine.solvers.milp import engines
 from olivine.solvers.milp.engines import cbc
 from olivine.solvers.milp.milp import available_engines, confirm, solve_milp
-from olivine.solvers.model.integer_form import IntegerForm, IntegerRow, IntegerVariable
+from olivine.solvers.model.integer_form import IntegerRow, IntegerVariable
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
@@ -135,7 +136,7 @@ def test_cbc_calls_a_feasible_program_infeasible():
     Whether it errs or not, a point comes only with a verdict.
     """
     names = [f"x{j}" for j in range(5)]
-    form = IntegerForm(negated=False)
+    form = SimpleNamespace(negated=False)
     form.variables = [IntegerVariable(name, 0, 1, True) for name in names]
     form.names = dict(zip(names, names, strict=True))
     form.objective = {0: 1, 4: 1}

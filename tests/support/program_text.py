@@ -23,7 +23,7 @@ def _wrapped(head: str, words: list[str]) -> str:
     return "\n".join([*lines, line]) + "\n"
 
 
-def plain_lp(form: IntegerForm, title: str) -> str:
+def plain_lp(form: IntegerForm, title: str, *remarks: str) -> str:
     """The LP file."""
 
     def terms(pairs) -> list[str]:
@@ -32,8 +32,11 @@ def plain_lp(form: IntegerForm, title: str) -> str:
             for j, c in pairs
         ]
 
-    text = f"\\ {_title(form, title)}\nMinimize\n"
-    text += _wrapped(" obj:", terms(form.objective.items())) + "Subject To\n"
+    used = {*form.objective, *(j for row in form.rows for j in row.indices)}
+    idle = [f"+ 0 {v.name}" for j, v in enumerate(form.variables) if j not in used]
+    text = "".join(f"\\ {line}\n" for line in (_title(form, title), *remarks))
+    text += "Minimize\n"
+    text += _wrapped(" obj:", terms(form.objective.items()) + idle) + "Subject To\n"
     for row in form.rows:
         words = terms(zip(row.indices, row.coefficients, strict=True))
         text += _wrapped(f" {row.name}:", [*words, f"{_LP[row.sense]} {row.rhs}"])
@@ -53,9 +56,10 @@ def plain_lp(form: IntegerForm, title: str) -> str:
     return text + "End\n"
 
 
-def plain_mps(form: IntegerForm, title: str) -> str:
+def plain_mps(form: IntegerForm, title: str, *remarks: str) -> str:
     """The MPS file, of numbers and names that the fixed columns hold."""
-    text = f"* {_title(form, title)}\nNAME          model\nROWS\n N  obj\n"
+    text = "".join(f"* {line}\n" for line in (_title(form, title), *remarks))
+    text += "NAME          model\nROWS\n N  obj\n"
     text += "".join(f" {_MPS[row.sense]}  {row.name}\n" for row in form.rows)
     text += "COLUMNS\n"
     within = False

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.olive.program import Form
-from ....solvers.model.flat_model import BLOCK, FlatModel, Numbered, row_kind
+from ....solvers.model.large import LargeModel, Numbered, Rows, offsets
 from ....solvers.model.model import LinearModel
 from ...family.family import Family, as_assignment
 from ...formula.local_search import (
@@ -53,7 +53,7 @@ _FLIPS = 10_000
 
 def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     """Project OLIVE's program (tolerance 0, values in their ranges)."""
-    model = FlatModel(f"projected, {family.variant}")
+    model = LargeModel(f"projected, {family.variant}")
     n, variables = family.n_variables, model.variables
     binary = variables.kind_of(Fraction(0), Fraction(1), True)
     truth = variables.add_copies([binary], ("x%d",), n)
@@ -70,7 +70,9 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     total = loss * sum(weights[j] for j in open_clauses.tolist())
     if total > 2 * family.penalty and not _solve_wins(family):
         trying = model.add_variable("try a clause", 0, 1, integer=True)
-    first = len(variables)
+    numbers = open_clauses + 1
+    codes = np.full(len(numbers), binary)
+    first = variables.add(codes, Numbered(("y(C%d)",), numbers))
     _add_clauses(model, literals, repeats, open_clauses, truth, trying)
     missing = dict(
         zip(open_clauses.tolist(), range(first, len(variables)), strict=True)
@@ -91,41 +93,38 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
 
 
 def _add_clauses(
-    model: FlatModel,
+    model: LargeModel,
     literals: NDArray[np.int32],
     repeats: NDArray[np.bool_],
     open_clauses: NDArray[np.int64],
     truth: int,
     trying: int | None,
 ) -> None:
-    """Add y_j and the row of each clause that is no tautology.
+    """Add the row of each clause that is no tautology; repeated literals are left out.
 
-    The rows of clauses with equal signs, repeated literals left out, are of one kind.
+    The last variables of the model are the y_j.
     """
-    binary = model.variables.kind_of(Fraction(0), Fraction(1), True)
-    kinds = np.full(27, -1, dtype=np.int32)  # by the signs as digits of base 3
-    for k in range(0, len(open_clauses), BLOCK):
-        chosen = open_clauses[k : k + BLOCK]
-        names = Numbered(("C%d",), chosen + 1)
-        missing = Numbered(("y(C%d)",), chosen + 1)
-        codes = np.full(len(chosen), binary, dtype=np.int32)
-        helpers = [np.arange(len(codes)) + model.variables.add(codes, missing)]
-        if trying is not None:
-            helpers.append(np.full(len(codes), trying))
-        kept = ~repeats[chosen]
-        signs = np.where(kept, np.sign(literals[chosen]), 0)
-        patterns = (signs + 1) @ np.array([9, 3, 1])
-        for pattern in np.unique(patterns).tolist():
-            if kinds[pattern] < 0:
-                digits = (pattern // 9 - 1, pattern // 3 % 3 - 1, pattern % 3 - 1)
-                own = [s for s in digits if s]
-                coefficients = [Fraction(c) for c in [1] * len(helpers) + own]
-                rhs = Fraction(1 - own.count(-1))
-                kind = row_kind(tuple(coefficients), ">=", rhs)
-                kinds[pattern] = model.rows.add_kind(kind)
-        variables = np.column_stack([*helpers, np.abs(literals[chosen]) + (truth - 1)])
-        used = np.column_stack([np.ones((len(kept), len(helpers)), dtype=bool), kept])
-        model.rows.add(kinds[patterns], variables[used].astype(np.int32), names)
+    k, own = len(open_clauses), literals[open_clauses]
+    columns = [np.arange(len(model.variables) - k, len(model.variables))]
+    if trying is not None:
+        columns.append(np.full(k, trying))
+    helpers = len(columns)
+    variables = np.column_stack([*columns, np.abs(own) + (truth - 1)])
+    negated = np.zeros(variables.shape, dtype=np.uint8)
+    negated[:, helpers:] = own < 0
+    used = np.ones(variables.shape, dtype=np.bool_)
+    used[:, helpers:] = ~repeats[open_clauses]
+    model.rows.add(
+        Rows(
+            offsets(used.sum(axis=1)),
+            variables[used].astype(np.int32),
+            negated[used],
+            [Fraction(1), Fraction(-1)],
+            (negated & used).sum(axis=1),
+            [(">=", Fraction(1 - count)) for count in range(4)],
+            Numbered(("C%d",), open_clauses + 1),
+        )
+    )
 
 
 def _solve_wins(family: Family) -> bool:

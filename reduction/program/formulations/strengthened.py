@@ -41,18 +41,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.olive.program import Form
-from ....solvers.model.flat_model import (
-    BLOCK,
-    FlatModel,
-    Numbered,
-    kind_of,
-    row_kind,
-)
+from ....solvers.model.large import LargeModel, Numbered, Rows
 from ....solvers.model.model import LinearModel, Variable
 from ...family.family import Family
 from ...family.layout import CLAUSE_BITS, QUIT, Layout
@@ -73,7 +68,7 @@ _THIRDS = {s: Fraction(s, 3) for s in (-1, 1)}
 
 def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedModel:
     """Write OLIVE's program (tolerance 0, values in their ranges) in its tight form."""
-    model = FlatModel(f"strengthened, {form}, {family.variant}")
+    model = LargeModel(f"strengthened, {form}, {family.variant}")
     n, layout = family.n_variables, family.layout
     _add_values(model, family)
     truth = _add_literals(model, family)
@@ -192,7 +187,7 @@ class StrengthenedModel(ReductionModel):
         return self._changed(rows=rows)
 
 
-def _add_values(model: FlatModel, family: Family) -> None:
+def _add_values(model: LargeModel, family: Family) -> None:
     """g(x) with the ranges that lose nothing."""
     layout, top, zero = family.layout, family.top, Fraction(0)
     variables = model.variables
@@ -209,7 +204,15 @@ def _add_values(model: FlatModel, family: Family) -> None:
         model.add_variable(f"g({layout.state_name(state)})", 0, 0)
 
 
-def _add_literals(model: FlatModel, family: Family) -> int:
+def _add_copies(
+    model: LargeModel, item: LinearModel, variables: NDArray[Any], *texts: str
+) -> None:
+    """Add the rows of an item over each line of variables, numbered from 1 on."""
+    names = Numbered(texts, range(1, 1 + len(variables)))
+    model.rows.add(Rows.copies(item, variables, names))
+
+
+def _add_literals(model: LargeModel, family: Family) -> int:
     """Integral literal values; the pair's constraint follows. Return t_1's index."""
     n, top = family.n_variables, family.top
     binary = model.variables.kind_of(Fraction(0), Fraction(1), True)
@@ -218,19 +221,13 @@ def _add_literals(model: FlatModel, family: Family) -> int:
     true, false, t = (item.add_variable(name, 0, 1) for name in ("1", "0", "t"))
     item.add_row([true, t], [1, -top], "==", 0)
     item.add_row([false, t], [1, top], "==", top)
-    kind = model.rows.add_kind(kind_of(item))
     first = family.layout.first_literal_state + 2 * np.arange(n)
     variables = np.column_stack([first + 1, first, truth + np.arange(n)])
-    model.rows.add_copies(
-        np.full(n, kind, dtype=np.int32),
-        variables.astype(np.int32),
-        "x%d true",
-        "x%d false",
-    )
+    _add_copies(model, item, variables, "x%d true", "x%d false")
     return truth
 
 
-def _add_tries(model: FlatModel, family: Family, kind: int, letters: str) -> int:
+def _add_tries(model: LargeModel, family: Family, kind: int, letters: str) -> int:
     """Add a variable for each action of s0."""
     n, m = family.n_variables, family.n_clauses
     first = model.variables.add_copies([kind], (f"{letters}(s0,[try x%d])",), n)
@@ -241,7 +238,7 @@ def _add_tries(model: FlatModel, family: Family, kind: int, letters: str) -> int
     return first
 
 
-def _add_start(model: FlatModel, family: Family, form: Form) -> int:
+def _add_start(model: LargeModel, family: Family, form: Form) -> int:
     """Bound g(s0) by what each action of s0 allows it to be.
 
     Returns the first variable of π(s0, ·).
@@ -266,18 +263,12 @@ def _add_start(model: FlatModel, family: Family, form: Form) -> int:
     clauses = range(1, 1 + m)
     reward = family.try_clause_reward
     slack = best - reward - low
-    tried = row_kind((one, -one, slack), "<=", reward + slack)
-    model.rows.add_copies(
-        np.full(m, model.rows.add_kind(tried), dtype=np.int32),
-        np.column_stack(
-            [
-                np.full(m, start),
-                clauses,
-                policy[family.layout.try_clause(0)] + np.arange(m),
-            ]
-        ).astype(np.int32),
-        "s0, [try C%d]",
-    )
+    item = LinearModel()
+    g, of_clause, taken = (item.add_variable(name, 0, 1) for name in "gcp")
+    item.add_row([g, of_clause, taken], [1, -1, slack], "<=", reward + slack)
+    tries = policy[family.layout.try_clause(0)] + np.arange(m)
+    variables = np.column_stack([np.full(m, start), clauses, tries])
+    _add_copies(model, item, variables, "s0, [try C%d]")
     weights = clause_weights(family)
     reach = family.parameters.reach
     chances = {w: -reach * w / family.total_weight for w in set(weights)}
@@ -294,7 +285,7 @@ def _add_start(model: FlatModel, family: Family, form: Form) -> int:
 
 
 def _add_greedy_start(
-    model: FlatModel, policy: range, f: int, best: Fraction, n: int
+    model: LargeModel, policy: range, f: int, best: Fraction, n: int
 ) -> None:
     """g(s0) = max_a f(s0,a), attained where π is."""
     item = LinearModel()
@@ -302,16 +293,15 @@ def _add_greedy_start(
     taken = item.add_variable("pi", 0, 1)
     _add_greedy(item, g, [taken], ["%s"], "s0")
     size = len(policy)
-    variables = np.column_stack([np.zeros(size), policy, f + np.arange(size)])
-    variables = variables.astype(np.int32)
-    kinds = np.full(size, model.rows.add_kind(kind_of(item)), dtype=np.int32)
+    places = np.arange(size)
+    variables = np.column_stack([0 * places, policy[0] + places, f + places])
     for part, name in (
         (slice(n), "[try x%d]"),
         (slice(n, -1), "[try C%d]"),
         (slice(-1, None), "[solve]%.0s"),
     ):
         texts = [row.name.replace("%s", name) for row in item.rows]
-        model.rows.add_copies(kinds[part], variables[part], *texts)
+        _add_copies(model, item, variables[part], *texts)
 
 
 def _add_greedy(
@@ -325,8 +315,8 @@ def _add_greedy(
         item.add_row([g, f, taken], [1, -1, top], "<=", top, f"greedy({place},{name})")
 
 
-def _add_clauses(model: FlatModel, family: Family, form: Form, width: int) -> None:
-    """Bound the g(C_j): clauses that repeat literals alike have rows of one kind."""
+def _add_clauses(model: LargeModel, family: Family, form: Form, width: int) -> None:
+    """Bound the g(C_j), alike where clauses repeat literals alike."""
     m, own = family.n_clauses, family.literal_states_of_clauses
     # The place of each literal among the distinct ones of its clause.
     places = np.zeros((m, 3), dtype=np.int64)
@@ -335,24 +325,19 @@ def _add_clauses(model: FlatModel, family: Family, form: Form, width: int) -> No
     places[:, 2] = np.select(again, [0, places[:, 1]], places[:, 1] + 1)
     patterns, which = np.unique(places, axis=0, return_inverse=True)
     items = [_clause_item(family, form, pattern) for pattern in patterns.tolist()]
-    numbers = [model.rows.add_kind(kind_of(item)) for item in items]
-    kinds = np.array(numbers, dtype=np.int32)[which.ravel()]
-    new = np.diff(np.maximum.accumulate(places, axis=1), axis=1, prepend=-1) > 0
     added = items[0].variables[-width * (1 if form == "value-policy" else 2) :]
     first = model.variables.add_copies(
         [model.variables.kind_of(v.lower, v.upper, v.integer) for v in added],
         tuple(v.name for v in added),
         m,
     )
-    texts = tuple(row.name for row in items[0].rows)
-    for k in range(0, m, BLOCK):
-        part = np.arange(k, min(k + BLOCK, m))
-        behind = first + part[:, None] * len(added) + np.arange(len(added))
-        variables = np.column_stack([1 + part, own[part], behind])
-        used = np.ones(variables.shape, dtype=np.bool_)
-        used[:, 1:4] = new[part]
-        names = Numbered(texts, range(k + 1, k + 1 + len(part)))
-        model.rows.add(kinds[part], variables[used].astype(np.int32), names)
+    for k, (item, pattern) in enumerate(zip(items, patterns.tolist(), strict=True)):
+        chosen = np.flatnonzero(which.ravel() == k)
+        distinct = own[chosen][:, [pattern.index(p) for p in range(max(pattern) + 1)]]
+        behind = first + chosen[:, None] * len(added) + np.arange(len(added))
+        names = Numbered(tuple(row.name for row in item.rows), chosen + 1)
+        variables = np.column_stack([1 + chosen, distinct, behind]).astype(np.int32)
+        model.rows.add(Rows.copies(item, variables, names))
 
 
 def _clause_item(family: Family, form: Form, places: list[int]) -> LinearModel:
