@@ -19,7 +19,7 @@ batch's (R-max), the policy of a level (global policy and the backward baselines
 >>> recorder.begin(env)
 >>> recorder.end()
 >>> [(point.trajectories, len(point.policies)) for point in recorder.points]
-[(0, 5)]
+[(0, 5), (0, 5)]
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ def without_hard(formula: Formula) -> Hardened | None:
 
     Examples
     --------
-    >>> formula = Formula.from_clauses([[1], [-1], [2]], None, [0, 3, 2], [1, 0, 0])
+    >>> hard = [True, False, False]
+    >>> formula = Formula.from_clauses([[1], [-1], [2]], None, [0, 3, 2], hard)
     >>> without_hard(formula).formula.weights.tolist()
     [6, 3, 2]
     """

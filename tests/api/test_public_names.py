@@ -1,7 +1,6 @@
 """``import olivine``: a screen of names, loaded when they are used."""
 
 import ast
-import doctest
 import inspect
 import subprocess
 import sys
@@ -38,11 +37,6 @@ def test_each_name_is_there_and_documented(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'verfy'"):
         olivine.verfy  # noqa: B018
-
-
-def test_the_example_in_the_documentation():
-    failed, attempted = doctest.testmod(olivine)
-    assert (failed, attempted) == (0, 3)
 
 
 def test_nothing_is_loaded_before_it_is_used():

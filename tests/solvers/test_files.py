@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 from fractions import Fraction
 
@@ -153,10 +152,6 @@ def test_files_are_plain(suffix, tmp_path):
     assert first.stat().st_mode & 0o777 == 0o640
     for engine in READERS:
         check_file(first, small_knapsack(), engine)
-
-
-def test_the_example_in_the_documentation():
-    assert doctest.testmod(program_files).failed == 0
 
 
 def test_a_maximum_is_the_least_negative_unscaled(tmp_path):

@@ -1,9 +1,7 @@
 """LRAT proofs, replayed by a checker that shares nothing with what makes them."""
 
-import doctest
 import random
 
-import olivine.solvers.sat.lrat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,7 +94,3 @@ def test_a_thousand_mutants_are_refused() -> None:
 def test_what_is_no_refutation_is_refused_by_step(proof, reason) -> None:
     with pytest.raises(ValueError, match=reason):
         list(lrat_lines([[1, 2], [-1, 2]], proof))
-
-
-def test_the_example() -> None:
-    assert doctest.testmod(olivine.solvers.sat.lrat) == (0, 2)

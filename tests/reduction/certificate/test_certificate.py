@@ -1,11 +1,9 @@
 """Making certificates: every case, every variant, deterministic, within limits."""
 
-import doctest
 import json
 from fractions import Fraction
 
 import numpy as np
-import olivine.reduction.certificate.certificate
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,9 +164,3 @@ def test_wide_clauses_certify() -> None:
     outcome = make_certificate(instance, Fraction(1), assignment)
     assert outcome.certificate is not None
     assert len(checker.three_sat(as_checked(wide)).clauses) == 1998
-
-
-def test_examples() -> None:
-    failed, attempted = doctest.testmod(olivine.reduction.certificate.certificate)
-    assert attempted
-    assert not failed

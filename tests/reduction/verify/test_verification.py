@@ -243,16 +243,6 @@ def test_the_best_assignment_is_taken() -> None:
     assert best_assignment({}) is None
 
 
-def test_the_example_of_the_module_holds() -> None:
-    import doctest
-
-    import olivine.reduction.verify.verification
-
-    found = doctest.testmod(olivine.reduction.verify.verification)
-    assert found.failed == 0
-    assert found.attempted > 0
-
-
 def test_one_route_by_its_name() -> None:
     answer = verify(Formula.from_clauses([[1], [-1]]), routes="maxsat")
     assert list(answer.routes) == ["maxsat"]
