@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .algorithms.global_policy import global_policy
     from .algorithms.learning.draw_classes import make_classes
     from .algorithms.learning.evaluation import evaluate
-    from .algorithms.learning.registry import learn
+    from .algorithms.learning.learn import learn
     from .algorithms.lsvee import lsvee
     from .algorithms.mdp.tabular import TabularMDP
     from .algorithms.olive.run import olive_exact, olive_sampled
@@ -77,7 +77,7 @@ _HOMES = {
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
     "algorithms.learning.evaluation": ("evaluate",),
-    "algorithms.learning.registry": ("learn",),
+    "algorithms.learning.learn": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),
     "algorithms.olive.run": ("olive_exact", "olive_sampled"),

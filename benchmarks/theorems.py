@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olivine.algorithms.environments import make
-from olivine.algorithms.learning.registry import learn
+from olivine.algorithms.learning.learn import learn
 
 from benchmarks.figures import Figure, cpu
 

@@ -11,6 +11,7 @@ import numpy as np
 from olivine.algorithms.assumptions import complete_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSampleTheoremParameters,
@@ -34,7 +35,7 @@ def one_run(kind, seed, m, k, h, eps):
     sizes = values.log_size(squared=True), policies.log_size()
     parameters = TwoSampleTheoremParameters(eps, 0.1, m, k, h, *sizes)
     arguments = env, values, policies, parameters
-    monitors = TwoSampleMonitors(*arguments)
+    monitors = TwoSampleMonitors(Problem(env, values, policies), parameters)
     start = time.process_time()
     result = two_sample(*arguments, rng, observers=[monitors])
     middle = time.process_time()

@@ -31,7 +31,8 @@ from ..algorithms.environments.finite_lists import Instance
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.monitors import with_monitors
-from ..algorithms.learning.run import LearningResult
+from ..algorithms.learning.problem import Problem
+from ..algorithms.learning.results import LearningResult
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters
 from . import runs
@@ -221,6 +222,6 @@ def run_monitored(
             BACKUP: (backup, (values, policies)),
         }
         learn, classes = own[name]
-    monitors = BaselineMonitors(env, parameters, complete=True)
+    monitors = BaselineMonitors(Problem(env, complete=True), parameters)
     result = learn(env, *classes, parameters, rng, observers=[monitors])
     return with_monitors(result, monitors.reports(result))

@@ -31,6 +31,7 @@ from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.exact.numbers import check_count
 from ..algorithms.learning.draw_classes import DecodedPolicyClass, DecodedValueClass
 from ..algorithms.learning.events import Triple
+from ..algorithms.learning.problem import Problem
 from ..algorithms.two_sample.algorithm import TwoSampleLearner
 from ..algorithms.two_sample.parameters import TwoSamplePracticalParameters
 from ..algorithms.valor.algorithm import LocalValues
@@ -165,7 +166,7 @@ def sacrificed(
         0.2, 0.1, 2, 2, 3, n_train=2000, eps_stat=0.001, slack=0.05
     )
     environment = made.environment
-    run = LocalValues(environment, made.values, made.policies, parameters, rng)
+    run = LocalValues(Problem(environment, made.values, made.policies), parameters, rng)
 
     def learn(path: tuple[int, ...], value: Fraction, *futures: Fraction) -> None:
         rules: list[Any] = [*path, "uniform"]
@@ -240,8 +241,8 @@ def outvoted(copies: int = 100) -> Outvoted:
     parameters = TwoSamplePracticalParameters(
         0.2, 0.1, 2, 2, 2, tau=0.01, tau_V=accuracy, tau_L=0.01
     )
-    arguments = made.environment, made.values, made.policies, parameters
-    run = TwoSampleLearner(*arguments, np.random.default_rng(0))
+    problem = Problem(made.environment, made.values, made.policies)
+    run = TwoSampleLearner(problem, parameters, np.random.default_rng(0))
     # K P_D(a) r = 1/2 ± 0.99 τ_V.
     biased = EmpiricalMeasure(
         [0, 0], actions=[0, 1], rewards=[HALF, HALF], weights=[49901, 50099]

@@ -13,7 +13,8 @@ from ..algorithms.environments import make
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from ..algorithms.learning.events import Observer
-from ..algorithms.learning.run import LearningResult
+from ..algorithms.learning.problem import Problem
+from ..algorithms.learning.results import LearningResult
 from ..algorithms.lsvee.algorithm import Elimination, lsvee
 from ..algorithms.lsvee.parameters import LsveeTheorem, Sizes
 from ..algorithms.lsvee.review import LsveeMonitors, optimal_q
@@ -32,8 +33,9 @@ def _run(
     env: Environment, functions: FiniteQClass, seed: int, *more: Observer
 ) -> LearningResult:
     sizes = env.max_states, env.n_actions, env.horizon, len(functions)
-    arguments = env, functions, LsveeTheorem(_EPSILON, _DELTA, *sizes)
-    return runs.monitored_run(lsvee, arguments, LsveeMonitors(*arguments), seed, more)
+    parameters = LsveeTheorem(_EPSILON, _DELTA, *sizes)
+    monitors = LsveeMonitors(Problem(env, functions), parameters)
+    return runs.monitored_run(lsvee, (env, functions, parameters), monitors, seed, more)
 
 
 @runs.made_once

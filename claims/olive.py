@@ -18,7 +18,7 @@ from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.learning.draw_classes import ClassKind
 from ..algorithms.learning.draw_q_functions import make_q_class
 from ..algorithms.learning.registry import Task
-from ..algorithms.learning.run import LearningResult
+from ..algorithms.learning.results import LearningResult
 from ..algorithms.mdp.distributions import Distribution
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive.environment import TabularEnvironment

@@ -18,7 +18,8 @@ from ..algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from ..algorithms.environments.finite_lists import Instance
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.monitors import with_monitors
-from ..algorithms.learning.run import LearningResult
+from ..algorithms.learning.problem import Problem
+from ..algorithms.learning.results import LearningResult
 from .claim import Evidence
 
 CONFIDENCE = 0.95
@@ -135,9 +136,8 @@ def monitored(
     arguments = *parts(made), parameters
     events: list[Any] = []
     watch = [*observers, lambda e: events.append(e) if isinstance(e, kept) else None]
-    found = monitored_run(
-        learn, arguments, monitors(*arguments), seed, watch, **options
-    )
+    review = monitors(Problem(*parts(made)), parameters)
+    found = monitored_run(learn, arguments, review, seed, watch, **options)
     return Run(made, parameters, found, tuple(events))
 
 

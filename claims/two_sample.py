@@ -27,7 +27,7 @@ from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.learning.deviations import largest_value_deviation, value_differences
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Descending, Path
-from ..algorithms.learning.run import LearningResult
+from ..algorithms.learning.results import LearningResult
 from ..algorithms.oracles.ledger import reveal
 from ..algorithms.oracles.lp import mean_discrepancy
 from ..algorithms.two_sample.algorithm import two_sample

@@ -29,7 +29,7 @@ from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.deviations import largest_value_deviation
 from ..algorithms.learning.draw_classes import ClassKind, make_classes
 from ..algorithms.learning.events import Triple
-from ..algorithms.learning.run import LearningResult
+from ..algorithms.learning.results import LearningResult
 from ..algorithms.oracles.ledger import reveal
 from ..algorithms.valor.algorithm import (
     constrained_step,

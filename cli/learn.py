@@ -37,8 +37,7 @@ def complete_algorithms(incomplete: str) -> list[str]:
     """Give what a shell may complete a list of algorithms to."""
     from ..algorithms.learning import registry
 
-    names = [entry.name for entry in registry.algorithms()]
-    return _completions(incomplete, [*names, "all"])
+    return _completions(incomplete, [*registry.names(), "all"])
 
 
 def complete_environments(incomplete: str) -> list[str]:
@@ -234,7 +233,7 @@ def learn(
 
     examination = None
     if check or run_anyway:
-        examination = Examination(insist=run_anyway, show=not json_lines)
+        examination = Examination(allow_unrealizable=run_anyway, show=not json_lines)
     try:
         if listing:
             _list(json_lines)

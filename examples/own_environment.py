@@ -11,6 +11,7 @@ from olivine.algorithms.assumptions import check_assumptions
 from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.algorithms.valor.review import ValorMonitors
@@ -39,7 +40,7 @@ def main(seed: int = 0) -> None:
         0.2, 0.1, env.max_states, env.n_actions, env.horizon,
         values.log_size(), policies.log_size(),
     )  # fmt: skip
-    monitors = ValorMonitors(env, values, policies, parameters)
+    monitors = ValorMonitors(Problem(env, values, policies), parameters)
     result = valor(env, values, policies, parameters, rng, observers=[monitors])
     result = with_monitors(result, monitors.reports(result))
 

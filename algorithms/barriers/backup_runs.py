@@ -32,7 +32,7 @@ from ..baselines.backwards import backup
 from ..baselines.parameters import BACKUP, practical_parameters
 from ..exact.numbers import check_count
 from ..exact.seeds import RecordedSeed
-from ..learning.run import LearningResult
+from ..learning.results import LearningResult
 from ..valor.algorithm import valor
 from ..valor.parameters import (
     PracticalParameters,

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..environments.protocol import require_deterministic
+from ..learning.problem import Problem
 from ..learning.registry import Algorithm, Task
 from ..learning.tasks import (
     CLASS_SETTINGS,
-    Drawn,
     classes_of,
     declare,
     log_sizes,
-    problem_of,
+    sizes_of,
 )
 from .backwards import backup, fqi, psdp
 from .parameters import (
@@ -64,43 +64,44 @@ def _batch(
     name: str,
     summary: str,
     learn: Callable[..., Any],
-    takes: slice,
+    takes: tuple[str, ...],
     settings: dict[str, str],
     *assumptions: str,
 ) -> Algorithm:
-    """Declare an algorithm that goes backwards, with G, Π or both as ``takes`` says."""
+    """Declare an algorithm that goes backwards; ``takes`` values, policies or both."""
 
-    def classes(task: Task) -> Drawn:
+    def classes(task: Task) -> Problem:
         _refuse_paper(task, name)
         if name == BACKUP:
             require_deterministic(task.environment, name)
         made = task.settings.get("complete")
         complete = task.classes == "tabular" or made in _ENOUGH[name]
-        return (*classes_of(task), complete)
+        drawn = classes_of(task)
+        return Problem(
+            task.environment,
+            drawn.values if "values" in takes else None,
+            drawn.policies if "policies" in takes else None,
+            complete,
+        )
 
-    def parameters(task: Task, drawn: Drawn) -> BatchParameters:
-        (eps, delta, _, k, h), chosen = problem_of(task)
+    def parameters(task: Task, problem: Problem) -> BatchParameters:
+        (eps, delta, _, k, h), chosen = sizes_of(task)
         sizes = {"M": task.environment.max_states, "K": k, "H": h}
         if task.parameters == "practical":
             return practical_parameters(name, eps, delta, **chosen, **sizes)
-        used = [g if i in range(2)[takes] else None for i, g in enumerate(drawn[:2])]
-        log_values, log_policies = log_sizes(*used, squared=True)
+        log_values, log_policies = log_sizes(
+            problem.values, problem.policies, squared=True
+        )
         return theorem_parameters(
             name, eps, delta, **sizes, log_G=log_values, log_Pi=log_policies
         )
-
-    def run(environment: Any, *given: Any, observers: Any) -> Any:
-        *drawn, _, chosen, rng = given
-        return learn(environment, *drawn[takes], chosen, rng, observers=observers)
 
     return declare(
         name,
         summary,
         parameters=parameters,
-        learn=run,
-        review=lambda environment, values, policies, complete, chosen: BaselineMonitors(
-            environment, chosen, complete=complete
-        ),
+        learn=learn,
+        review=BaselineMonitors,
         classes=classes,
         settings=CLASS_SETTINGS | settings,
         assumptions=assumptions,
@@ -108,9 +109,9 @@ def _batch(
     )
 
 
-def _rmax_parameters(task: Task, classes: Drawn) -> RmaxParameters:
+def _rmax_parameters(task: Task, problem: Problem) -> RmaxParameters:
     _refuse_paper(task, RMAX)
-    (eps, delta, _, k, h), chosen = problem_of(task)
+    (eps, delta, _, k, h), chosen = sizes_of(task)
     sizes = {"X": Decoding(task.environment).most_cells, "K": k, "H": h}
     if task.parameters == "practical":
         return rmax_practical(eps, delta, **sizes, **chosen)
@@ -125,17 +126,17 @@ ALGORITHMS = (
         PSDP,
         "policy search by dynamic programming, uniform roll-in",
         psdp,
-        slice(1, 2),
+        ("policies",),
         _SIZES,
         "policy-completeness",
     ),
     # Its assumption, completeness of Q-functions, is none of the paper's four.
-    _batch(FQI, "fitted Q iteration, uniform roll-in", fqi, slice(0, 1), _SIZES),
+    _batch(FQI, "fitted Q iteration, uniform roll-in", fqi, ("values",), _SIZES),
     _batch(
         BACKUP,
         "Bellman backups from samples of every state (appendix)",
         backup,
-        slice(0, 2),
+        ("values", "policies"),
         _CHOICES | {"n": "trajectories a state"},
         "clipped-policy-value-completeness",
     ),
@@ -144,10 +145,8 @@ ALGORITHMS = (
         "R-max with decoded hidden states: a reference, no classes",
         parameters=_rmax_parameters,
         learn=rmax,
-        review=lambda environment, chosen: BaselineMonitors(
-            environment, chosen, complete=True
-        ),
-        classes=lambda task: (),
+        review=BaselineMonitors,
+        classes=lambda task: Problem(task.environment, complete=True),
         settings=RmaxParameters.settings(),
         deterministic=False,
     ),

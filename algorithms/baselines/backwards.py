@@ -47,7 +47,8 @@ from ..learning.datasets import (
 )
 from ..learning.draw_classes import paths_to_states
 from ..learning.events import NewPolicies, Observer, notify
-from ..learning.run import Frame, LearningResult
+from ..learning.problem import Frame, Problem
+from ..learning.results import LearningResult
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard, reveal
@@ -90,7 +91,7 @@ class Greedy:
         values = [evaluate(g, observations) for g in self.functions]
         return np.asarray(np.argmax(values, axis=0), dtype=np.int64)
 
-    def opened(self) -> Greedy:
+    def unguarded(self) -> Greedy:
         """Return the same policy without guards."""
         return Greedy([reveal(g) for g in self.functions])
 
@@ -122,12 +123,12 @@ def _backwards(
         for h in range(environment.horizon, 0, -1):
             found = step(h, policies, ahead)
             policy = found.policy
-            opened = policy.opened() if isinstance(policy, Greedy) else reveal(policy)
-            policies.insert(0, opened)
+            bare = policy.unguarded() if isinstance(policy, Greedy) else reveal(policy)
+            policies.insert(0, bare)
             ahead = tuple(fit.function for fit in found.fits)
             losses = tuple(fit.loss for fit in found.fits)
             seen = tuple(map(reveal, ahead))
-            notify(observers, LevelFit(h, found.data, opened, seen, losses))
+            notify(observers, LevelFit(h, found.data, bare, seen, losses))
         estimate = found.estimate()
     return frame.result(policies, estimate, iterations=1)
 
@@ -147,7 +148,7 @@ def psdp(
     estimate of V^π̂. ValueError if parameters or classes do not fit, or a return leaves
     [0, 1].
     """
-    check_batch(environment, parameters, PSDP, policies=policy_class)
+    check_batch(Problem(environment, policies=policy_class), parameters, PSDP)
     classes = guard(policy_class)
 
     def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
@@ -175,7 +176,7 @@ def fqi(
     max_a Q̂_1(x, a) over the first observations, an estimate of V*. ValueError if
     parameters or classes do not fit, or a reward leaves [0, 1].
     """
-    check_batch(environment, parameters, FQI, values=value_class)
+    check_batch(Problem(environment, value_class), parameters, FQI)
     classes = guard(value_class)
 
     def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
@@ -220,8 +221,8 @@ def backup(
     if dynamics are stochastic, parameters or classes do not fit, or a reward leaves
     [0, 1].
     """
-    both: dict[str, Any] = {"values": value_class, "policies": policy_class}
-    check_batch(environment, parameters, BACKUP, deterministic=True, **both)
+    problem = Problem(environment, value_class, policy_class)
+    check_batch(problem, parameters, BACKUP, deterministic=True)
     values, classes = guard(value_class), guard(policy_class)
     paths = [list(level.values()) for level in paths_to_states(environment)]
     p = parameters

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..environments.protocol import Environment
 from ..exact.numbers import (
     Number,
     check_count,
@@ -21,8 +20,8 @@ from ..exact.numbers import (
     rational,
 )
 from ..learning.declared import count, flag, positive, without_none
-from ..learning.parameters import PacParameters, Parameters, Problem
-from ..learning.run import check_fit
+from ..learning.parameters import PacParameters, Parameters, ProblemSize
+from ..learning.problem import Problem
 
 PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"
 BATCH = (PSDP, FQI, BACKUP)
@@ -92,12 +91,16 @@ class BatchParameters(Parameters):
 
 
 def check_batch(
-    environment: Environment, parameters: BatchParameters, algorithm: str, **more: Any
+    problem: Problem,
+    parameters: BatchParameters,
+    algorithm: str,
+    *,
+    deterministic: bool = False,
 ) -> None:
-    """Refuse parameters of another algorithm; the rest as `check_fit`."""
+    """Refuse parameters of another algorithm; the rest as `Problem.check`."""
     if parameters.algorithm != algorithm:
         raise ValueError(f"parameters: of {parameters.algorithm}, not of {algorithm}")
-    check_fit(environment, parameters, algorithm, **{"deterministic": False, **more})
+    problem.check(parameters, algorithm, deterministic=deterministic)
 
 
 def theorem_parameters(
@@ -132,7 +135,7 @@ def theorem_parameters(
         For an argument out of range or another algorithm.
     """
     accuracy, chance = rational(eps), rational(delta)
-    Problem(algorithm, accuracy, chance, M, K, H, log_G, log_Pi, "theorem")  # checks
+    ProblemSize(algorithm, accuracy, chance, M, K, H, log_G, log_Pi, "theorem")
     if algorithm == PSDP:
         reach = concentrability(K, H)
         union = log_over(4 * H, chance) + log_Pi

@@ -23,9 +23,9 @@ from ..environments.expectations import (
     table,
 )
 from ..environments.finite_model import FiniteModel
-from ..environments.protocol import Environment
 from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally
-from ..learning.run import LearningResult, Scope
+from ..learning.problem import Problem
+from ..learning.results import LearningResult, Scope
 from .backwards import LevelFit
 from .parameters import (
     BACKUP,
@@ -88,14 +88,12 @@ class BaselineMonitors(Review):
 
     def __init__(
         self,
-        environment: Environment,
+        problem: Problem,
         parameters: BatchParameters | RmaxParameters,
-        *,
-        complete: bool,
     ) -> None:
-        super().__init__(environment, parameters)
+        super().__init__(problem, parameters)
         self._algorithm = getattr(parameters, "algorithm", RMAX)
-        self._meant = complete and parameters.version == "theorem"
+        self._meant = problem.complete and parameters.version == "theorem"
 
     def scopes(self) -> dict[str, Scope]:
         found: dict[str, Scope] = {

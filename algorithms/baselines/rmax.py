@@ -27,7 +27,8 @@ import numpy as np
 from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure
 from ..learning.events import NewPolicies, Observer, notify
-from ..learning.run import Frame, LearningResult, check_fit
+from ..learning.problem import Frame, Problem
+from ..learning.results import LearningResult
 from .parameters import RMAX, RmaxParameters
 from .rmax_model import CellPolicy, Decoding, RmaxModel
 
@@ -57,7 +58,7 @@ def rmax(
     Raises ValueError if parameters do not fit or take more than 10^9 batches, or
     observations cannot be decoded.
     """
-    check_fit(environment, parameters, RMAX, deterministic=False)
+    Problem(environment).check(parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)
     least, most = parameters.m // parameters.n, 10**9  # days of work
     if min(least, parameters.batches) > most:

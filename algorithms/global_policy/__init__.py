@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from ..learning.problem import Problem
 from ..learning.registry import Task
 from ..learning.tasks import (
     CLASS_SETTINGS,
-    Drawn,
     by_kind,
     classes_of,
     declare,
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-def _complete_classes(task: Task) -> Drawn:
+def _complete_classes(task: Task) -> Problem:
     """Ask for policy complete classes where finite ones are to be drawn.
 
     Random ones are hardly ever complete. Where observations are features, products

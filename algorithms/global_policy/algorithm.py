@@ -43,7 +43,8 @@ from ..learning.events import (
     Path,
     notify,
 )
-from ..learning.run import Frame, LearningResult, check_fit
+from ..learning.problem import Frame, Problem
+from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
 from ..oracles.functionals import Constraint, Functional
 from ..oracles.ledger import evaluate, guard, reveal
@@ -78,33 +79,28 @@ class MultiOracle(Protocol):
 
 
 class GlobalPolicyRun:
-    """The state of a run: learned and pruned paths, and the policy.
-
-    Its arguments are those of `global_policy`.
-    """
+    """The state of a run: learned and pruned paths, and the policy."""
 
     def __init__(
         self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
+        problem: Problem,
         parameters: GlobalPolicyParameters,
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
         multi_oracle: MultiOracle = multi,
     ) -> None:
-        self.environment = environment
+        self.environment = problem.environment
         self.parameters = parameters
         self.rng = rng
-        self.horizon = environment.horizon
+        self.horizon = self.environment.horizon
         self.learned: list[list[Path]] = [[] for _ in range(self.horizon)]
         self.pruned: list[list[Path]] = [[] for _ in range(self.horizon)]
         self.policies: list[Any] = [None] * self.horizon
         self.estimate: Fraction | None = None
         self.calls = 0
         self.tests = 0
-        self._values: ValueClass = guard(value_class)
-        self._policy_class: PolicyClass = guard(policy_class)
+        self._values: ValueClass = guard(problem.values)
+        self._policy_class: PolicyClass = guard(problem.policies)
         self._observers = tuple(observers)
         self._multi = multi_oracle
 
@@ -359,18 +355,12 @@ def global_policy(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`check_fit`), or a
+        If environment, parameters and classes do not fit (`Problem.check`), or a
         return leaves [0, 1].
     """
-    check_fit(
-        environment,
-        parameters,
-        GLOBAL_POLICY,
-        values=value_class,
-        policies=policy_class,
-    )
-    given = environment, value_class, policy_class, parameters, rng
-    run = GlobalPolicyRun(*given, observers, multi_oracle)
+    problem = Problem(environment, value_class, policy_class)
+    problem.check(parameters, GLOBAL_POLICY)
+    run = GlobalPolicyRun(problem, parameters, rng, observers, multi_oracle)
     failure = None
     with Frame(GLOBAL_POLICY, environment, parameters, rng) as frame:
         try:

@@ -21,7 +21,7 @@ from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     Parameters,
-    Problem,
+    ProblemSize,
 )
 
 GLOBAL_POLICY = "global-policy"
@@ -65,7 +65,7 @@ class GlobalPolicyParameters(Parameters):
     )
 
     @classmethod
-    def constants(cls, problem: Problem) -> dict[str, Any]:
+    def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """τ_pol = τ_val = (1 - 2⁻¹⁰) ε/(12H) and ε_sub = ε_feas = ε/(2¹²H).
 
         As printed τ = ε/(6H). The paper's φ_h = (H-h+1)(8τ_val + 3τ_pol) then gives

@@ -17,8 +17,8 @@ from ..learning.deviations import (
     value_deviation,
 )
 from ..learning.events import Descending, Entered, Path
-from ..learning.monitors import FEATURES, UNKNOWN, ClassReview
-from ..learning.run import LearningResult, Scope
+from ..learning.monitors import FEATURES, UNKNOWN, Review
+from ..learning.results import LearningResult, Scope
 from ..oracles.csc import csc
 from .events import (
     Comparison,
@@ -66,7 +66,7 @@ def scopes(parameters: GlobalPolicyParameters) -> dict[str, Scope]:
     }
 
 
-class GlobalPolicyMonitors(ClassReview):
+class GlobalPolicyMonitors(Review):
     """Record a run, then check it.
 
     =================  ===========================================================

@@ -25,7 +25,8 @@ from .events import (
     notify,
 )
 from .parameters import MetaAlgParameters
-from .run import Frame, LearningResult
+from .problem import Frame
+from .results import LearningResult
 
 _MOST_LISTED = 20_000_000
 """Actions of explored paths that are listed at a time."""

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.protocols import PolicyClass, ValueClass
-from ..environments.protocol import Environment
 from ..environments.truth import Path, Truth
 from ..exact.arrays import object_array
 from ..exact.numbers import Number
 from ..oracles.ledger import reveal
 from .events import Iteration
-from .run import LearningResult, MonitorReport, Scope
+from .problem import Problem
+from .results import LearningResult, MonitorReport, Scope
 
 FEATURES = "observations are features: there are no codes to sum over"
 UNKNOWN = "V^π is not known exactly"
@@ -94,8 +93,8 @@ class Review:
 
     Parameters
     ----------
-    environment
-        Whose `truth` is asked.
+    problem
+        Of the run; the `truth` of its environment is asked.
     parameters
         Of the run; they bound oracle calls and trajectories.
 
@@ -105,9 +104,10 @@ class Review:
         Checks so far, by claim.
     """
 
-    def __init__(self, environment: Environment, parameters: Any) -> None:
-        self.environment, self.truth = environment, environment.truth
-        self.p = parameters
+    def __init__(self, problem: Problem, parameters: Any) -> None:
+        self.problem, self.environment = problem, problem.environment
+        self.values, self.policies = problem.values, problem.policies
+        self.truth, self.p = problem.environment.truth, parameters
         self.tallies: dict[str, Tally] = {}
         self._events: list[Any] = []
 
@@ -135,8 +135,8 @@ class Review:
 
     def ended(self, result: LearningResult) -> None:
         """Check what is known at the end."""
-        failed = f"{result.unhonoured} calls fell short"
-        self._never("oracles", result.unhonoured > 0, failed)
+        failed = f"{result.inaccurate_calls} calls fell short"
+        self._never("oracles", result.inaccurate_calls > 0, failed)
         self._never("feasible", result.event_failed, result.reason)
         for kind, most in getattr(self.p, "call_bounds", {}).items():
             calls = result.calls.get(kind, 0)
@@ -169,20 +169,6 @@ class Review:
         futures = [self.truth.path_value((*path, a)) for a in actions]
         found: NDArray[Any] = self.truth.q_values(len(path) + 1) - object_array(futures)
         return found
-
-
-class ClassReview(Review):
-    """A review of a run over classes of functions."""
-
-    def __init__(
-        self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
-        parameters: Any,
-    ) -> None:
-        super().__init__(environment, parameters)
-        self.values, self.policies = value_class, policy_class
 
 
 class MetaAlgReview(Review):

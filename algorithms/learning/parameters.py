@@ -68,7 +68,7 @@ class Parameters(PacParameters):
     algorithm: str
 
     @classmethod
-    def constants(cls, problem: Problem) -> dict[str, Any]:
+    def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """Compute what the theorem prescribes beyond ε, δ, M, K and H."""
         raise NotImplementedError
 
@@ -84,7 +84,7 @@ class Parameters(PacParameters):
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProblemSize:
     """What a theorem's constants depend on.
 
     Attributes
@@ -168,7 +168,7 @@ class ByTheorem(Parameters):
         version: Version = "theorem",
     ) -> None:
         of = rational(eps), rational(delta), M, K, H, log_G, log_Pi, version
-        problem = Problem(self.named(algorithm), *of)
+        problem = ProblemSize(self.named(algorithm), *of)
         shared = ("algorithm", "eps", "delta", "M", "K", "H", "version")
         super().__init__(
             **{name: getattr(problem, name) for name in shared},

@@ -28,13 +28,14 @@ from .parameters import (
     Parameters,
     Version,
 )
+from .problem import Problem
 from .registry import (
     PARAMETER_KINDS,
     Algorithm,
     ParameterKind,
     Task,
 )
-from .run import LearningResult
+from .results import LearningResult
 
 CLASS_SETTINGS = {
     "size": "most members of a finite class of a level",
@@ -43,19 +44,16 @@ CLASS_SETTINGS = {
     "violate": "an assumption that finite classes are made to violate, by its name",
 }
 
-Drawn = tuple[Any, ...]
-"""What an algorithm and its review take between environment and parameters."""
-
 
 def declare(
     name: str,
     summary: str,
     *,
-    parameters: Callable[[Task, Drawn], Any],
+    parameters: Callable[[Task, Problem], Any],
     learn: Callable[..., LearningResult],
     review: Callable[..., Review],
     settings: Mapping[str, str],
-    classes: Callable[[Task], Drawn] | None = None,
+    classes: Callable[[Task], Problem] | None = None,
     default_classes: ClassKind = "tabular",
     assumptions: tuple[str, ...] = (),
     deterministic: bool = True,
@@ -68,12 +66,12 @@ def declare(
     name, summary, default_classes, assumptions, kinds
         As in `registry.Algorithm`.
     parameters
-        Of a task, given its classes: see `by_kind`.
+        Of a task and its problem: see `by_kind`.
     learn
-        Runs it: called with environment, classes, parameters and generator, and
+        Runs it: called with `Problem.arguments`, parameters and generator, and
         ``observers``.
     review
-        Makes its monitors: called with environment, classes and parameters.
+        Makes its monitors: called with problem and parameters.
     settings
         Beside those of classes.
     classes
@@ -88,13 +86,13 @@ def declare(
         entry.check_kind("parameters", task.parameters)
         if deterministic:
             require_deterministic(environment, name)
-        drawn = draw(task)
-        given = (environment, *drawn, parameters(task, drawn))
+        problem = draw(task)
+        chosen = parameters(task, problem)
+        given = (*problem.arguments, chosen, task.rng)
         if not knows_truth(environment):
-            return learn(*given, task.rng, observers=task.observers)
-        monitors = review(*given)
-        observers = (monitors, *task.observers)
-        result = learn(*given, task.rng, observers=observers)
+            return learn(*given, observers=task.observers)
+        monitors = review(problem, chosen)
+        result = learn(*given, observers=(monitors, *task.observers))
         return with_monitors(result, monitors.reports(result))
 
     whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
@@ -110,7 +108,7 @@ def by_kind(
     squared: bool = False,
     defaults: Callable[[Task], Mapping[str, Any]] = lambda task: {},
     frugal: type[ByChoice] | None = None,
-) -> Callable[[Task, Drawn], Parameters]:
+) -> Callable[[Task, Problem], Parameters]:
     """Choose a theorem's parameters or practical ones, as a task says.
 
     Parameters
@@ -130,21 +128,21 @@ def by_kind(
     """
     free = {"practical": practical, "frugal": frugal}
 
-    def choose(task: Task, classes: Drawn) -> Parameters:
-        problem, chosen = problem_of(task)
+    def choose(task: Task, problem: Problem) -> Parameters:
+        sizes, chosen = sizes_of(task)
         kind = free.get(task.parameters)
         if kind is not None:
             if unknown := [name for name in chosen if name not in kind.settings()]:
                 raise ValueError(f"{unknown[0]}: {task.parameters} parameters lack it")
-            return kind(*problem, algorithm, **{**defaults(task), **chosen})
-        sizes = log_sizes(*classes, squared=squared)
+            return kind(*sizes, algorithm, **{**defaults(task), **chosen})
+        of_classes = log_sizes(problem.values, problem.policies, squared=squared)
         version: Version = "paper" if task.parameters == "paper" else "theorem"
-        return theorem(*problem, *sizes, algorithm, version)
+        return theorem(*sizes, *of_classes, algorithm, version)
 
     return choose
 
 
-def problem_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
+def sizes_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
     """(ε, δ, M, K, H) of a task, and the settings beside M and those of classes.
 
     Raises ValueError if there are such settings and a theorem sets them.
@@ -165,11 +163,11 @@ def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
         )
 
 
-def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
-    """Drawn for a task, drawn by its generator.
+def classes_of(task: Task) -> Problem:
+    """Draw the classes of a task by its generator, or take those that are given.
 
     Raises ValueError if they do not go with the environment, or are not realizable
-    (unless the task insists).
+    (unless the task allows that).
     """
     if isinstance(task.classes, FiniteQClass):
         raise ValueError("classes: Q-functions are for lsvee and olive; give (G, Π)")
@@ -178,7 +176,7 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
         if given:
             raise ValueError(f"{given[0]}: the classes are given, none are drawn")
         show_classes(task, *task.classes)
-        return task.classes
+        return Problem(task.environment, *task.classes)
     chosen: dict[str, Any] = {
         name: task.settings[name] for name in CLASS_SETTINGS if name in task.settings
     }
@@ -190,9 +188,9 @@ def classes_of(task: Task) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
     else:
         classes = _made_on_purpose(task, complete, violate, chosen.get("size", 128))
     show_classes(task, *classes)
-    if not task.insist and knows_truth(task.environment):
+    if not task.allow_unrealizable and knows_truth(task.environment):
         refuse_unrealizable(task.environment, *classes)
-    return classes
+    return Problem(task.environment, *classes)
 
 
 def _refuse_idle(kind: str, chosen: Mapping[str, Any]) -> None:
@@ -224,14 +222,14 @@ def _made_on_purpose(
 def show_classes(
     task: Task, values: ValueClassByLevel, policies: PolicyClassByLevel
 ) -> None:
-    """Show classes to the task's examination: for an entry that draws its own."""
-    if task.examine is not None:
-        task.examine(values, policies)
+    """Show classes to the task's `on_classes`: for an entry that draws its own."""
+    if task.on_classes is not None:
+        task.on_classes(values, policies)
 
 
 def show_q_functions(task: Task, functions: FiniteQClass) -> None:
     """Show the pairs of a class of Q-functions: max_a f(x, a), and the first argmax."""
-    if task.examine is None:
+    if task.on_classes is None:
         return
     tables = [functions.table(h) for h in range(1, functions.horizon + 1)]
     show_classes(

@@ -3,12 +3,12 @@
 from ..classes.q_functions import FiniteQClass
 from ..learning.draw_q_functions import make_q_class
 from ..learning.parameters import Version
+from ..learning.problem import Problem
 from ..learning.registry import Task
 from ..learning.tasks import (
-    Drawn,
     declare,
-    problem_of,
     show_q_functions,
+    sizes_of,
 )
 from .algorithm import lsvee
 from .parameters import (
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 
-def _class(task: Task) -> Drawn:
+def _class(task: Task) -> Problem:
     """Draw a class that holds Q*."""
     if isinstance(task.classes, FiniteQClass):
-        return (task.classes,)
+        return Problem(task.environment, task.classes)
     if task.classes != "finite":
         kind = "such" if isinstance(task.classes, tuple) else task.classes
         raise ValueError(
@@ -42,16 +42,16 @@ def _class(task: Task) -> Drawn:
     size = {name: task.settings[name] for name in ("size",) if name in task.settings}
     functions = make_q_class(task.environment, task.rng, **size)
     show_q_functions(task, functions)
-    return (functions,)
+    return Problem(task.environment, functions)
 
 
-def _parameters(task: Task, classes: Drawn) -> LsveeParameters:
-    problem, chosen = problem_of(task)
-    size = len(classes[0])
+def _parameters(task: Task, problem: Problem) -> LsveeParameters:
+    sizes, chosen = sizes_of(task)
+    size = len(problem.values)
     if task.parameters == "practical":
-        return LsveePractical(*problem, size, **chosen)
+        return LsveePractical(*sizes, size, **chosen)
     version: Version = "paper" if task.parameters == "paper" else "theorem"
-    return LsveeTheorem(*problem, size, version=version)
+    return LsveeTheorem(*sizes, size, version=version)
 
 
 ALGORITHMS = (

@@ -52,7 +52,8 @@ from ..learning.events import (
     notify,
 )
 from ..learning.metaalg import learn
-from ..learning.run import LearningResult, check_fit
+from ..learning.problem import Problem
+from ..learning.results import LearningResult
 from .averages import Cells, risks, state_value_averages
 from .parameters import LSVEE, LsveeParameters, Sizes
 
@@ -132,9 +133,7 @@ class Start:
 
 
 class Survivors:
-    """The state of a run: the functions that have not been eliminated.
-
-    Its arguments are those of `lsvee`; the class must be exact.
+    """The state of a run: the functions of an exact class that are not eliminated.
 
     Attributes
     ----------
@@ -294,7 +293,7 @@ def _check_class(
     environment: Environment, functions: FiniteQClass, parameters: LsveeParameters
 ) -> None:
     """Refuse what does not fit together, with a ValueError."""
-    check_fit(environment, parameters, LSVEE)
+    Problem(environment).check(parameters, LSVEE)
     if len(functions) != parameters.N:
         raise ValueError(f"N: {parameters.N}, but there are {len(functions)} functions")
     sizes = environment.horizon, environment.n_actions

@@ -15,7 +15,7 @@ from ..exact.numbers import (
     rational,
 )
 from ..learning.declared import count, flag, margin, without_none
-from ..learning.parameters import MetaAlgParameters, Problem, Version
+from ..learning.parameters import MetaAlgParameters, ProblemSize, Version
 
 LSVEE = "lsvee"
 
@@ -207,7 +207,7 @@ class LsveeTheorem(LsveeParameters):
         N: int,
         version: Version = "theorem",
     ) -> None:
-        problem = Problem(
+        problem = ProblemSize(
             LSVEE, rational(eps), rational(delta), M, K, H, 0.0, 0.0, version
         )
         check_count("N", N)

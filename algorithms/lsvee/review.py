@@ -16,7 +16,8 @@ from ..exact.arrays import object_array
 from ..learning.draw_q_functions import optimal_member
 from ..learning.events import Descending, Path
 from ..learning.monitors import MetaAlgReview
-from ..learning.run import LearningResult, Scope
+from ..learning.problem import Problem
+from ..learning.results import LearningResult, Scope
 from .algorithm import Consensus, Elimination, Start
 from .averages import Cells
 from .parameters import LsveeParameters, root_down
@@ -149,15 +150,10 @@ class LsveeMonitors(MetaAlgReview):
 
     p: LsveeParameters
 
-    def __init__(
-        self,
-        environment: Environment,
-        functions: FiniteQClass,
-        parameters: LsveeParameters,
-    ) -> None:
-        super().__init__(environment, parameters)
-        self._functions = functions.as_exact()
-        self._best = optimal_member(self._functions, environment)
+    def __init__(self, problem: Problem, parameters: LsveeParameters) -> None:
+        super().__init__(problem, parameters)
+        self._functions: FiniteQClass = problem.values.as_exact()
+        self._best = optimal_member(self._functions, problem.environment)
         # √K φ, and a rational just above φ
         self._step = parameters.eps / (320 * parameters.H**2)
         self._phi = parameters.phi * (1 + Fraction(1, 2**60))

@@ -21,7 +21,7 @@ from ..learning.draw_q_functions import optimal_member
 from ..learning.events import Iteration, notify
 from ..learning.monitors import with_monitors
 from ..learning.registry import Algorithm, Task
-from ..learning.run import LearningResult
+from ..learning.results import LearningResult
 from ..mdp.bellman import Pair
 from .environment_adapter import LayeredEnvironment
 from .loop import OliveRound

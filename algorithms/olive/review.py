@@ -34,7 +34,7 @@ from typing import Any
 from ..environments.protocol import Environment
 from ..exact.numbers import rational
 from ..learning.monitors import UNKNOWN, Tally
-from ..learning.run import MonitorReport, Scope
+from ..learning.results import MonitorReport, Scope
 from ..mdp.bellman import Pair
 from .environment_adapter import LayeredEnvironment
 from .finite_pairs import FinitePairs

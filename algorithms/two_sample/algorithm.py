@@ -42,7 +42,8 @@ from ..learning.datasets import (
 )
 from ..learning.events import AtPath, Observer, Path, Triple, notify
 from ..learning.metaalg import learn
-from ..learning.run import LearningResult, check_fit
+from ..learning.problem import Problem
+from ..learning.results import LearningResult
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard
@@ -99,30 +100,25 @@ _CLOSE = Fraction(1, 10**9)
 
 
 class TwoSampleLearner:
-    """The state of a run: data sets D^val_h and D^learned_h of each level.
-
-    Its arguments are those of `two_sample`.
-    """
+    """The state of a run: data sets D^val_h and D^learned_h of each level."""
 
     def __init__(
         self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
+        problem: Problem,
         parameters: TwoSampleParameters,
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
         test_class: ValueClass | None = None,
     ) -> None:
-        self.environment = environment
+        self.environment = problem.environment
         self.parameters = parameters
         self.rng = rng
         self.observers = tuple(observers)
-        self.horizon = environment.horizon
+        self.horizon = self.environment.horizon
         self.val: list[list[EmpiricalMeasure]] = [[] for _ in range(self.horizon)]
         self.learned: list[list[EmpiricalMeasure]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
-        self._values, self._policies = guard(value_class), guard(policy_class)
+        self._values, self._policies = guard(problem.values), guard(problem.policies)
         self._test = self._values if test_class is None else guard(test_class)
 
     # --------------------------------------------------------------- dfslearn
@@ -293,19 +289,16 @@ def two_sample(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`check_fit`),
+        If environment, parameters and classes do not fit (`Problem.check`),
         the environment is known not to be an MDP over observations, or a reward
         leaves [0, 1].
     """
-    check_fit(
-        environment, parameters, TWO_SAMPLE, values=value_class, policies=policy_class
-    )
+    problem = Problem(environment, value_class, policy_class)
+    problem.check(parameters, TWO_SAMPLE)
     markov = observed_mdp(environment)
     if markov.holds is False:
         raise ValueError(f"{TWO_SAMPLE}: no MDP over observations: {markov.reason}")
-    run = TwoSampleLearner(
-        environment, value_class, policy_class, parameters, rng, observers, test_class
-    )
+    run = TwoSampleLearner(problem, parameters, rng, observers, test_class)
     return learn(
         TWO_SAMPLE,
         environment,

@@ -20,7 +20,7 @@ from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     DfsParameters,
-    Problem,
+    ProblemSize,
 )
 
 TWO_SAMPLE = "two-sample"
@@ -62,7 +62,7 @@ class TwoSampleParameters(DfsParameters):
     )
 
     @classmethod
-    def constants(cls, problem: Problem) -> dict[str, Any]:
+    def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """Compute what the theorem prescribes; log |G| is that for squared losses.
 
         As printed, τ_V is set for sums over M data sets and τ_L for sums over T_max

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ..assumptions import policy_value_completeness
-from ..classes.protocols import PolicyClass, ValueClass
+from ..classes.protocols import ValueClass
 from ..environments.finite_truth import FiniteTruth
-from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure
 from ..learning.deviations import value_deviation
 from ..learning.events import Entered, Path
-from ..learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from ..learning.run import LearningResult, Scope
+from ..learning.monitors import FEATURES, MetaAlgReview
+from ..learning.problem import Problem
+from ..learning.results import LearningResult, Scope
 from ..oracles.ledger import reveal
 from ..oracles.lp import mean_discrepancy
 from .algorithm import Regression, Visit
@@ -42,7 +42,7 @@ _ALWAYS = ("nested", "csc-calls", "ls-calls", "trajectories")
 _PROBABLE = ("evaluation", "progress", "epsilon-optimal")
 
 
-class TwoSampleMonitors(ClassReview, MetaAlgReview):
+class TwoSampleMonitors(MetaAlgReview):
     """Record a run, then check it.
 
     ==================  =========================================================
@@ -79,15 +79,13 @@ class TwoSampleMonitors(ClassReview, MetaAlgReview):
 
     def __init__(
         self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
+        problem: Problem,
         parameters: TwoSampleParameters,
         test_class: ValueClass | None = None,
     ) -> None:
-        super().__init__(environment, value_class, policy_class, parameters)
-        self.tests = value_class if test_class is None else test_class
-        self.other = self.tests is not value_class
+        super().__init__(problem, parameters)
+        self.tests = problem.values if test_class is None else test_class
+        self.other = self.tests is not problem.values
 
     def scopes(self) -> dict[str, Scope]:
         chance: Scope = "fact" if self.p.version == "practical" else "probable"

@@ -50,7 +50,8 @@ from ..learning.events import (
     notify,
 )
 from ..learning.metaalg import learn
-from ..learning.run import LearningResult, check_fit
+from ..learning.problem import Problem
+from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
 from ..oracles.ledger import guard, reveal
 from ..oracles.multi import ClassificationSet, multi
@@ -62,30 +63,25 @@ PolicyStep = Callable[["LocalValues", int], Any]
 
 
 class LocalValues:
-    """The state of a run: data sets D_1, ..., D_H, and programs over G_h.
-
-    Its arguments are those of `valor`.
-    """
+    """The state of a run: data sets D_1, ..., D_H, and programs over G_h."""
 
     def __init__(
         self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
+        problem: Problem,
         parameters: ValorParameters,
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
     ) -> None:
-        self.environment = environment
+        self.environment = problem.environment
         self.parameters = parameters
         self.rng = rng
         self.observers = tuple(observers)
-        self.horizon = environment.horizon
-        self.policy_class = guard(policy_class)
+        self.horizon = self.environment.horizon
+        self.policy_class = guard(problem.policies)
         self.datasets: list[list[Triple]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
         self.programs = ConsensusPrograms(
-            value_class, parameters, self.horizon, self.observations
+            problem.values, parameters, self.horizon, self.observations
         )
 
     def observations(self, triple: Triple) -> EmpiricalMeasure:
@@ -246,15 +242,12 @@ class LocalValues:
 @singledispatch
 def local_values(
     parameters: ValorParameters,
-    environment: Environment,
-    value_class: ValueClass,
-    policy_class: PolicyClass,
+    problem: Problem,
     rng: np.random.Generator,
     observers: Sequence[Observer],
 ) -> LocalValues:
     """Make the state of a run; ``local_values.register`` adds a kind of parameters."""
-    given = environment, value_class, policy_class, parameters, rng, observers
-    return LocalValues(*given)
+    return LocalValues(problem, parameters, rng, observers)
 
 
 def pooled_step(run: LocalValues, level: int) -> Any:
@@ -340,11 +333,11 @@ def valor(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`check_fit`), or a
+        If environment, parameters and classes do not fit (`Problem.check`), or a
         reward leaves [0, 1].
     """
-    given = environment, value_class, policy_class, parameters, rng
-    return _learn(VALOR, *given, pooled_step, observers)
+    problem = Problem(environment, value_class, policy_class)
+    return _learn(VALOR, problem, parameters, rng, pooled_step, observers)
 
 
 def valor_constrained(
@@ -357,30 +350,24 @@ def valor_constrained(
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
     """Run VALOR with the constrained policy step; everything as for `valor`."""
-    given = environment, value_class, policy_class, parameters, rng
-    return _learn(CONSTRAINED, *given, constrained_step, observers)
+    problem = Problem(environment, value_class, policy_class)
+    return _learn(CONSTRAINED, problem, parameters, rng, constrained_step, observers)
 
 
 def _learn(
     algorithm: str,
-    environment: Environment,
-    value_class: ValueClass,
-    policy_class: PolicyClass,
+    problem: Problem,
     parameters: ValorParameters,
     rng: np.random.Generator,
     step: PolicyStep,
     observers: Sequence[Observer],
 ) -> LearningResult:
     """Run MetaAlg with dfslearn and a policy step."""
-    check_fit(
-        environment, parameters, algorithm, values=value_class, policies=policy_class
-    )
-    run = local_values(
-        parameters, environment, value_class, policy_class, rng, observers
-    )
+    problem.check(parameters, algorithm)
+    run = local_values(parameters, problem, rng, observers)
     return learn(
         algorithm,
-        environment,
+        problem.environment,
         parameters,
         rng,
         explore=run.dfslearn,

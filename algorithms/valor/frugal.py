@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.protocols import PolicyClass, ValueClass
-from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure, pool
 from ..learning.datasets import EXACT_COSTS, decisions
 from ..learning.events import (
@@ -33,6 +31,7 @@ from ..learning.events import (
     Triple,
     notify,
 )
+from ..learning.problem import Problem
 from ..oracles.ledger import reveal
 from .algorithm import LocalValues, local_values
 from .frugal_parameters import FrugalFields
@@ -40,22 +39,19 @@ from .shared_data import SharedData
 
 
 class FrugalValues(LocalValues):
-    """The state of a run with few samples; arguments as for `LocalValues`."""
+    """The state of a run with few samples."""
 
     parameters: FrugalFields
 
     def __init__(
         self,
-        environment: Environment,
-        value_class: ValueClass,
-        policy_class: PolicyClass,
+        problem: Problem,
         parameters: FrugalFields,
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
     ) -> None:
-        given = environment, value_class, policy_class, parameters, rng, observers
-        super().__init__(*given)
-        self.shared = SharedData(environment, rng)
+        super().__init__(problem, parameters, rng, observers)
+        self.shared = SharedData(problem.environment, rng)
 
     def observations(self, triple: Triple) -> EmpiricalMeasure:
         """All observations of the state, whichever call drew them."""
@@ -168,14 +164,11 @@ class FrugalValues(LocalValues):
 @local_values.register
 def _(
     parameters: FrugalFields,
-    environment: Environment,
-    value_class: ValueClass,
-    policy_class: PolicyClass,
+    problem: Problem,
     rng: np.random.Generator,
     observers: Sequence[Observer],
 ) -> FrugalValues:
-    given = environment, value_class, policy_class, parameters, rng, observers
-    return FrugalValues(*given)
+    return FrugalValues(problem, parameters, rng, observers)
 
 
 def on_grid(first: int, least: int) -> int:

@@ -21,7 +21,7 @@ from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     DfsParameters,
-    Problem,
+    ProblemSize,
 )
 
 VALOR = "valor"
@@ -70,7 +70,7 @@ class ValorParameters(DfsParameters):
     )
 
     @classmethod
-    def constants(cls, problem: Problem) -> dict[str, Any]:
+    def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """ε_stat = ε/(2⁶·7·H²·T_max) or (constrained) ε/(2¹⁰H²), T_max = MH n_exp + M.
 
         Only linear functionals of g are estimated, so for tabular classes ln 2 per

@@ -19,12 +19,12 @@ from ..learning.events import (
     Sampled,
     Triple,
 )
-from ..learning.monitors import FEATURES, ClassReview, MetaAlgReview
-from ..learning.run import LearningResult, Scope
+from ..learning.monitors import FEATURES, MetaAlgReview
+from ..learning.results import LearningResult, Scope
 from .parameters import CONSTRAINED, ValorParameters
 
 
-class ValorMonitors(ClassReview, MetaAlgReview):
+class ValorMonitors(MetaAlgReview):
     """Record a run, then check it.
 
     ==================  =========================================================

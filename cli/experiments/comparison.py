@@ -53,7 +53,7 @@ class Plan:
 
         register_environments()
         names = self.environments or tuple(environments.names())
-        algorithms = self.algorithms or [e.name for e in registry.algorithms()]
+        algorithms = self.algorithms or registry.names()
         self._check_settings(algorithms, names)
         return [
             self.cell(algorithm, environment)

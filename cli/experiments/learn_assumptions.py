@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...algorithms.classes import PolicyClassByLevel, ValueClassByLevel
     from ...algorithms.environments.protocol import Environment
     from ...algorithms.learning.registry import Algorithm
-    from ...algorithms.learning.run import LearningResult
+    from ...algorithms.learning.results import LearningResult
 
 
 class ViolatedError(ValueError):
@@ -29,8 +29,8 @@ class Examination:
     `found`: The assumptions by name, empty before the check.
     """
 
-    def __init__(self, *, insist: bool, show: bool) -> None:
-        self.insist = insist
+    def __init__(self, *, allow_unrealizable: bool, show: bool) -> None:
+        self.allow_unrealizable = allow_unrealizable
         self.found: dict[str, Assumption] = {}
         self._show = show
         self._algorithm: Algorithm | None = None
@@ -59,7 +59,7 @@ class Examination:
         self.found = check_assumptions(self._environment, values, policies, needed)
         if self._show:
             self._print(self._algorithm.name)
-        if self.violated and not self.insist:
+        if self.violated and not self.allow_unrealizable:
             raise ViolatedError(
                 f"{', '.join(self.violated)} violated, so the guarantee of "
                 f"{self._algorithm.name} has no ground; --run-anyway runs it "
@@ -89,7 +89,7 @@ class Examination:
 
         What is claimed under an assumption may fail without it.
         """
-        from ...algorithms.learning.run import contradictions
+        from ...algorithms.learning.results import contradictions
 
         if not self.violated:
             return result.contradictions

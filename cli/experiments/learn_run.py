@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...algorithms.environments.protocol import Environment
     from ...algorithms.learning.events import Recorder
     from ...algorithms.learning.registry import Algorithm
-    from ...algorithms.learning.run import LearningResult
+    from ...algorithms.learning.results import LearningResult
     from .learn_assumptions import Examination
 
 PATIENCE = 10
@@ -101,7 +101,7 @@ class LearningRun:
                 dict(self.for_algorithm),
                 observers,
                 examination,
-                examination is not None and examination.insist,
+                examination is not None and examination.allow_unrealizable,
             )
         )
         seconds = time.perf_counter() - start

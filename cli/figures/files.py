@@ -41,9 +41,9 @@ def legend(panel: Axes, columns: int = 1) -> None:
 
 def look(algorithm: str) -> tuple[str, str, Any]:
     """Colour, marker and dashes of a learning algorithm, the same in each figure."""
-    from ...algorithms.learning.registry import algorithms
+    from ...algorithms.learning import registry
 
-    names = [entry.name for entry in algorithms()]
+    names = registry.names()
     number = names.index(algorithm) if algorithm in names else len(names)
     colours = (*COLOURS, *MORE_COLOURS)
     return (

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from olivine.algorithms.learning.run import MonitorReport
+from olivine.algorithms.learning.results import MonitorReport
 from olivine.claims import load, runs
 from olivine.claims.claim import registered
 

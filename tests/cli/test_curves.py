@@ -23,7 +23,7 @@ from olivine.cli.experiments.units import LearningUnit, learning_units
 
 from tests.support.commands import olivine
 
-ALGORITHMS = [entry.name for entry in registry.algorithms()]
+ALGORITHMS = registry.names()
 
 
 def recorded(name, env="lock", setting=("horizon=3",), params="practical"):
@@ -112,7 +112,7 @@ def made(monkeypatch):
     entries = [entry("hangs", tells_then_hangs), entry("refuses", refuses)]
     entries.append(entry("breaks", breaks))
     monkeypatch.setattr(registry, "_ALGORITHMS", {e.name: e for e in entries})
-    monkeypatch.setattr(registry, "MODULES", [])
+    monkeypatch.setattr(registry, "MODULES", {})
 
 
 def test_a_run_stopped_by_its_limit_keeps_its_curve(made, tmp_path):

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.run import MonitorReport
+from olivine.algorithms.learning.results import MonitorReport
 from olivine.cli.experiments import learn_progress
 from olivine.cli.experiments.learn_run import prepare
 
@@ -190,7 +190,7 @@ _OPTIONAL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in registry.algorithms()])
+@pytest.mark.parametrize("name", registry.names())
 def test_no_setting_takes_nonsense(name) -> None:
     """A ValueError that names it, whatever the setting; a run only for a default."""
     for k, key in enumerate(registry.get(name).settings):

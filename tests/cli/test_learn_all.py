@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.run import LearningResult
+from olivine.algorithms.learning.results import LearningResult
 from olivine.cli.experiments.comparison import Plan, run_cell
 from olivine.cli.experiments.learn_all import learn_all
 from olivine.cli.experiments.learn_run import prepare
@@ -52,7 +52,7 @@ def made(monkeypatch):
         entry("hangs", hangs),
     ]
     monkeypatch.setattr(registry, "_ALGORITHMS", {e.name: e for e in entries})
-    monkeypatch.setattr(registry, "MODULES", [])
+    monkeypatch.setattr(registry, "MODULES", {})
 
 
 @pytest.mark.children

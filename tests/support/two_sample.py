@@ -5,6 +5,7 @@ from fractions import Fraction
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSampleTheoremParameters,
@@ -30,7 +31,7 @@ def theorem(env, values, policies, eps=0.3, delta=0.1):
 def monitored(env, values, policies, parameters, rng, *, observers=(), test_class=None):
     """Run with monitors."""
     given_ = env, values, policies, parameters
-    monitors = TwoSampleMonitors(*given_, test_class)
+    monitors = TwoSampleMonitors(Problem(*given_[:3]), given_[3], test_class)
     result = two_sample(
         *given_, rng, observers=(monitors, *observers), test_class=test_class
     )

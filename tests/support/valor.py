@@ -2,6 +2,7 @@
 
 import pytest
 from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.valor.algorithm import (
     valor,
     valor_constrained,
@@ -34,7 +35,7 @@ def theorem(env, values, policies, name, eps=0.3, delta=0.1):
 
 def monitored(name, env, values, policies, parameters, rng, *, observers=()):
     """Run with monitors."""
-    monitors = ValorMonitors(env, values, policies, parameters)
+    monitors = ValorMonitors(Problem(env, values, policies), parameters)
     result = ALGORITHMS[name](
         env, values, policies, parameters, rng, observers=(monitors, *observers)
     )

@@ -36,6 +36,7 @@ from olivine.algorithms.environments.expectations import (
 from olivine.algorithms.environments.finite_lists import from_lists, late_discovery
 from olivine.algorithms.learning.draw_classes import make_classes, paths_to_states
 from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.learning.registry import Task, get
 from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.claims.baselines import run_monitored
@@ -102,7 +103,7 @@ def test_error_bounds_hold_however_little_data_there_is(
     values, policies = make_classes(env, kind, rng, size=8)
     chosen = {sampling: True} if name == "backup" and sampling else {}
     parameters = practical(name, env, n=n, **chosen)
-    monitors = BaselineMonitors(env, parameters, complete=False)
+    monitors = BaselineMonitors(Problem(env, complete=False), parameters)
     before = env.trajectories
     result = run(name, env, values, policies, parameters, rng, [monitors])
     reports = monitors.reports(result)
@@ -182,7 +183,7 @@ def test_monitors_notice_what_is_not_so(name) -> None:
     rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     parameters = practical(name, env, n=10**9)
-    monitors = BaselineMonitors(env, parameters, complete=True)
+    monitors = BaselineMonitors(Problem(env, complete=True), parameters)
     result = run(name, env, values, policies, parameters, rng, [monitors])
     worst = [
         TabularPolicy(env.truth.q_values(h).argmin(axis=1).astype(np.int64))
@@ -281,7 +282,7 @@ def test_ties_go_to_the_lowest_member() -> None:
             observers=[recorder],
         )  # fmt: skip
         assert float(result.estimate) == order[0]
-        assert result.unhonoured == 0
+        assert result.inaccurate_calls == 0
 
 
 @pytest.mark.parametrize("name", ["psdp", "fqi", "backup"])

@@ -12,6 +12,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.problem import Problem
 
 from tests.support.baselines import Recorder, practical, run
 
@@ -35,7 +36,7 @@ def test_psdp_with_tiny_accuracy_adds_up_rationals() -> None:
     rows = zip(data.exact_rewards, data.weights, chosen, strict=True)
     earned = sum((2 * r * int(w) for r, w, taken in rows if taken), Fraction(0))
     assert result.estimate == earned / (10**20 + 7)
-    assert result.unhonoured == 0
+    assert result.inaccurate_calls == 0
 
 
 def test_losses_of_fitted_q_iteration_are_weighted_by_the_number_of_actions() -> None:
@@ -106,7 +107,7 @@ def monitored_rmax():
     env = make("random-finite", 2)
     decoding, recorder = Decoding(env), Recorder()
     p = rmax_practical(0.3, 0.1, X=decoding.most_cells, K=2, H=3, m=10**7, n=10**7)
-    monitors = BaselineMonitors(env, p, complete=True)
+    monitors = BaselineMonitors(Problem(env, complete=True), p)
     observers = [monitors, recorder]
     result = rmax(env, p, np.random.default_rng(0), observers=observers)
     return env, decoding, monitors, result, recorder.batches[-1]

@@ -22,6 +22,7 @@ from olivine.algorithms.global_policy import (
 from olivine.algorithms.global_policy.algorithm import GlobalPolicyRun
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.claims.global_policy import (
@@ -189,9 +190,7 @@ HALF = Fraction(1, 2)
 def test_policies_are_never_played_before_they_are_set() -> None:
     made = drawn(0, "tabular")
     run = GlobalPolicyRun(
-        made.environment,
-        made.values,
-        made.policies,
+        Problem(made.environment, made.values, made.policies),
         constants(made),
         np.random.default_rng(0),
     )
@@ -210,7 +209,7 @@ def test_linear_classes_on_a_gaussian_lock() -> None:
     parameters = GlobalPolicyPracticalParameters(
         0.8, 0.1, env.max_states, env.n_actions, 3, n_test=50, n_train=400
     )
-    monitors = GlobalPolicyMonitors(env, values, policies, parameters)
+    monitors = GlobalPolicyMonitors(Problem(env, values, policies), parameters)
     result = global_policy(env, values, policies, parameters, rng, observers=[monitors])
     result = with_monitors(result, monitors.reports(result))
     assert result.succeeded

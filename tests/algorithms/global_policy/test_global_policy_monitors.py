@@ -22,6 +22,7 @@ from olivine.algorithms.global_policy import (
 from olivine.algorithms.global_policy.events import Comparison, Refit, Return
 from olivine.algorithms.global_policy.review import scopes
 from olivine.algorithms.learning.events import Descending
+from olivine.algorithms.learning.problem import Problem
 from olivine.claims.global_policy import constants
 from olivine.claims.instances import known_values
 
@@ -51,7 +52,9 @@ def record():
 
 
 def replayed(made, p, events, result):
-    monitors = GlobalPolicyMonitors(made.environment, made.values, made.policies, p)
+    monitors = GlobalPolicyMonitors(
+        Problem(made.environment, made.values, made.policies), p
+    )
     for event in events:
         monitors(event)
     return monitors.reports(result)
@@ -280,7 +283,7 @@ def test_what_the_result_says_is_checked() -> None:
     p = record()[1]
     assert failing(same) == []
     assert failing(same, event_failed=True) == ["feasible"]
-    assert failing(same, unhonoured=1) == ["oracles"]
+    assert failing(same, inaccurate_calls=1) == ["oracles"]
     assert failing(same, trajectories=p.trajectory_bound) == []
     assert failing(same, trajectories=p.trajectory_bound + 1) == ["trajectories"]
     m, k, h = 2, 3, 2

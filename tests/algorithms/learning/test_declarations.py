@@ -1,14 +1,12 @@
 """What follows from one declaration: checks, JSON, settings; from one entry: a run."""
 
-import ast
+import subprocess
 import sys
 import types
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
-import olivine.algorithms
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +19,9 @@ from olivine.algorithms.learning.parameters import (
     ByChoice,
     ByTheorem,
     Parameters,
-    Problem,
+    ProblemSize,
 )
-from olivine.algorithms.learning.run import Frame
+from olivine.algorithms.learning.problem import Frame, Problem
 from olivine.algorithms.learning.tasks import by_kind, declare
 from olivine.reduction.family.environment import threesat
 
@@ -40,7 +38,7 @@ class Toy(Parameters):
     loud: bool = flag("whether it is loud", default=True, practical=False)
 
     @classmethod
-    def constants(cls, problem: Problem) -> dict[str, object]:
+    def constants(cls, problem: ProblemSize) -> dict[str, object]:
         return {"n": problem.n_exp, "share": problem.eps / problem.H}
 
     @property
@@ -143,12 +141,10 @@ def test_an_algorithm_is_one_declaration() -> None:
     entry = declare(
         "toy",
         "plays the first action",
-        parameters=lambda task, drawn: by_kind(ToyTheorem, ToyChoice)(
-            task, (None,) * 2
-        ),
+        parameters=by_kind(ToyTheorem, ToyChoice),
         learn=play,
         review=ToyReview,
-        classes=lambda task: (),
+        classes=lambda task: Problem(task.environment),
         settings=Toy.settings(),
     )
     env, seen = make("random-finite", 0), []
@@ -165,7 +161,7 @@ def test_an_algorithm_is_one_declaration() -> None:
         assert result.parameters["version"] == kind
         assert result.monitors["calls"].holds
         assert result.monitors["trajectories"].margin == 0
-        assert set(result.monitors) == set(ToyReview(env, None).scopes())
+        assert set(result.monitors) == set(ToyReview(Problem(env), None).scopes())
     assert [type(event) for event in seen] == [Entered] * 2
     rng = np.random.default_rng(0)
     fixed = registry.Task(env, "theorem", "tabular", 0.3, 0.1, rng, {"n": 5})
@@ -185,11 +181,11 @@ def test_a_folder_is_found_by_its_name_in_modules(monkeypatch) -> None:
     with monkeypatch.context() as while_it_is_there:
         while_it_is_there.setitem(sys.modules, "olivine_toy", package)
         while_it_is_there.setattr(
-            registry, "MODULES", [*registry.MODULES, "olivine_toy"]
+            registry, "MODULES", {**registry.MODULES, "olivine_toy": ("toy",)}
         )
         while_it_is_there.setattr(registry, "_ALGORITHMS", {})
         assert registry.get("toy") is package.ALGORITHMS[0]
-        assert registry.algorithms()[-1].name == "toy"
+        assert registry.names()[-1] == "toy"
     with pytest.raises(ValueError, match="unknown algorithm 'toy'"):
         registry.get("toy")
 
@@ -198,7 +194,7 @@ def test_a_review_can_report_more_than_once() -> None:
     """Reports start anew, so that a record may be longer the second time."""
     env = make("random-finite", 0)
     parameters, rng = ToyChoice(0.3, 0.1, 2, 2, 3), np.random.default_rng(0)
-    review = ToyReview(env, parameters)
+    review = ToyReview(Problem(env), parameters)
     result = play(env, parameters, rng, observers=[review])
     assert review.reports(result)["calls"].holds
     assert review.reports(result)["calls"].checks == 1
@@ -206,19 +202,35 @@ def test_a_review_can_report_more_than_once() -> None:
     assert review.reports(result)["calls"].first == "path (1,): 2 > 1"
 
 
-def test_no_algorithm_imports_another() -> None:
-    """What they share is in `learning`."""
+def test_what_a_package_declares_and_what_is_listed_agree(monkeypatch) -> None:
+    listed = dict(registry.MODULES)
+    listed["olivine.algorithms.lsvee"] = ("lsvee", "lsvee-2")
+    monkeypatch.setattr(registry, "MODULES", listed)
+    with pytest.raises(RuntimeError, match="declares lsvee, but MODULES of"):
+        registry.get("lsvee-2")
+
+
+def test_a_verb_loads_the_algorithm_that_it_runs_and_no_other() -> None:
+    """`learn` and ``olivine learn``, each in a process of its own."""
+    program = (
+        "import sys; sys.argv = ['olivine', 'learn', 'valor', '--env', 'tabular',"
+        " '--params', 'practical']\n"
+        "import olivine, olivine.cli.main\n"
+        "env = olivine.make('tabular', 0)\n"
+        "olivine.learn('valor', env, parameters='practical')\n"
+        "mid = set(sys.modules)\n"
+        "try: olivine.cli.main.main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "for loaded in (mid, set(sys.modules)):\n"
+        "    print(*sorted({name.split('.')[2] for name in loaded\n"
+        "        if name.startswith('olivine.algorithms.')}), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
     packages = {name.split(".")[2] for name in registry.MODULES}
-    root, wrong = Path(olivine.algorithms.__file__).parent, []
-    for package in packages:
-        files = sorted((root / package).glob("*.py"))
-        assert files
-        for file in files:
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-                if isinstance(node, ast.ImportFrom) and node.module:
-                    parts = node.module.split(".")
-                    if parts[:2] == ["olivine", "algorithms"] and len(parts) > 2:
-                        other = parts[2]
-                        if other in packages - {package}:
-                            wrong.append(f"{file.name}: {node.module}")
-    assert wrong == []
+    by_call, by_verb = done.stderr.splitlines()[-2:]
+    assert packages & set(by_call.split()) == {"valor"}
+    # `learn` knows the environment "threesat", which needs OLIVE's program.
+    assert packages & set(by_verb.split()) <= {"valor", "olive"}

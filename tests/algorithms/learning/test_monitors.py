@@ -35,7 +35,8 @@ from olivine.algorithms.learning.events import (
     Triple,
 )
 from olivine.algorithms.learning.monitors import Tally, with_monitors
-from olivine.algorithms.learning.run import (
+from olivine.algorithms.learning.problem import Problem
+from olivine.algorithms.learning.results import (
     LearningResult,
     MonitorReport,
     contradictions,
@@ -151,7 +152,9 @@ class Forged:
         self.rng = np.random.default_rng(0)
         self.values, self.policies = make_classes(self.env, "tabular", self.rng)
         self.p = TheoremParameters(0.3, 0.1, 2, 2, 2, 2.0, 2.0, algorithm)
-        self.monitors = ValorMonitors(self.env, self.values, self.policies, self.p)
+        self.monitors = ValorMonitors(
+            Problem(self.env, self.values, self.policies), self.p
+        )
 
     def triple(self, path, *, n=None, value=0, future=0, relaxed=False) -> Triple:
         """Make a right triple, changed by an error of the value or of a future."""
@@ -221,7 +224,7 @@ def test_each_monitor_sees_its_violation() -> None:
         "lp-calls": {"calls": {"lp": 10**9}},
         "multi-calls": {"calls": {"multi": 1}},
         "trajectories": {"trajectories": 10**40},
-        "oracles": {"unhonoured": 2},
+        "oracles": {"inaccurate_calls": 2},
         "feasible": {"event_failed": True, "reason": "that"},
         "epsilon-optimal": {"status": "failure", "reason": "this"},
     }

@@ -13,7 +13,8 @@ from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.events import Descending, Iteration
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.run import LearningResult
+from olivine.algorithms.learning.problem import Problem
+from olivine.algorithms.learning.results import LearningResult
 from olivine.algorithms.lsvee import (
     LsveeMonitors,
     LsveeParameters,
@@ -46,7 +47,7 @@ def theorem(env, functions, eps=0.3, delta=0.1, **changes):
 
 def monitored(env, functions, parameters, rng, *observers):
     """Run with monitors."""
-    monitors = LsveeMonitors(env, functions, parameters)
+    monitors = LsveeMonitors(Problem(env, functions), parameters)
     watching = (monitors, *observers)
     result = lsvee(env, functions, parameters, rng, observers=watching)
     return with_monitors(result, monitors.reports(result))
@@ -319,7 +320,7 @@ def test_monitors_notice_a_class_that_loses_q_star():
         observers=[recorder],
     )
     true = recorder.eliminations[0]
-    monitors = LsveeMonitors(made.environment, made.functions, p)
+    monitors = LsveeMonitors(Problem(made.environment, made.functions), p)
     lost = dataclasses.replace(true, kept=true.members != made.optimal)
     monitors(lost)
     monitors(Descending(true.path))

@@ -8,7 +8,8 @@ import pytest
 from olivine.algorithms.classes import FiniteQClass, TabularPolicy
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.events import Iteration
-from olivine.algorithms.learning.run import LearningResult
+from olivine.algorithms.learning.problem import Problem
+from olivine.algorithms.learning.results import LearningResult
 from olivine.algorithms.lsvee import LsveeMonitors, LsveeTheorem, lsvee
 from olivine.algorithms.lsvee.algorithm import Consensus, Elimination, Start
 
@@ -46,7 +47,7 @@ def watched(env, functions, p):
     """What happens in a run, and monitors that have seen nothing of it."""
     seen = Kept()
     lsvee(env, functions, p, np.random.default_rng(0), observers=[seen])
-    return seen, LsveeMonitors(env, functions, p)
+    return seen, LsveeMonitors(Problem(env, functions), p)
 
 
 def holds(monitors, name):
@@ -84,13 +85,13 @@ def test_excess_risks(factor, good) -> None:
     rate, error = done.sizes.rate, claimed**2
     bound = float(18 * error * rate) ** 0.5 + float(5 * rate / 3)
     for sign in (1, -1):
-        monitors = LsveeMonitors(env, functions, p)
+        monitors = LsveeMonitors(Problem(env, functions), p)
         risks = np.array(
             [Fraction(0), error + sign * Fraction(factor * bound)], dtype=object
         )
         monitors(dataclasses.replace(done, risks=risks))
         assert holds(monitors, "risk-deviations") is good
-        monitors = LsveeMonitors(env, functions, p)
+        monitors = LsveeMonitors(Problem(env, functions), p)
         right = sign * Fraction(factor) * Fraction(5, 3) * rate  # e = 0
         risks = np.array([right, error], dtype=object)
         monitors(dataclasses.replace(done, risks=risks))
@@ -122,7 +123,7 @@ def test_futures(factor, good) -> None:
     spread = [Fraction(0), Fraction(factor) * tolerance]
     away = [Fraction(factor) * (tolerance + phi(2) / 2)] * 2
     for futures in (spread, away):
-        monitors = LsveeMonitors(env, functions, p)
+        monitors = LsveeMonitors(Problem(env, functions), p)
         column = np.array(futures, dtype=object)[:, None]
         monitors(dataclasses.replace(root, futures=column))
         assert holds(monitors, "futures") is good
@@ -163,6 +164,6 @@ def test_progress() -> None:
 
 def test_all_of_them_hold_of_an_honest_run() -> None:
     env, functions, p = idle(2, [Fraction(1, 100), Fraction(1, 2)])
-    monitors = LsveeMonitors(env, functions, p)
+    monitors = LsveeMonitors(Problem(env, functions), p)
     result = lsvee(env, functions, p, np.random.default_rng(0), observers=[monitors])
     assert all(report.holds for report in monitors.reports(result).values())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.learning.run import contradictions
+from olivine.algorithms.learning.results import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs

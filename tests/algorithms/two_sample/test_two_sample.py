@@ -17,6 +17,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
 from olivine.algorithms.oracles.lp import mean_discrepancy
 from olivine.algorithms.two_sample import (
@@ -139,7 +140,9 @@ def test_a_recursive_call_returns_where_data_look_alike_and_others_do_not() -> N
     )
     policies = PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 2, 1)])
     p, log = theorem(env, values, policies), Log()
-    run = TwoSampleLearner(env, values, policies, p, np.random.default_rng(0), [log])
+    run = TwoSampleLearner(
+        Problem(env, values, policies), p, np.random.default_rng(0), [log]
+    )
     run.dfslearn(())
     seen = [(v.path, v.new, v.learned) for v in log.visits]
     assert seen == [
@@ -184,7 +187,7 @@ def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, tau=0.1)
     rng = np.random.default_rng(0)
     run = TwoSampleLearner(
-        env, values, policies, p, rng, test_class=ValueClassByLevel(tests)
+        Problem(env, values, policies), p, rng, test_class=ValueClassByLevel(tests)
     )
     columns = {"actions": [0, 1], "rewards": [0, 0], "next_observations": [0, 0]}
     weights = [[3 * size + more, 7 * size - more], [size, 9 * size]]
@@ -203,7 +206,9 @@ def test_erratum_16_level_h_plus_1_returns() -> None:
     log = Log()
     env, p = make("tabular", 0), TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    run = TwoSampleLearner(env, values, policies, p, np.random.default_rng(0), [log])
+    run = TwoSampleLearner(
+        Problem(env, values, policies), p, np.random.default_rng(0), [log]
+    )
     run.dfslearn((0, 1, 0))
     assert log.visits == []
     run.dfslearn(())
@@ -245,7 +250,7 @@ def test_algorithm_touches_classes_through_oracles_only() -> None:
         result = two_sample(env, guard(values), guard(policies), parameters, rng)
     assert ledger.touches == []
     assert result.succeeded
-    assert result.unhonoured == 0
+    assert result.inaccurate_calls == 0
     for policy in result.policies:
         assert reveal(policy) is policy
 

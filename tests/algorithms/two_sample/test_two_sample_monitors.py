@@ -21,6 +21,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.events import Entered, Iteration, Triple
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.two_sample import (
     TwoSampleMonitors,
     TwoSampleParameters,
@@ -67,7 +68,9 @@ def recorded(made):
 
 
 def replayed(made, p, events, result):
-    monitors = TwoSampleMonitors(made.environment, made.values, made.policies, p)
+    monitors = TwoSampleMonitors(
+        Problem(made.environment, made.values, made.policies), p
+    )
     for event in events:
         monitors(event)
     return monitors.reports(result)
@@ -208,7 +211,7 @@ def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
     made, p, events, _ = record()
     blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
     given_ = made.environment, made.values, made.policies, p
-    monitors = TwoSampleMonitors(*given_, test_class=blind)
+    monitors = TwoSampleMonitors(Problem(*given_[:3]), given_[3], test_class=blind)
     for event in visit(LOW, data=law(shift=parts(p.tau) * 6 // 10))(events):
         monitors(event)
     event = monitors.reports(record()[3])["event"]
@@ -224,7 +227,7 @@ def test_g_must_find_alike_what_the_test_found_alike(distances, holds) -> None:
     made, p, events, result = record()
     blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
     given_ = made.environment, made.values, made.policies, p
-    monitors = TwoSampleMonitors(*given_, test_class=blind)
+    monitors = TwoSampleMonitors(Problem(*given_[:3]), given_[3], test_class=blind)
     again = {"recursive": True, "new": False, "learned": False}
     for event in another(HIGH, distances=distances, **again)(events):
         monitors(event)
@@ -264,7 +267,7 @@ def test_what_the_result_says_is_checked() -> None:
         return [name for name, r in reports.items() if r.holds is False]
 
     assert failing() == []
-    assert failing(unhonoured=1) == ["oracles"]
+    assert failing(inaccurate_calls=1) == ["oracles"]
     assert failing(learned=(1, p.T_max + 1)) == ["learned-sets"]
     assert failing(learned=(1, p.T_max)) == []
     assert failing(trajectories=p.trajectory_bound + 1) == ["trajectories"]

@@ -10,7 +10,8 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Sampled, Triple
-from olivine.algorithms.learning.registry import learn
+from olivine.algorithms.learning.learn import learn
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.oracles.functionals import Constraint
 from olivine.algorithms.valor import (
     FrugalParameters,
@@ -40,7 +41,9 @@ def run_of(env, kind="tabular", seed=0, **chosen):
     parameters = FrugalParameters(
         0.3, 0.1, env.max_states, env.n_actions, env.horizon, **chosen
     )
-    return FrugalValues(env, *classes, parameters, rng, [events.append]), events
+    return FrugalValues(
+        Problem(env, *classes), parameters, rng, [events.append]
+    ), events
 
 
 # --------------------------------------------------------------- the Gaussian lock
@@ -399,7 +402,7 @@ def test_parameters_are_formulas_and_refuse_nonsense() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [e.name for e in registry.algorithms() if not e.name.startswith("valor")]
+    "name", [n for n in registry.names() if not n.startswith("valor")]
 )
 def test_only_valor_has_them(name) -> None:
     message = f"parameters: {name} has theorem, paper, practical, and no 'frugal'"

@@ -23,6 +23,7 @@ from olivine.algorithms.learning.events import (
     Triple,
 )
 from olivine.algorithms.learning.metaalg import metaalg
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.oracles.ledger import reveal
 from olivine.algorithms.oracles.multi import multi
 from olivine.algorithms.valor.algorithm import (
@@ -102,7 +103,9 @@ def test_a_class_without_the_optimum_fails_without_an_exception() -> None:
     )
     # V̂ is right (0) for what the policies can do, so take one that is not.
     parameters = theorem(env, values, policies, VALOR)
-    run = LocalValues(env, values, policies, parameters, np.random.default_rng(0))
+    run = LocalValues(
+        Problem(env, values, policies), parameters, np.random.default_rng(0)
+    )
     run.dfslearn(())
     outcome = metaalg(
         env,
@@ -140,7 +143,7 @@ def test_the_constrained_step_asks_for_what_the_listing_says(monkeypatch) -> Non
     parameters = theorem(env, values, policies, CONSTRAINED)
     chosen = {"eps_stat": Fraction(1, 100), "eps_sub": Fraction(1, 2000)}
     p = ValorParameters(**vars(parameters) | chosen | {"eps_feas": Fraction(1, 5000)})
-    run = LocalValues(env, values, policies, p, np.random.default_rng(0))
+    run = LocalValues(Problem(env, values, policies), p, np.random.default_rng(0))
     run.dfslearn(())
     assert [len(triples) for triples in run.datasets] == [1, 2, 2]
     for h in (1, 2, 3):
@@ -164,7 +167,7 @@ def test_more_calls_than_t_max_end_the_run() -> None:
     env = make("tabular", 2, states=2, actions=2, horizon=3)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     parameters = PracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1)
-    monitors = ValorMonitors(env, values, policies, parameters)
+    monitors = ValorMonitors(Problem(env, values, policies), parameters)
     rng = np.random.default_rng(0)
     result = valor(env, values, policies, parameters, rng, observers=[monitors])
     assert result.status == "failure"
@@ -180,7 +183,7 @@ def test_more_calls_than_t_max_end_the_run() -> None:
     assert result.monitors["dfslearn-calls"].holds is False
     assert result.contradictions == []
     enough = theorem(env, values, policies, VALOR)
-    scopes = ValorMonitors(env, values, policies, enough).reports(result)
+    scopes = ValorMonitors(Problem(env, values, policies), enough).reports(result)
     assert scopes["dfslearn-calls"].scope == scopes["feasible"].scope == "event"
 
 

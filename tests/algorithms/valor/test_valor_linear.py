@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Triple
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.algorithm import LocalValues
 from olivine.algorithms.valor.parameters import (
@@ -95,7 +96,7 @@ def test_a_maximum_over_linear_policies_is_too_high_and_fresh_ones_are_not() -> 
             parameters = PracticalParameters(
                 0.3, 0.1, 3, 4, 10, n_train=800, n_fresh=fresh, clip=False
             )
-            run = LocalValues(env, values, policies, parameters, rng)
+            run = LocalValues(Problem(env, values, policies), parameters, rng)
             excess[fresh].append(float(run.dfslearn(tuple(path))) - 0.5)
     assert min(excess[None]) > 0.1
     assert abs(np.mean(excess[2000])) < 0.05

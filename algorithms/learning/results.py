@@ -1,20 +1,15 @@
-"""The frame of a run: its seed, clock, ledger and result, and what monitors report."""
+"""The result of a run, and what monitors report of it."""
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-
-from ..classes.protocols import PolicyClass, ValueClass
-from ..environments.protocol import Environment, require_deterministic
 from ..exact.seeds import RecordedSeed
-from ..oracles.ledger import KINDS, Ledger, reveal
+from ..oracles.ledger import KINDS
 from .evaluation import Evaluation
 
 Status = Literal["success", "failure"]
@@ -116,7 +111,7 @@ class LearningResult:
         Wall time of the algorithm, monitors not included.
     event_failed
         Whether it failed because of something impossible in the good event.
-    unhonoured
+    inaccurate_calls
         Oracle calls that could not certify the accuracy asked for.
     seed
         The generator that was handed in, as it stood before the run.
@@ -142,7 +137,7 @@ class LearningResult:
     monitors: Mapping[str, MonitorReport] = field(default_factory=dict)
     seconds: float = 0.0
     event_failed: bool = False
-    unhonoured: int = 0
+    inaccurate_calls: int = 0
     seed: RecordedSeed | None = None
     enumerated: int = 0
     evaluation: Evaluation | None = None
@@ -176,121 +171,3 @@ class LearningResult:
             "contradictions": self.contradictions,
             "seed": None if self.seed is None else self.seed.to_json(),
         } | ({"evaluation": self.evaluation.to_json()} if self.evaluation else {})
-
-
-class Frame:
-    """Times and counts what happens inside a ``with`` block.
-
-    Parameters
-    ----------
-    algorithm
-        Its name.
-    environment
-        Whose trajectories are counted from now on.
-    parameters
-        Of the run; they have a ``to_json``.
-    rng
-        Recorded as it stands.
-    """
-
-    def __init__(
-        self,
-        algorithm: str,
-        environment: Environment,
-        parameters: Any,
-        rng: np.random.Generator,
-    ) -> None:
-        self._algorithm, self._environment = algorithm, environment
-        self._parameters = parameters
-        self._start, self._before = time.perf_counter(), environment.trajectories
-        self._seed = RecordedSeed.of(rng)
-        self._ledger = Ledger()
-
-    def __enter__(self) -> Frame:
-        self._ledger.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._ledger.__exit__(*error)
-
-    def result(
-        self,
-        policies: Sequence[Any] | None,
-        estimate: Fraction | None,
-        failure: str | None = None,
-        **more: Any,
-    ) -> LearningResult:
-        """Give the result of the run, policies without guards.
-
-        Parameters
-        ----------
-        policies
-            One per level; None where there is none.
-        estimate
-            V̂.
-        failure
-            Why the run failed; None for a success.
-        **more
-            Further fields of `LearningResult`.
-        """
-        return LearningResult(
-            algorithm=self._algorithm,
-            environment=self._environment.name,
-            status="success" if failure is None else "failure",
-            policies=None if policies is None else tuple(map(reveal, policies)),
-            estimate=estimate,
-            trajectories=self._environment.trajectories - self._before,
-            calls=dict(self._ledger.calls),
-            reason=failure or "",
-            parameters=self._parameters.to_json(),
-            seconds=time.perf_counter() - self._start,
-            unhonoured=sum(not call.honoured for call in self._ledger.entries),
-            seed=self._seed,
-            **more,
-        )
-
-
-def check_fit(
-    environment: Environment,
-    parameters: Any,
-    algorithm: str,
-    *,
-    values: ValueClass | None = None,
-    policies: PolicyClass | None = None,
-    deterministic: bool = True,
-) -> None:
-    """Refuse an environment that the parameters or classes do not fit.
-
-    Raises ValueError if something does not fit.
-
-    Parameters
-    ----------
-    parameters
-        With K and H, and M where states are counted.
-    values, policies
-        Its classes.
-    deterministic
-        Whether stochastic dynamics are refused, and levels of more than M states.
-    """
-    if deterministic:
-        require_deterministic(environment, algorithm)
-    for name, true in (("H", environment.horizon), ("K", environment.n_actions)):
-        given = getattr(parameters, name)
-        if given != true:
-            raise ValueError(f"{name}: {given}, but the environment has {name}={true}")
-    if deterministic and environment.max_states > parameters.M:
-        raise ValueError(
-            f"M: {parameters.M} is too small, the environment has levels of "
-            f"{environment.max_states} hidden states"
-        )
-    if policies is not None and policies.n_actions != environment.n_actions:
-        raise ValueError(
-            f"policy_class: {policies.n_actions} actions, but K = "
-            f"{environment.n_actions}"
-        )
-    for name, given_class in (("value", values), ("policy", policies)):
-        levels = getattr(given_class, "horizon", environment.horizon)
-        if levels != environment.horizon:
-            raise ValueError(
-                f"{name}_class: {levels} levels, but H = {environment.horizon}"
-            )

@@ -1,0 +1,140 @@
+"""One call that runs any learning algorithm.
+
+>>> from olivine.algorithms.environments import make
+>>> env = make("tabular", 1, states=2, actions=2, horizon=2)
+>>> learn("valor", env).status
+'success'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from ..classes.protocols import PolicyClass, ValueClass
+from ..classes.q_functions import FiniteQClass
+from ..environments.protocol import Environment, missing_members
+from ..exact.numbers import check_unit, rational
+from .draw_classes import KINDS, ClassKind
+from .evaluation import measured
+from .events import Observer
+from .registry import ParameterKind, Task, get, suggestion
+from .results import LearningResult
+
+
+def learn(
+    algorithm: str,
+    environment: Environment,
+    classes: ClassKind | tuple[Any, Any] | FiniteQClass | None = None,
+    *,
+    parameters: ParameterKind = "theorem",
+    epsilon: float = 0.3,
+    delta: float = 0.1,
+    seed: int | np.random.Generator = 0,
+    observers: Sequence[Observer] = (),
+    **settings: Any,
+) -> LearningResult:
+    """Run an algorithm, with the monitors of its analysis where the truth is known.
+
+    Parameters
+    ----------
+    algorithm
+        A name as in ``olivine learn --list``: ``"valor"``, ``"psdp"``, ...
+    environment
+        Any object of the protocol: from `make`, `from_simulator`, `from_gymnasium`,
+        or your own.
+    classes
+        ``"tabular"``, ``"finite"`` or ``"linear"``, drawn for the environment; or
+        your own (G, Π), each one class for all levels or a class by level (an
+        algorithm that needs only one of them takes None for the other); or, for
+        LSVEE and OLIVE, a `FiniteQClass`. None: what suits the algorithm.
+    parameters
+        ``"theorem"``: the constants of its theorem; ``"paper"``: as printed;
+        ``"practical"``: small ones, which ``settings`` may change; ``"frugal"``, of
+        VALOR: fewer samples, shared by all calls, likewise.
+    epsilon, delta
+        Accuracy and failure probability, in (0, 1).
+    seed
+        An integer or a Generator: all randomness of the algorithm.
+    observers
+        Told of the run's events, for instance ``[].append``.
+    **settings
+        Of the algorithm, as ``--set`` of ``olivine learn``.
+
+    Returns
+    -------
+    LearningResult
+        ``policies`` has one policy per level: `olivine.evaluate` plays them, and on a
+        simulator ``evaluation`` has what playing them gave.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or setting, classes that do not go with the algorithm or
+        the environment, or an accuracy out of range.
+    """
+    entry = get(algorithm)
+    check_unit("epsilon", rational(epsilon, "epsilon"))
+    check_unit("delta", rational(delta, "delta"))
+    entry.check_kind("parameters", parameters)
+    for name in settings:
+        if name not in entry.settings:
+            raise ValueError(
+                f"{algorithm}: unknown setting {name!r}"
+                f"{suggestion(name, entry.settings)}; there are "
+                f"{', '.join(entry.settings)}"
+            )
+    if isinstance(environment, str):
+        raise ValueError(
+            f"environment: {environment!r} is a name; olivine.make({environment!r}, "
+            "seed) makes the environment"
+        )
+    if isinstance(seed, int) and seed < 0:
+        raise ValueError(f"seed: {seed} is negative")
+    # Not by isinstance, which would ask for the truth, and a simulator has none.
+    missing = missing_members(environment)
+    if missing:
+        raise ValueError(
+            f"environment: {type(environment).__name__} lacks {', '.join(missing)}; "
+            "`check_environment` says what each must do"
+        )
+    task = Task(
+        environment,
+        parameters,
+        cast("Any", entry.default_classes if classes is None else _classes(classes)),
+        epsilon,
+        delta,
+        np.random.default_rng(seed),
+        settings,
+        tuple(observers),
+    )
+    result = entry.run(task)
+    return replace(result, evaluation=measured(environment, result.policies))
+
+
+def _classes(given: Any) -> Any:
+    """Check the kind of classes, or classes handed in."""
+    if isinstance(given, FiniteQClass) or given in get_args(ClassKind):
+        return given
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ValueError(
+            f"classes: {given!r:.60} is none of {', '.join(KINDS)}, no pair (G, Π), "
+            "and no FiniteQClass"
+        )
+    for what, protocol, one in zip(
+        ("G, a value class", "Π, a policy class"),
+        (ValueClass, PolicyClass),
+        given,
+        strict=True,
+    ):
+        if one is not None and not isinstance(one, protocol):
+            members = [m for m in vars(protocol) if not m.startswith("_")]
+            missing = [m for m in members if not hasattr(one, m)]
+            raise ValueError(
+                f"classes: {type(one).__name__} is not {what}: it lacks "
+                f"{', '.join(missing)} (olivine.algorithms.classes.protocols)"
+            )
+    return given

@@ -1,0 +1,150 @@
+"""What an algorithm is run on, and the frame that times and counts a run of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..environments.protocol import Environment, require_deterministic
+from ..exact.seeds import RecordedSeed
+from ..oracles.ledger import Ledger, reveal
+from .results import LearningResult
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An environment and the classes of functions to learn in.
+
+    Attributes
+    ----------
+    environment
+        Where trajectories come from.
+    values
+        G, by level or stationary, or F, a class of Q-functions; None where the
+        algorithm takes none.
+    policies
+        Π, by level or stationary; None likewise.
+    complete
+        Whether the classes were made to be as complete as the guarantee asks.
+    """
+
+    environment: Environment
+    values: Any = None
+    policies: Any = None
+    complete: bool = False
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What an algorithm's function is called with: environment, then classes."""
+        classes = self.values, self.policies
+        return (self.environment, *(c for c in classes if c is not None))
+
+    def check(
+        self, parameters: Any, algorithm: str, *, deterministic: bool = True
+    ) -> None:
+        """Refuse with a ValueError what the parameters (K, H, and M) do not fit.
+
+        ``deterministic``: refuse stochastic dynamics, and levels of more than M states.
+        """
+        environment = self.environment
+        if deterministic:
+            require_deterministic(environment, algorithm)
+        for name, true in (("H", environment.horizon), ("K", environment.n_actions)):
+            given = getattr(parameters, name)
+            if given != true:
+                raise ValueError(
+                    f"{name}: {given}, but the environment has {name}={true}"
+                )
+        if deterministic and environment.max_states > parameters.M:
+            raise ValueError(
+                f"M: {parameters.M} is too small, the environment has levels of "
+                f"{environment.max_states} hidden states"
+            )
+        actions = getattr(self.policies, "n_actions", environment.n_actions)
+        if actions != environment.n_actions:
+            raise ValueError(
+                f"policy_class: {actions} actions, but K = {environment.n_actions}"
+            )
+        for name, given_class in (("value", self.values), ("policy", self.policies)):
+            levels = getattr(given_class, "horizon", environment.horizon)
+            if levels != environment.horizon:
+                raise ValueError(
+                    f"{name}_class: {levels} levels, but H = {environment.horizon}"
+                )
+
+
+class Frame:
+    """Times and counts what happens inside a ``with`` block.
+
+    Parameters
+    ----------
+    algorithm
+        Its name.
+    environment
+        Whose trajectories are counted from now on.
+    parameters
+        Of the run; they have a ``to_json``.
+    rng
+        Recorded as it stands.
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        environment: Environment,
+        parameters: Any,
+        rng: np.random.Generator,
+    ) -> None:
+        self._algorithm, self._environment = algorithm, environment
+        self._parameters = parameters
+        self._start, self._before = time.perf_counter(), environment.trajectories
+        self._seed = RecordedSeed.of(rng)
+        self._ledger = Ledger()
+
+    def __enter__(self) -> Frame:
+        self._ledger.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._ledger.__exit__(*error)
+
+    def result(
+        self,
+        policies: Sequence[Any] | None,
+        estimate: Fraction | None,
+        failure: str | None = None,
+        **more: Any,
+    ) -> LearningResult:
+        """Give the result of the run, policies without guards.
+
+        Parameters
+        ----------
+        policies
+            One per level; None where there is none.
+        estimate
+            V̂.
+        failure
+            Why the run failed; None for a success.
+        **more
+            Further fields of `LearningResult`.
+        """
+        return LearningResult(
+            algorithm=self._algorithm,
+            environment=self._environment.name,
+            status="success" if failure is None else "failure",
+            policies=None if policies is None else tuple(map(reveal, policies)),
+            estimate=estimate,
+            trajectories=self._environment.trajectories - self._before,
+            calls=dict(self._ledger.calls),
+            reason=failure or "",
+            parameters=self._parameters.to_json(),
+            seconds=time.perf_counter() - self._start,
+            inaccurate_calls=sum(not call.honoured for call in self._ledger.entries),
+            seed=self._seed,
+            **more,
+        )
