@@ -2,16 +2,18 @@
 
 The basis of a linear program is mostly triangular: `factorise` first peels off
 rows with a single entry, then columns with a single entry, each an exact
-division. What is left is solved densely (`olivine.solvers.lp.dense_systems`).
+division. What is left, the nucleus, is solved densely by FLINT.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
 
-from .dense_systems import Nucleus
-from .dense_systems import nucleus as dense_nucleus
+from flint import fmpz_mat, nmod_mat
+
+_PRIME = 2**31 - 1
 
 
 def factorise(rows: Sequence[Mapping[int, int]]) -> Factorisation | None:
@@ -36,10 +38,22 @@ def factorise(rows: Sequence[Mapping[int, int]]) -> Factorisation | None:
     nucleus_rows = [r for r in rest if r not in done_rows]
     nucleus_columns = [c for c in range(len(rows)) if c not in done_columns]
     dense = [[rows[r].get(c, 0) for c in nucleus_columns] for r in nucleus_rows]
-    nucleus = dense_nucleus(dense)
-    if nucleus is None:
+    size = len(dense)
+    nucleus = fmpz_mat(size, size, [entry for row in dense for entry in row])
+    # Modulo a prime the rank is quickly found, and never too great.
+    if nmod_mat(nucleus, _PRIME).rank() < size and nucleus.rank() < size:
         return None
     return Factorisation(rows, lower, upper, nucleus_rows, nucleus_columns, nucleus)
+
+
+def _solved(matrix: fmpz_mat, rhs: Sequence[Fraction]) -> list[Fraction]:
+    """Solve a dense nonsingular system; there may be no equation."""
+    if not rhs:
+        return []
+    scale = math.lcm(*(v.denominator for v in rhs))
+    whole = [v.numerator * (scale // v.denominator) for v in rhs]
+    found = matrix.solve(fmpz_mat(len(whole), 1, whole)).entries()
+    return [Fraction(int(q.p), int(q.q) * scale) for q in found]
 
 
 def _peel(
@@ -78,7 +92,7 @@ class Factorisation:
         upper: list[tuple[int, int]],
         nucleus_rows: list[int],
         nucleus_columns: list[int],
-        nucleus: Nucleus,
+        nucleus: fmpz_mat,
     ) -> None:
         # In the order lower, nucleus, upper (reversed) the matrix is block
         # lower triangular: a row has entries in its own and earlier blocks.
@@ -103,7 +117,7 @@ class Factorisation:
 
         for r, c in self._lower:
             x[c] = rest(r, c) / self._rows[r][c]
-        part = self._nucleus.solve([rest(r, None) for r in self._nucleus_rows])
+        part = _solved(self._nucleus, [rest(r, None) for r in self._nucleus_rows])
         for c, value in zip(self._nucleus_columns, part, strict=True):
             x[c] = value
         for r, c in reversed(self._upper):
@@ -125,7 +139,8 @@ class Factorisation:
 
         for r, c in self._upper:
             settle(r, left[c] / self._rows[r][c], everything)
-        part = self._nucleus.solve_transposed([left[c] for c in self._nucleus_columns])
+        goal = [left[c] for c in self._nucleus_columns]
+        part = _solved(self._nucleus.transpose(), goal)
         for r, value in zip(self._nucleus_rows, part, strict=True):
             settle(r, value, self._lower_columns)
         for r, c in reversed(self._lower):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.solvers.lp import simplex
+from olivine.solvers.lp import simplex, sparse_systems
 from olivine.solvers.lp.duality import dual_bound, refutes
 from olivine.solvers.lp.sparse_systems import factorise
 from olivine.solvers.model.model import LinearModel
@@ -58,7 +58,7 @@ def test_systems_are_solved_as_by_elimination(rows, data):
     ("size", "share", "largest"),
     [(17, 1.0, 1), (25, 1.0, 9), (40, 0.3, 5), (20, 1.0, 10**15), (60, 0.06, 3)],
 )
-def test_large_nuclei_are_lifted(size, share, largest):
+def test_large_nuclei_are_solved(size, share, largest):
     draw = random.Random(size)
     rhs = [Fraction(draw.randint(-9, 9), draw.randint(1, 9)) for _ in range(size)]
     solved = 0
@@ -81,6 +81,16 @@ def test_large_nuclei_are_lifted(size, share, largest):
             sum(row.get(c, 0) * y[r] for r, row in enumerate(rows)) for c in range(size)
         ]
         assert left == rhs
+
+
+def test_a_determinant_that_is_a_multiple_of_the_prime_is_not_0():
+    prime = sparse_systems._PRIME
+    factors = factorise([{0: prime + 1, 1: 1}, {0: 1, 1: 1}])
+    assert factors.solve([Fraction(1), Fraction(0)]) == [
+        Fraction(1, prime),
+        Fraction(-1, prime),
+    ]
+    assert factorise([{0: prime, 1: 2 * prime}, {0: 1, 1: 2}]) is None
 
 
 def test_singular_large_nucleus_is_told():
