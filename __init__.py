@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from .algorithms.learning.learn import learn
     from .algorithms.lsvee import lsvee
     from .algorithms.mdp.tabular import TabularMDP
-    from .algorithms.olive.run import olive_exact, olive_sampled
+    from .algorithms.olive.run import olive_sampled
+    from .algorithms.olive_program.rounds import olive_exact
     from .algorithms.two_sample import two_sample
     from .algorithms.valor import valor, valor_constrained
     from .reduction.certificate.certificate import make_certificate
@@ -80,7 +81,8 @@ _HOMES = {
     "algorithms.learning.learn": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),
-    "algorithms.olive.run": ("olive_exact", "olive_sampled"),
+    "algorithms.olive.run": ("olive_sampled",),
+    "algorithms.olive_program.rounds": ("olive_exact",),
     "algorithms.two_sample": ("two_sample",),
     "algorithms.valor": ("valor", "valor_constrained"),
     "reduction.certificate.certificate": ("make_certificate",),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from olivine.algorithms.olive.optimisers import Milp
-from olivine.algorithms.olive.tiebreak import (
+from olivine.algorithms.olive_program.optimisers import Milp
+from olivine.algorithms.olive_program.tiebreak import (
     LevelRule,
     RandomTiebreak,
     SolverTiebreak,

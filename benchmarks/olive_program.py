@@ -15,13 +15,13 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from olivine.algorithms.olive.enumeration import (
+from olivine.algorithms.olive_program.enumeration import (
     enumerate_policies,
     policy_choices,
     policy_optimum,
 )
-from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import OliveProgram, Pair
+from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.program import OliveProgram, Pair
 from olivine.reduction.family.family import Family
 
 from benchmarks.decide import uniform

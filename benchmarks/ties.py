@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from olivine.algorithms.olive.tiebreak import LevelRule
+from olivine.algorithms.olive_program.tiebreak import LevelRule
 from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat

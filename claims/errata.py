@@ -14,8 +14,8 @@ import numpy as np
 from ..algorithms.mdp.bellman import Pair
 from ..algorithms.mdp.distributions import Distribution
 from ..algorithms.mdp.tabular import TabularMDP
-from ..algorithms.olive.enumeration import enumerate_policies
-from ..algorithms.olive.program import OliveProgram
+from ..algorithms.olive_program.enumeration import enumerate_policies
+from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim

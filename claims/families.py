@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithms.olive.program import OliveProgram
+from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import as_variant
 from ..reduction.formula.formula import Formula

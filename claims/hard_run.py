@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from ..algorithms.mdp.bellman import Pair
 from ..algorithms.mdp.distributions import Distribution
-from ..algorithms.olive.interfaces import Optimiser
-from ..algorithms.olive.optimisers import BranchAndBound, Milp
-from ..algorithms.olive.program import OliveProgram, average_bellman_errors
+from ..algorithms.olive_program.optimisers import BranchAndBound, Milp
+from ..algorithms.olive_program.program import (
+    OliveProgram,
+    Optimiser,
+    average_bellman_errors,
+)
 from ..reduction.contrast.data import oracle_data
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula

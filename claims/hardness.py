@@ -10,8 +10,8 @@ import numpy as np
 
 from ..algorithms.classes.tabular import TabularPolicyClass
 from ..algorithms.mdp.bellman import Pair
-from ..algorithms.olive.model import program_model
-from ..algorithms.olive.program import Form, OliveProgram
+from ..algorithms.olive_program.model import program_model
+from ..algorithms.olive_program.program import Form, OliveProgram
 from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from ..algorithms.oracles.problems import random_csc
 from ..reduction.family.family import Family, Variant

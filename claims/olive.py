@@ -21,25 +21,25 @@ from ..algorithms.learning.registry import Task
 from ..algorithms.learning.results import LearningResult
 from ..algorithms.mdp.distributions import Distribution
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from ..algorithms.olive.environment import TabularEnvironment
-from ..algorithms.olive.environment_adapter import LayeredEnvironment
+from ..algorithms.olive.environments import LayeredEnvironment, TabularEnvironment
 from ..algorithms.olive.learning import run
-from ..algorithms.olive.optimisers import BranchAndBound
 from ..algorithms.olive.parameters import (
     rounds_of_a_level,
     tabular_log_size,
     theorem_parameters,
     trajectory_bound,
 )
-from ..algorithms.olive.program import OliveProgram
-from ..algorithms.olive.run import olive_exact, olive_sampled
-from ..algorithms.olive.sampled_program import (
+from ..algorithms.olive.review import TrueErrors
+from ..algorithms.olive.run import olive_sampled
+from ..algorithms.olive_program.optimisers import BranchAndBound
+from ..algorithms.olive_program.program import OliveProgram
+from ..algorithms.olive_program.rounds import olive_exact
+from ..algorithms.olive_program.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,
 )
-from ..algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
-from ..algorithms.olive.true_errors import TrueErrors
+from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
 from . import runs
 from .claim import EXACT, EXHAUSTIVE, MONITORED, STATISTICAL, Evidence, Refuted, claim
 

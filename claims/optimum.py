@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from ..algorithms.mdp.bellman import Pair
-from ..algorithms.olive.enumeration import (
+from ..algorithms.olive_program.enumeration import (
     enumerate_policies,
     policy_choices,
     policy_optimum,
 )
-from ..algorithms.olive.program import OliveProgram
+from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import Parameters, default_penalty
 from ..reduction.formula.formula import Formula, ThreeSat

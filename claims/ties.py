@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from ..algorithms.olive.benign import benign_rounds
-from ..algorithms.olive.enumeration import enumerate_policies
-from ..algorithms.olive.program import OliveProgram, average_bellman_errors
+from ..algorithms.olive_program.enumeration import enumerate_policies
+from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors
+from ..algorithms.olive_program.tiebreak import benign_rounds
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.forced import ForcedFamily
 from ..reduction.formula.formula import Formula

@@ -9,12 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from ..algorithms.mdp.bellman import Pair
-from ..algorithms.olive.enumeration import policy_optimum
-from ..algorithms.olive.loop import run_rounds
-from ..algorithms.olive.optimisers import BranchAndBound
-from ..algorithms.olive.program import OliveProgram, two_action_program
-from ..algorithms.olive.run import ExactWorld
-from ..algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak
+from ..algorithms.olive_program.enumeration import policy_optimum
+from ..algorithms.olive_program.optimisers import BranchAndBound
+from ..algorithms.olive_program.program import OliveProgram, two_action_program
+from ..algorithms.olive_program.rounds import ExactWorld, run_rounds
+from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
 from ..reduction.program.optimum import optimum

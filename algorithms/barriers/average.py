@@ -37,7 +37,7 @@ from ..classes import (
 from ..environments.finite import FiniteEnvironment
 from ..environments.finite_lists import Instance, from_lists
 from ..mdp.bellman import Pair
-from ..olive.environment_adapter import LayeredEnvironment
+from ..olive.environments import LayeredEnvironment
 from ..olive.finite_pairs import FinitePairs
 from ..olive.parameters import theorem_parameters
 from ..olive.run import olive_sampled

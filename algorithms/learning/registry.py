@@ -32,7 +32,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "olivine.algorithms.two_sample": ("two-sample",),
     "olivine.algorithms.global_policy": ("global-policy",),
     "olivine.algorithms.lsvee": ("lsvee",),
-    "olivine.algorithms.olive.learning": ("olive",),
+    "olivine.algorithms.olive": ("olive",),
     "olivine.algorithms.baselines": ("psdp", "fqi", "backup", "rmax"),
 }
 """Packages and the names in their ``ALGORITHMS``, in the order of the list.

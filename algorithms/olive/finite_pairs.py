@@ -24,8 +24,8 @@ from ..classes.tabular import check_codes
 from ..exact.arrays import IntArray, as_integers, object_array
 from ..mdp.bellman import Pair
 from ..mdp.tabular import TabularMDP
-from .interfaces import Answer, Program, Ranged
-from .sampled_program import SampledConstraint, SampledProgram
+from ..olive_program.program import Answer, Program, Ranged
+from ..olive_program.sampled_program import SampledConstraint, SampledProgram
 
 
 def pairs_of_q_functions(

@@ -1,150 +1,31 @@
-"""OLIVE on tabular MDPs with exact expectations, and on any environment from data sets.
+"""OLIVE on data sets of any environment.
 
-With exact expectations, tolerance 0 and accuracy 0, OLIVE ends with an optimal policy
-after adding at most one constraint a state (docs/olive.md). From data (Jiang et al.
-2017, its parameters recalled) predicted values are averaged over n_est initial
-observations, errors over n_eval trajectories of the round's policy, and a constraint
-over n trajectories whose action at the chosen level is uniform. All numbers are
+Predicted values are averaged over n_est initial observations, errors over n_eval
+trajectories of the round's policy, and a constraint over n trajectories whose action at
+the chosen level is uniform (Jiang et al. 2017, parameters recalled). All numbers are
 rationals, so a run is reproducible from its generator's seed.
-
->>> from fractions import Fraction
->>> from olivine.algorithms.mdp.tabular import TabularMDP
->>> mdp = TabularMDP.from_lists(
-...     [
-...         ("s", 1, [("left", 0, {"t": 1}), ("right", Fraction(1, 3), {})]),
-...         ("t", 2, [("end", Fraction(1, 2), {})]),
-...     ]
-... )
->>> result = olive_exact(mdp)
->>> result.status, len(result.constraints), result.policy.tolist()
-('finished', 2, [0, 0])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from ..exact.seeds import RecordedSeed
 from ..mdp.bellman import Pair
-from ..mdp.distributions import Distribution
-from ..mdp.planning import state_distributions
-from ..mdp.tabular import TabularMDP
-from .environment import SampledEnvironment
-from .interfaces import Optimiser, Upper
-from .loop import OliveResult, OliveRound, run_rounds
-from .optimisers import Milp
-from .parameters import OliveParameters
-from .program import OliveProgram, average_bellman_errors
-from .sampled_program import (
+from ..olive_program.optimisers import Milp
+from ..olive_program.program import Optimiser, Upper
+from ..olive_program.rounds import OliveResult, OliveRound, run_rounds
+from ..olive_program.sampled_program import (
     SampledConstraint,
     SampledProgram,
     on_policy_error,
 )
-from .tiebreak import SolverTiebreak, Tiebreak
-
-
-def olive_exact(
-    mdp: TabularMDP,
-    *,
-    optimiser: Optimiser | None = None,
-    tiebreak: Tiebreak | None = None,
-    tolerance: Fraction | int = 0,
-    epsilon: Fraction | int | None = None,
-    lower: Fraction | int = 0,
-    upper: Upper = 1,
-    constraints: Iterable[Distribution] = (),
-    all_levels: bool = False,
-    max_rounds: int | None = None,
-) -> OliveResult[Distribution]:
-    """Run OLIVE on a tabular MDP with exact expectations.
-
-    Parameters
-    ----------
-    mdp
-        Any finite acyclic MDP. g is indexed by the state alone.
-    optimiser
-        Solves the programs, and with it the class: `Milp` by default and
-        `BranchAndBound` search all tabular pairs, `FinitePairs` a finite class.
-    tiebreak
-        The choices that OLIVE leaves open; `SolverTiebreak` by default.
-    tolerance
-        φ ≥ 0.
-    epsilon
-        Stop when the errors add up to at most this; by default the horizon
-        times φ, the least that makes every round rule out its own pair. The
-        policy returned is then within epsilon of optimal if the class contains
-        (V*, π*) (or, tabular, if V* lies in the range).
-    lower, upper
-        Range of g; the upper end for all states or one for each.
-    constraints
-        Distributions constrained from the start.
-    all_levels
-        Whether a round adds the constraints of all levels, or only of one.
-    max_rounds
-        Stop there, unfinished; the run ends by itself without it, as every
-        round adds another of the finitely many distributions.
-
-    Returns
-    -------
-    OliveResult
-        Its `trajectories` are 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range (see also `OliveProgram`), or a script
-        does not hold what it promises.
-    """
-    program = OliveProgram(mdp, constraints, tolerance, lower, upper)
-    least = mdp.horizon * program.tolerance
-    return run_rounds(
-        ExactWorld(program),
-        Milp() if optimiser is None else optimiser,
-        SolverTiebreak() if tiebreak is None else tiebreak,
-        stop=least if epsilon is None else Fraction(epsilon),
-        all_levels=all_levels,
-        max_rounds=max_rounds,
-    )
-
-
-class ExactWorld:
-    """A tabular MDP whose expectations are known; see `olivine.algorithms.olive.loop`.
-
-    Attributes
-    ----------
-    program : OliveProgram
-        The current program; grows with `constrain`.
-    """
-
-    trajectories = 0
-    seed = None
-
-    def __init__(self, program: OliveProgram) -> None:
-        self.program = program
-        self.horizon = program.mdp.horizon
-
-    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
-        """Exact average Bellman error at each level."""
-        return tuple(average_bellman_errors(self.program.mdp, pair))
-
-    def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Distribution, ...]:
-        """Add the distributions of the state at some levels.
-
-        Those of levels that no episode reaches and those added before are left
-        out; g and the error do not depend on the level.
-        """
-        known = list(self.program.distributions)
-        added: list[Distribution] = []
-        for met in state_distributions(self.program.mdp, pair.policy):
-            if met.level not in levels or not len(met.states):
-                continue
-            if all(met.probabilities() != d.probabilities() for d in known + added):
-                added.append(met)
-        self.program = self.program.extended(added)
-        return tuple(added)
+from ..olive_program.tiebreak import SolverTiebreak, Tiebreak
+from .environments import SampledEnvironment
+from .parameters import OliveParameters
 
 
 def olive_sampled(
@@ -205,7 +86,7 @@ def olive_sampled(
 
 
 class SampledWorld:
-    """An environment seen through data sets; see `olivine.algorithms.olive.loop`.
+    """An environment seen through data sets; a `World`.
 
     Attributes
     ----------

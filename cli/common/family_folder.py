@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ... import __version__
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.mdp.two_actions import TwoActions
-from ...algorithms.olive.program import OliveProgram, two_action_program
+from ...algorithms.olive_program.program import OliveProgram, two_action_program
 from ...reduction.export.drn import write_drn
 from ...reduction.export.prism import write_prism
 from ...reduction.family.family import Family, Variant
@@ -138,7 +138,7 @@ def write_folder(
     }
     model = None
     if two_actions:
-        from ...algorithms.olive.model import program_model  # few ask for it
+        from ...algorithms.olive_program.model import program_model  # few ask for it
 
         trees, program = two_action_program(family.program())
         model = program_model(program).model

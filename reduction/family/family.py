@@ -29,7 +29,7 @@ from ...algorithms.exact.arrays import exact_sum
 from ...algorithms.mdp.arrays import checked_policy
 from ...algorithms.mdp.distributions import Distribution, Distributions
 from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.olive.program import OliveProgram
+from ...algorithms.olive_program.program import OliveProgram
 from .layout import Chosen, Layout
 from .sizes import Sizes, clause_transitions, declared_sizes
 from .transitions import transitions

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...algorithms.mdp.bellman import Pair
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.olive.program import OliveProgram
+from ...algorithms.olive_program.program import OliveProgram
 from .family import as_assignment
 from .layout import CLAUSE_BITS
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...algorithms.olive.program import Form
+from ...algorithms.olive_program.program import Form
 from ..family.family import Family
 from .formulations import FORMULATIONS
 from .formulations.faithful import faithful

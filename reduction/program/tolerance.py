@@ -43,7 +43,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ...algorithms.mdp.bellman import Pair
-from ...algorithms.olive.tolerance import least_tolerance
+from ...algorithms.olive_program.optimisers import least_tolerance
 from ..family.family import Family
 from ..family.variants import Parameters, Variant
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.olive.interfaces import Ranged, Upper
+from ...algorithms.olive_program.program import Ranged, Upper
 from .schedule import Setting
 
 _ZERO = Fraction(0)

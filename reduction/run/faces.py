@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.mdp.planning import state_distributions
 from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.olive.backups import (
+from ...algorithms.olive_program.pair_model import (
     distinct_actions,
     single_state_constraints,
     support_states,
 )
-from ...algorithms.olive.interfaces import Upper
-from ...algorithms.olive.program import OliveProgram
+from ...algorithms.olive_program.program import OliveProgram, Upper
 from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel
 from .levels import LevelRule

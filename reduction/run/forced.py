@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.mdp.distributions import Distribution
-from ...algorithms.olive.backups import support_states
-from ...algorithms.olive.program import OliveProgram
+from ...algorithms.olive_program.pair_model import support_states
+from ...algorithms.olive_program.program import OliveProgram
 from ..family.forced import ForcedFamily
 from .faces import Faces, Noise
 from .levels import LevelRule

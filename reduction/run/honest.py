@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.seeds import RecordedSeed
 from ...algorithms.mdp.distributions import Distribution
-from ...algorithms.olive.interfaces import Optimiser
-from ...algorithms.olive.loop import OliveResult
-from ...algorithms.olive.run import olive_exact
-from ...algorithms.olive.tiebreak import ScriptedTiebreak, Tiebreak
+from ...algorithms.olive_program.program import Optimiser
+from ...algorithms.olive_program.rounds import OliveResult, olive_exact
+from ...algorithms.olive_program.tiebreak import ScriptedTiebreak, Tiebreak
 from ..family.family import Family
 from .bound import Kind, kind_of
 from .functions import q_functions

@@ -22,12 +22,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.mdp.distributions import Distribution
-from ...algorithms.olive.loop import OliveRound
-from ...algorithms.olive.optimisers import Milp
-from ...algorithms.olive.tiebreak import (
+from ...algorithms.olive_program.optimisers import Milp
+from ...algorithms.olive_program.rounds import OliveRound
+from ...algorithms.olive_program.tiebreak import (
     LevelRule as TiebreakRule,
 )
-from ...algorithms.olive.tiebreak import RandomTiebreak, SolverTiebreak, Tiebreak
+from ...algorithms.olive_program.tiebreak import (
+    RandomTiebreak,
+    SolverTiebreak,
+    Tiebreak,
+)
 from ..family.family import Family
 from .benign import benign_run
 from .bound import StartBound

@@ -2,7 +2,7 @@
 
 OLIVE never sees exact expectations. Here each distribution of the hard program
 is replaced by a data set of n tuples, drawn on a member M_y with uniform actions,
-and the program over them (`olivine.algorithms.olive.sampled_program`) is asked for the
+and the program over them (`olive_program.sampled_program`) is asked for the
 least tolerance φ̂ at which g(s0) = 1 is feasible. At a tolerance φ it then calls
 the formula satisfiable exactly if φ̂ ≤ φ. So one trial tells at which tolerances
 the decision *survives* sampling,
@@ -22,9 +22,12 @@ from numpy.typing import ArrayLike
 
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.exact.seeds import RecordedSeed
-from ...algorithms.olive.environment import TabularEnvironment
-from ...algorithms.olive.sampled_program import SampledConstraint, SampledProgram
-from ...algorithms.olive.tolerance import LeastTolerance, least_tolerance
+from ...algorithms.olive.environments import TabularEnvironment
+from ...algorithms.olive_program.optimisers import LeastTolerance, least_tolerance
+from ...algorithms.olive_program.sampled_program import (
+    SampledConstraint,
+    SampledProgram,
+)
 from ..family.family import Family
 from ..program.tolerance import tolerance_ceiling
 

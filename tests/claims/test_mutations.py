@@ -6,8 +6,8 @@ from functools import cached_property
 
 import pytest
 from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
-from olivine.algorithms.olive import benign
-from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive_program import tiebreak
+from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.algorithms.two_sample.parameters import TwoSampleParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
 from olivine.claims import (
@@ -172,7 +172,7 @@ def test_with_a_top_that_theorem_o_does_not_cover(monkeypatch):
 
 def _mean_of_the_policy_itself(mdp, policy, direction, level):
     met = mdp.distribution(policy, level)
-    return benign._mean(met.probabilities(), direction), policy
+    return tiebreak._mean(met.probabilities(), direction), policy
 
 
 STEPS = {
@@ -189,7 +189,7 @@ def test_with_another_rule_for_benign_ties(step, monkeypatch):
 
     Or without planning for the means, or without g(s0) = 1.
     """
-    monkeypatch.setattr(benign, step, STEPS[step])
+    monkeypatch.setattr(tiebreak, step, STEPS[step])
     assert refuted("theorem-k")
 
 

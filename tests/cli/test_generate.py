@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from olivine.algorithms.mdp.two_actions import TwoActions
-from olivine.algorithms.olive.program import two_action_program
+from olivine.algorithms.olive_program.program import two_action_program
 from olivine.cli.common.family_folder import FILES, stages, write_folder
 from olivine.reduction.export.graphml import read_graphml
 from olivine.reduction.export.node_link import read_node_link

@@ -6,7 +6,10 @@ import math
 from fractions import Fraction
 
 from hypothesis import strategies as st
-from olivine.algorithms.olive.enumeration import enumerate_policies, policy_choices
+from olivine.algorithms.olive_program.enumeration import (
+    enumerate_policies,
+    policy_choices,
+)
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive_program.program import OliveProgram
 
 REWARDS = [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(-1, 4)]
 

@@ -4,8 +4,8 @@ The variables are those of OLIVE's program: g(x) for every state, and a binary
 π(x,a) for every action of s0 and of the clause states (`q-function`: f(x,a),
 and π any greedy policy). The constraints are one average Bellman error for each
 distribution; that an action's equation binds only when π takes it is said with
-the least big-M constants. Nothing is known here of formulas: the model is
-`olivine.algorithms.olive.model` of the family's all-zero member, and it is built as
+the least big-M constants. Nothing is known here of formulas: the model is that of
+`olivine.algorithms.olive_program` for the family's all-zero member, and it is built as
 well for a tolerance φ > 0 and another range of g.
 
 It is the reference for the other formulations, and slow: HiGHS and CBC do not
@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.mdp.bellman import Pair
-from ....algorithms.olive.enumeration import policy_optimum
-from ....algorithms.olive.model import ProgramModel, program_model
-from ....algorithms.olive.program import Form, OliveProgram
+from ....algorithms.olive_program.enumeration import policy_optimum
+from ....algorithms.olive_program.model import ProgramModel, program_model
+from ....algorithms.olive_program.program import Form, OliveProgram
 from ...family.family import Family
 from ..witness import back, forward
 from .reduction_model import (

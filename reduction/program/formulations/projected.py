@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....algorithms.olive.program import Form
+from ....algorithms.olive_program.program import Form
 from ....solvers.model.large import LargeModel, Numbered, Rows, offsets
 from ....solvers.model.model import LinearModel
 from ...family.family import Family, as_assignment

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.mdp.bellman import Pair
-from ....algorithms.olive.program import Form
+from ....algorithms.olive_program.program import Form
 from ....solvers.model.model import LinearModel
 from ...family.family import Family
 from ..witness import forward

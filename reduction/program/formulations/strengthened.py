@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....algorithms.olive.program import Form
+from ....algorithms.olive_program.program import Form
 from ....solvers.model.large import LargeModel, Numbered, Rows
 from ....solvers.model.model import LinearModel, Variable
 from ...family.family import Family

@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive.enumeration import enumerate_policies
 from olivine.algorithms.olive.finite_pairs import FinitePairs, pairs_of_q_functions
-from olivine.algorithms.olive.interfaces import Answer
-from olivine.algorithms.olive.loop import OliveResult
-from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
-from olivine.algorithms.olive.program import (
+from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.optimisers import BranchAndBound, Milp
+from olivine.algorithms.olive_program.program import (
+    Answer,
     Distribution,
     OliveProgram,
     Pair,
     average_bellman_errors,
 )
-from olivine.algorithms.olive.run import olive_exact
-from olivine.algorithms.olive.tiebreak import (
+from olivine.algorithms.olive_program.rounds import OliveResult, olive_exact
+from olivine.algorithms.olive_program.tiebreak import (
     RandomTiebreak,
     RoundProblem,
     ScriptedTiebreak,

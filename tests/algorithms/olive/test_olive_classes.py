@@ -16,8 +16,7 @@ from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.olive.environment import TabularEnvironment
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.environments import LayeredEnvironment, TabularEnvironment
 from olivine.algorithms.olive.finite_pairs import (
     FinitePairs,
     PairStack,
@@ -25,15 +24,16 @@ from olivine.algorithms.olive.finite_pairs import (
     pairs_of_q_functions,
     pairs_on_mdp,
 )
-from olivine.algorithms.olive.interfaces import Ranged
 from olivine.algorithms.olive.parameters import OliveParameters, theorem_parameters
-from olivine.algorithms.olive.run import olive_exact, olive_sampled
-from olivine.algorithms.olive.sampled_program import (
+from olivine.algorithms.olive.run import olive_sampled
+from olivine.algorithms.olive_program.program import Ranged
+from olivine.algorithms.olive_program.rounds import olive_exact
+from olivine.algorithms.olive_program.sampled_program import (
     LevelData,
     SampledConstraint,
     SampledProgram,
 )
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 
 from tests.support.depth import spread
 from tests.support.tabular import mdps, pairs

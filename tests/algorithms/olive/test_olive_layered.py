@@ -8,7 +8,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.environments import LayeredEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
 from olivine.algorithms.olive.run import olive_sampled
 

@@ -14,7 +14,7 @@ from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.results import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.olive.environment_adapter import LayeredEnvironment
+from olivine.algorithms.olive.environments import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive.parameters import (
     OliveParameters,
@@ -23,10 +23,15 @@ from olivine.algorithms.olive.parameters import (
     theorem_parameters,
     trajectory_bound,
 )
-from olivine.algorithms.olive.program import average_bellman_errors
-from olivine.algorithms.olive.review import Setting, olive_reports, optimal_pair
+from olivine.algorithms.olive.review import (
+    Setting,
+    TrueErrors,
+    UnknownTruthError,
+    olive_reports,
+    optimal_pair,
+)
 from olivine.algorithms.olive.run import olive_sampled
-from olivine.algorithms.olive.true_errors import TrueErrors, UnknownTruthError
+from olivine.algorithms.olive_program.program import average_bellman_errors
 
 from tests.support.depth import deep
 

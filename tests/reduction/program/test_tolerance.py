@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.tolerance import LeastTolerance, least_tolerance
+from olivine.algorithms.olive_program.optimisers import LeastTolerance, least_tolerance
+from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.tolerance import (
     critical_tolerance,

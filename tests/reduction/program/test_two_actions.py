@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.mdp.two_actions import TwoActions
-from olivine.algorithms.olive.loop import run_rounds
-from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.program import OliveProgram, two_action_program
-from olivine.algorithms.olive.run import ExactWorld
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.algorithms.olive_program.optimisers import BranchAndBound
+from olivine.algorithms.olive_program.program import OliveProgram, two_action_program
+from olivine.algorithms.olive_program.rounds import ExactWorld, run_rounds
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import forward

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.olive.program import Pair
+from olivine.algorithms.olive_program.program import Pair
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum, step
 from olivine.reduction.program.witness import back, check, forward, violations

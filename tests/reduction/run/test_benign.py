@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.program import (
+    OliveProgram,
+    average_bellman_errors,
+)
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.olive.loop import run_rounds
-from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.program import OliveProgram
-from olivine.algorithms.olive.run import ExactWorld
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.algorithms.olive_program.optimisers import BranchAndBound
+from olivine.algorithms.olive_program.program import OliveProgram
+from olivine.algorithms.olive_program.rounds import ExactWorld, run_rounds
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.forced import ForcedFamily
 from olivine.reduction.run.faces import Faces, Noise
 from olivine.reduction.run.forced import MANY_LEVELS, forced_runs

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.optimisers import BranchAndBound, Milp
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.algorithms.olive_program.optimisers import BranchAndBound, Milp
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.run.honest import adversarial_tiebreak, honest_run, kind_of

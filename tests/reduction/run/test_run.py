@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.program import (
+    OliveProgram,
+    average_bellman_errors,
+)
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
 from olivine.reduction.formula.dimacs import read_dimacs

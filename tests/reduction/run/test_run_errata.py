@@ -7,8 +7,8 @@ import pytest
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.functions import q_functions
 from olivine.reduction.run.run import adversarial_run

@@ -7,7 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive_program.program import (
+    OliveProgram,
+    average_bellman_errors,
+)
 from olivine.reduction.run.check import Replay
 from olivine.reduction.run.schedule import Setting
 

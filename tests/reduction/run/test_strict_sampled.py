@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.olive.environment import TabularEnvironment
+from olivine.algorithms.olive.environments import TabularEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
 from olivine.algorithms.olive.run import olive_sampled
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.olive.optimisers import BranchAndBound
-from olivine.algorithms.olive.tiebreak import RandomTiebreak
+from olivine.algorithms.olive_program.optimisers import BranchAndBound
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.run.honest import honest_run

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import ActionData, TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive.benign import benign_rounds
-from olivine.algorithms.olive.enumeration import enumerate_policies
-from olivine.algorithms.olive.program import OliveProgram, average_bellman_errors
+from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.program import (
+    OliveProgram,
+    average_bellman_errors,
+)
+from olivine.algorithms.olive_program.tiebreak import benign_rounds
 from olivine.reduction.family.family import Family
 
 from tests.support.depth import deep, spread

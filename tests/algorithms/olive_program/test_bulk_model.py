@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from olivine.algorithms.olive import bulk_model as bulk
-from olivine.algorithms.olive import model as plain
-from olivine.algorithms.olive.program import OliveProgram, two_action_program
+from olivine.algorithms.olive_program import bulk_model as bulk
+from olivine.algorithms.olive_program import model as plain
+from olivine.algorithms.olive_program.program import OliveProgram, two_action_program
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
 

@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive.enumeration import (
+from olivine.algorithms.olive_program.enumeration import (
     enumerate_policies,
     policy_choices,
     policy_optimum,
 )
-from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import OliveProgram
+from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
 

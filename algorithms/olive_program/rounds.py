@@ -1,7 +1,6 @@
-"""The rounds of OLIVE, whatever the expectations come from.
+"""The rounds of OLIVE, and OLIVE on tabular MDPs with exact expectations.
 
-OLIVE (optimism led iterative value-function elimination), Jiang, Krishnamurthy,
-Agarwal, Langford, Schapire 2017, recalled: in each round
+OLIVE (Jiang, Krishnamurthy, Agarwal, Langford, Schapire 2017, recalled), in each round:
 
 1. take a maximiser (g, π) of the predicted value among the pairs that meet all
    constraints so far;
@@ -11,13 +10,25 @@ Agarwal, Langford, Schapire 2017, recalled: in each round
 3. choose a level h whose error is at least stop/H and add the constraint
    |average Bellman error under the distribution of (x_h under π)| ≤ φ.
 
-What "measure" and "add" mean is up to a `World`: `olivine.algorithms.olive.run` has
-one with exact expectations and one with data sets.
+What "measure" and "add" mean is up to a `World`: exact expectations here, data sets in
+`olivine.algorithms.olive.run`. With exact ones, tolerance 0 and accuracy 0, OLIVE ends
+with an optimal policy after at most one constraint a state (docs/olive.md).
+
+>>> from fractions import Fraction
+>>> mdp = TabularMDP.from_lists(
+...     [
+...         ("s", 1, [("left", 0, {"t": 1}), ("right", Fraction(1, 3), {})]),
+...         ("t", 2, [("end", Fraction(1, 2), {})]),
+...     ]
+... )
+>>> result = olive_exact(mdp)
+>>> result.status, len(result.constraints), result.policy.tolist()
+('finished', 2, [0, 0])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Literal, Protocol, TypeVar
@@ -27,8 +38,12 @@ from numpy.typing import NDArray
 
 from ..exact.seeds import RecordedSeed
 from ..mdp.bellman import Pair
-from .interfaces import Optimiser, Program
-from .tiebreak import RoundProblem, Tiebreak
+from ..mdp.distributions import Distribution
+from ..mdp.planning import state_distributions
+from ..mdp.tabular import TabularMDP
+from .optimisers import Milp
+from .program import OliveProgram, Optimiser, Program, Upper, average_bellman_errors
+from .tiebreak import RoundProblem, SolverTiebreak, Tiebreak
 
 Constraint = TypeVar("Constraint", covariant=True)
 Ending = Literal["finished", "no pair left", "undecided", "round limit"]
@@ -68,7 +83,7 @@ class OliveRound(Generic[Constraint]):
     pair: Pair  # The maximiser (g, π)
     optimum: Fraction  # Its exact objective, the predicted value
     # Whether it is proved that no pair left is better; see
-    # `olivine.algorithms.olive.optimisers`
+    # `olivine.algorithms.olive_program.optimisers`
     proved: bool
     # Average Bellman error at levels 1..H (estimated, if sampled)
     errors: tuple[Fraction, ...]
@@ -226,3 +241,104 @@ def _constrain(
         raise RuntimeError(f"the tie-break chose level {level} out of {eligible}")
     levels = range(1, horizon + 1) if all_levels else (level,)
     return level, world.constrain(pair, levels)
+
+
+def olive_exact(
+    mdp: TabularMDP,
+    *,
+    optimiser: Optimiser | None = None,
+    tiebreak: Tiebreak | None = None,
+    tolerance: Fraction | int = 0,
+    epsilon: Fraction | int | None = None,
+    lower: Fraction | int = 0,
+    upper: Upper = 1,
+    constraints: Iterable[Distribution] = (),
+    all_levels: bool = False,
+    max_rounds: int | None = None,
+) -> OliveResult[Distribution]:
+    """Run OLIVE on a tabular MDP with exact expectations.
+
+    Parameters
+    ----------
+    mdp
+        Any finite acyclic MDP. g is indexed by the state alone.
+    optimiser
+        Solves the programs, and with it the class: `Milp` by default and
+        `BranchAndBound` search all tabular pairs, `FinitePairs` a finite class.
+    tiebreak
+        The choices that OLIVE leaves open; `SolverTiebreak` by default.
+    tolerance
+        φ ≥ 0.
+    epsilon
+        Stop when the errors add up to at most this; by default the horizon
+        times φ, the least that makes every round rule out its own pair. The
+        policy returned is then within epsilon of optimal if the class contains
+        (V*, π*) (or, tabular, if V* lies in the range).
+    lower, upper
+        Range of g; the upper end for all states or one for each.
+    constraints
+        Distributions constrained from the start.
+    all_levels
+        Whether a round adds the constraints of all levels, or only of one.
+    max_rounds
+        Stop there, unfinished; the run ends by itself without it, as every
+        round adds another of the finitely many distributions.
+
+    Returns
+    -------
+    OliveResult
+        Its `trajectories` are 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range (see also `OliveProgram`), or a script
+        does not hold what it promises.
+    """
+    program = OliveProgram(mdp, constraints, tolerance, lower, upper)
+    least = mdp.horizon * program.tolerance
+    return run_rounds(
+        ExactWorld(program),
+        Milp() if optimiser is None else optimiser,
+        SolverTiebreak() if tiebreak is None else tiebreak,
+        stop=least if epsilon is None else Fraction(epsilon),
+        all_levels=all_levels,
+        max_rounds=max_rounds,
+    )
+
+
+class ExactWorld:
+    """A tabular MDP whose expectations are known.
+
+    Attributes
+    ----------
+    program : OliveProgram
+        The current program; grows with `constrain`.
+    """
+
+    trajectories = 0
+    seed = None
+
+    def __init__(self, program: OliveProgram) -> None:
+        self.program = program
+        self.horizon = program.mdp.horizon
+
+    def errors(self, pair: Pair) -> tuple[Fraction, ...]:
+        """Exact average Bellman error at each level."""
+        return tuple(average_bellman_errors(self.program.mdp, pair))
+
+    def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Distribution, ...]:
+        """Add the distributions of the state at some levels.
+
+        Those of levels that no episode reaches and those added before are left
+        out; g and the error do not depend on the level.
+        """
+        known = list(self.program.distributions)
+        added: list[Distribution] = []
+        for met in state_distributions(self.program.mdp, pair.policy):
+            if met.level not in levels or not len(met.states):
+                continue
+            if all(met.probabilities() != d.probabilities() for d in known + added):
+                added.append(met)
+        self.program = self.program.extended(added)
+        return tuple(added)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution, Distributions
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive.model import program_model
-from olivine.algorithms.olive.program import (
+from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.program import (
     OliveProgram,
     Violation,
     average_bellman_errors,

@@ -15,7 +15,11 @@ from fractions import Fraction
 from typing import overload
 
 from ...solvers.model.model import LinearModel
-from .backups import (
+from .bulk_model import bulk_model, fits
+from .pair_model import (
+    PairModel,
+    ProgramModel,
+    add_exact_constraint,
     backup_of,
     backup_range,
     distinct_actions,
@@ -23,14 +27,7 @@ from .backups import (
     single_state_constraints,
     support_states,
 )
-from .bulk_model import bulk_model, fits
-from .interfaces import Program
-from .pair_model import (
-    PairModel,
-    ProgramModel,
-    add_exact_constraint,
-)
-from .program import Form, OliveProgram
+from .program import Form, OliveProgram, Program
 from .sampled_program import NOTHING, SampledProgram
 
 __all__ = ["PairModel", "ProgramModel", "program_model"]

@@ -1,7 +1,7 @@
 """OLIVE's program of a large MDP as a model, in arrays.
 
-The same variables and rows as `olivine.algorithms.olive.model` makes state by state, in
-another order: all variables of one sort stand together, and so do all rows of one sort
+The same variables and rows as `model` makes state by state, in another order: all
+variables of one sort stand together, and so do all rows of one sort
 (`olivine.solvers.model.large`). Numbers are integers over common denominators, for
 which 64 bits must do (`fits`); equal ones become one fraction.
 """
@@ -21,8 +21,13 @@ from numpy.typing import NDArray
 from ...solvers.model.large import CHUNK, LargeModel, Names, Rows, offsets
 from ...solvers.model.model import Sense
 from ..exact.arrays import fits_int64, gather, magnitude, segment_sums
-from .backups import action_classes, backup_range, single_state_constraints
-from .pair_model import ProgramModel, bellman_rows
+from .pair_model import (
+    ProgramModel,
+    action_classes,
+    backup_range,
+    bellman_rows,
+    single_state_constraints,
+)
 from .program import Form, OliveProgram
 
 Ints = NDArray[Any]
@@ -50,7 +55,7 @@ def fits(program: OliveProgram) -> bool:
 
 
 def bulk_model(program: OliveProgram, form: Form) -> ProgramModel:
-    """Write a program as a model; see `olivine.algorithms.olive.model`."""
+    """Write a program as a model; see `olivine.algorithms.olive_program.model`."""
     builder = _Builder(program, form == "q-function")
     return ProgramModel(program, form, builder.model, *builder.maps())
 

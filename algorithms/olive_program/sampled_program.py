@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..exact.arrays import END, as_integers
 from ..exact.data import EmpiricalMeasure
 from ..mdp.bellman import Pair
-from .backups import Affine
-from .interfaces import Ranged, Upper
+from .pair_model import Affine
+from .program import Ranged, Upper
 
 
 @dataclass(frozen=True)
