@@ -249,16 +249,16 @@ Proof.
   pose proof (values_in_range (variable l3) (Bool.eqb (positive l3) true)). lra.
 Qed.
 
-Lemma explore_feasible ds :
+Lemma explore_within t ds : 0 <= t ->
   incl ds (hard_program c n f) -> legal M Start start = true ->
   0 <= v <= Q2R (upper c Start) -> 0 <= raised <= Q2R (upper c free) ->
-  ~ In (point free) ds ->
+  (In (point free) ds -> - t <= bellman_error M g pi (point free) <= t) ->
   (forall i, (i < n)%nat -> In (pair_of i) ds ->
-     truth i false + truth i true = Q2R (top c)) ->
-  (In (point Start) ds -> bellman_error M g pi (point Start) = 0) ->
-  feasible c M ds g pi.
+     - t <= (truth i false + truth i true - Q2R (top c)) / 2 <= t) ->
+  (In (point Start) ds -> - t <= bellman_error M g pi (point Start) <= t) ->
+  feasible_within t c M ds g pi.
 Proof.
-  intros I L V R N P B. pose proof (top_positive c C). pose proof (explore_legal start L).
+  intros t0 I L V R N P B. pose proof (top_positive c C). pose proof (explore_legal start L).
   split; [|split; [assumption|]].
   - intros x S. destruct x as [| j | i | i b | |]; unfold g; simpl in *.
     + exact V.
@@ -274,19 +274,36 @@ Proof.
     apply in_app_or in K as [[<-|[]]|K]; [exact (B D)|].
     apply in_app_or in K as [K|K].
     { apply in_map_iff in K as (j & <- & J). apply in_seq in J.
+      destruct (state_eq (ClauseState j) free) as [<-|E]; [exact (N D)|].
       rewrite explore_clause by lia. unfold g. simpl.
-      destruct (state_eq _ _) as [E|]; [rewrite E in D; contradiction|lra]. }
+      destruct (state_eq _ _); [contradiction|lra]. }
     apply in_app_or in K as [K|K].
     { destruct (layered c) eqn:Y; [|destruct K].
       apply in_map_iff in K as (i & <- & J). apply in_seq in J.
+      destruct (state_eq (VariableState i) free) as [<-|E]; [exact (N D)|].
       unfold M. rewrite variable_error by (assumption || lia). unfold g. simpl.
-      destruct (state_eq _ _) as [E|]; [rewrite E in D; contradiction|lra]. }
+      destruct (state_eq _ _); [contradiction|lra]. }
     apply in_app_or in K as [K|K].
     { apply in_map_iff in K as (i & <- & J). apply in_seq in J.
       unfold M. rewrite pair_error by (assumption || lia).
       pose proof (P i (proj2 J) D). unfold g. simpl. lra. }
     destruct (quits c); [|destruct K]. destruct K as [<-|[]].
     rewrite bellman_point. simpl. rewrite Q2R_0. lra.
+Qed.
+
+Lemma explore_feasible ds :
+  incl ds (hard_program c n f) -> legal M Start start = true ->
+  0 <= v <= Q2R (upper c Start) -> 0 <= raised <= Q2R (upper c free) ->
+  ~ In (point free) ds ->
+  (forall i, (i < n)%nat -> In (pair_of i) ds ->
+     truth i false + truth i true = Q2R (top c)) ->
+  (In (point Start) ds -> bellman_error M g pi (point Start) = 0) ->
+  feasible c M ds g pi.
+Proof.
+  intros I L V R N P B. apply feasible_exact, explore_within; auto; try lra.
+  - contradiction.
+  - intros i H D. rewrite (P i H D). lra.
+  - intros D. rewrite (B D). lra.
 Qed.
 End Pair.
 End Explore.

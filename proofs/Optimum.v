@@ -46,6 +46,14 @@ Proof.
     intros d D; specialize (Z d D); lra.
 Qed.
 
+Lemma optimum_exact c M ds v :
+  optimum c M ds v <-> optimum_within 0 c M ds v.
+Proof.
+  split; (intros [U (g & pi & F & E)]; split;
+    [intros h rho H; apply (U h rho), feasible_exact, H|
+     exists g, pi; split; [apply feasible_exact, F|exact E]]).
+Qed.
+
 Lemma share_positive c : 0 < Q2R (share c).
 Proof. unfold share. destruct (diluted c); rewrite ?Q2R_1, ?Q2R_half; lra. Qed.
 

@@ -98,8 +98,8 @@ Proof. rationals. lra. Qed.
 (** ** What a feasible pair can be worth *)
 
 Section Pair.
-Variables (ds : list distribution) (g : state -> R) (pi : state -> action).
-Hypothesis F : feasible strict M ds g pi.
+Variables (t : R) (ds : list distribution) (g : state -> R) (pi : state -> action).
+Hypothesis F : feasible_within t strict M ds g pi.
 
 Lemma range_literal i b : (i < n)%nat -> 0 <= g (LiteralState i b) <= 1 / 10.
 Proof.
@@ -143,7 +143,7 @@ Proof.
 Qed.
 
 Lemma solve_at_most b : (forall j, (j < m)%nat -> g (ClauseState j) <= b) ->
-  pi Start = Solve -> In (point Start) ds -> g Start <= 1 / 10 + b / 2.
+  pi Start = Solve -> In (point Start) ds -> g Start <= 1 / 10 + b / 2 + t.
 Proof.
   intros B S I. destruct F as (_ & _ & Z). specialize (Z _ I).
   unfold M in Z. rewrite start_error, S in Z by exact T. simpl in Z.
@@ -165,28 +165,26 @@ Proof.
 Qed.
 
 Lemma try_clause_is j : pi Start = TryClause j -> (j < m)%nat /\
-  (In (point Start) ds -> g Start = g (ClauseState j)).
+  bellman_error M g pi (point Start) = g Start - g (ClauseState j).
 Proof.
-  intros S. destruct F as (_ & P & Z). specialize (P Start eq_refl).
+  intros S. destruct F as (_ & P & _). specialize (P Start eq_refl).
   rewrite S in P. simpl in P. apply Nat.ltb_lt in P. split; [exact P|].
-  intros I. specialize (Z _ I). unfold M in Z.
-  rewrite start_error, S in Z by exact T. simpl in Z. rewrite Q2R_0 in Z. lra.
+  unfold M. rewrite start_error, S by exact T. simpl. rewrite Q2R_0. ring.
 Qed.
 
 Lemma try_variable_is i : pi Start = TryVariable i -> (i < n)%nat /\
-  (In (point Start) ds -> g Start = 7 / 100 + g (VariableState i)).
+  bellman_error M g pi (point Start) = g Start - (7 / 100 + g (VariableState i)).
 Proof.
-  intros S. destruct F as (_ & P & Z). specialize (P Start eq_refl).
+  intros S. destruct F as (_ & P & _). specialize (P Start eq_refl).
   rewrite S in P. simpl in P. apply Nat.ltb_lt in P. split; [exact P|].
-  intros I. specialize (Z _ I). unfold M in Z.
-  rewrite start_error, S in Z by exact T. simpl in Z. rewrite try_strict in Z. lra.
+  unfold M. rewrite start_error, S by exact T. simpl. rewrite try_strict. ring.
 Qed.
 
 Lemma bound_clause j : (j < m)%nat -> In (point (ClauseState j)) ds ->
-  g (ClauseState j) <= 1 / 10.
+  g (ClauseState j) <= 1 / 10 + t.
 Proof.
   intros J I. pose proof (clause_backup j J) as K.
-  destruct F as (_ & _ & Z). rewrite (Z _ I) in K. lra.
+  destruct F as (_ & _ & Z). specialize (Z _ I). lra.
 Qed.
 
 Lemma variable_backup i : (i < n)%nat ->

@@ -51,6 +51,13 @@ Print Assumptions run_goes_on.
 Print Assumptions run_exists.
 Print Assumptions theorem_T.
 Print Assumptions any_level_strays.
+Print Assumptions near_run_on_its_way.
+Print Assumptions near_run_goes_on.
+Print Assumptions near_run_meets_hard_program.
+Print Assumptions fits_near.
+Print Assumptions fits_own_constants.
+Print Assumptions fits_own_samples.
+Print Assumptions constant_accuracy.
 
 (* False statements, refuted *)
 Print Assumptions whole_pair_is_false.

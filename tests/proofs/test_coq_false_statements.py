@@ -42,6 +42,9 @@ FALSE = {
         "  3 * eta + s * (phi + eta) / 3 < s / 60.\nProof.",
         "  2 * eta + s * (phi + eta) / 3 < s / 60.\nProof.",
     ),
+    "round_pair": ("StrictRounds", "gamma N < 1 / 50 + phi", "gamma N <= 1 / 50 + phi"),
+    "fits_near": ("Strict", "0 <= g < 1 / 50 ->", "0 <= g < 1 / 49 ->"),
+    "constant_accuracy": ("Strict", "eps <= 2 / 25", "eps <= 3 / 37"),
     "critical_tolerance_of_eight_signs": (
         "FalseStatements",
         "optimum_within (1 / 740) strict",
