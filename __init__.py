@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .algorithms.assumptions import check_assumptions
     from .algorithms.classes import sklearn_policies, sklearn_values
-    from .algorithms.environments import from_lists, make
+    from .algorithms.environments import from_lists
     from .algorithms.environments.check import check_environment
     from .algorithms.environments.from_simulator import (
         from_gymnasium,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .algorithms.two_sample import two_sample
     from .algorithms.valor import valor, valor_constrained
     from .reduction.certificate.certificate import make_certificate
+    from .reduction.family.environment import make
     from .reduction.family.family import Family
     from .reduction.family.graph import graph
     from .reduction.formula.dimacs import parse_dimacs, read_dimacs
@@ -72,7 +73,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "algorithms.assumptions": ("check_assumptions",),
     "algorithms.classes": ("sklearn_policies", "sklearn_values"),
-    "algorithms.environments": ("from_lists", "make"),
+    "algorithms.environments": ("from_lists",),
     "algorithms.environments.check": ("check_environment",),
     "algorithms.environments.from_simulator": ("from_gymnasium", "from_simulator"),
     "algorithms.global_policy": ("global_policy",),
@@ -86,6 +87,7 @@ _HOMES = {
     "algorithms.two_sample": ("two_sample",),
     "algorithms.valor": ("valor", "valor_constrained"),
     "reduction.certificate.certificate": ("make_certificate",),
+    "reduction.family.environment": ("make",),
     "reduction.family.family": ("Family",),
     "reduction.family.graph": ("graph",),
     "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs"),

@@ -16,8 +16,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..algorithms.environments.registry import make, names, register
-from .family.environment import threesat
+from ..algorithms.environments.registry import names
+from .family.environment import make
 from .family.family import Family
 from .formula.dimacs import read_dimacs
 from .formula.formula import Formula
@@ -48,7 +48,6 @@ def to_gymnasium(process: Any) -> Any:
 
 def make_process(name: str, process_seed: int = 0, **options: Any) -> Any:
     """Make the environment of an id; ``process_seed`` fixes what is random about it."""
-    register("threesat", threesat)
     return to_gymnasium(make(name, process_seed, **options))
 
 
@@ -80,7 +79,6 @@ def register_envs() -> None:
     """Register the ids; again does nothing."""
     import gymnasium  # optional
 
-    register("threesat", threesat)
     ids = {f"olivine/{name}-v0": ("make_process", {"name": name}) for name in names()}
     ids["olivine/family-v0"] = ("make_family", {})
     for env_id, (function, given) in ids.items():

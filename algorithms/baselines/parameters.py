@@ -258,8 +258,7 @@ def rmax_theorem(
     accuracy, chance = rational(eps), rational(delta)
     check_unit("epsilon", accuracy)
     check_unit("delta", chance)
-    for name, value in (("X", X), ("K", K), ("H", H)):
-        check_count(name, value)
+    X, K, H = check_count("X", X), check_count("K", K), check_count("H", H)
     union = X * math.log(2) + log_over(8 * X * K * H, chance)
     m = ratio_up(64 * H**2 * union, accuracy**2)
     return RmaxParameters(

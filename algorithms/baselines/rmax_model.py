@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments.protocol import Environment
+from ..environments.protocol import Environment, knows_truth
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure, recoded
 
@@ -24,22 +24,28 @@ class Decoding:
     that its rewards depend on and the *state* that moves depend on. Finite observations
     are their own cells; feature vectors are decoded into hidden states, which are both.
     Learning algorithms do not get to see either, which makes R-max a reference, not a
-    competitor. Raises ValueError if the environment's truth has no hidden model or no
-    decoder. `states_of_cells`: Hidden state of each cell, one int64 array (cells,) per
-    level.
+    competitor. Where the truth is not known, each code is taken to be a state. Raises
+    ValueError for features without a decoder. `states_of_cells`: hidden state of each
+    cell, one int64 array (cells,) per level.
     """
 
     def __init__(self, environment: Environment) -> None:
-        model: Any = getattr(environment.truth, "model", None)
-        self._emission: Any = getattr(environment.truth, "emission", None)
-        self._finite = environment.space(1).is_finite
-        if model is None or (not self._finite and self._emission is None):
+        truth = environment.truth if knows_truth(environment) else None
+        model: Any = getattr(truth, "model", None)
+        self._emission: Any = getattr(truth, "emission", None)
+        spaces = [environment.space(h + 1) for h in range(environment.horizon)]
+        self._finite = spaces[0].is_finite
+        if not self._finite and (model is None or self._emission is None):
             raise ValueError(
-                f"rmax: environment {environment.name!r} does not say which hidden "
-                "state an observation comes from"
+                f"rmax: the observations of {environment.name!r} are features, and "
+                "nothing says which hidden state they come from; give codes, or take "
+                "an algorithm with classes, such as psdp"
             )
         self.states_of_cells: tuple[NDArray[np.int64], ...] = tuple(
-            model.level(h).state_of_code for h in range(1, environment.horizon + 1)
+            np.arange(space.n_codes or 0)
+            if model is None
+            else model.level(h).state_of_code
+            for h, space in enumerate(spaces, 1)
         )
 
     @property

@@ -63,10 +63,10 @@ class FeatureMap:
             return
         if dimension is not None:
             raise ValueError("dimension: given by the features already")
-        if isinstance(source, int):
+        if isinstance(source, (int, np.integer)):
             if source < 1:
                 raise ValueError(f"features: dimension {source} is below 1")
-            self.dimension = source
+            self.dimension = int(source)
             return
         table = np.asarray(source, dtype=np.float64)
         if table.ndim != 2 or table.size == 0:

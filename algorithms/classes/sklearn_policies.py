@@ -32,9 +32,9 @@ class SklearnLearner:
     estimator
         The estimator to clone. Give it a ``random_state`` if it draws.
     rng
-        Needed where ``fit`` takes no ``sample_weight``: then examples are drawn
-        in proportion to their weights instead (costing; Zadrozny, Langford and
-        Abe 2003), as many as there are.
+        Needed where ``fit`` takes no ``sample_weight``, as a pipeline's: then
+        examples are drawn in proportion to their weights instead (costing; Zadrozny,
+        Langford and Abe 2003), as many as there are.
     """
 
     def __init__(self, estimator: Any, rng: np.random.Generator | None = None) -> None:
@@ -44,7 +44,7 @@ class SklearnLearner:
         if not self._weighted and rng is None:
             raise ValueError(
                 f"rng: {type(estimator).__name__}.fit takes no sample_weight, so "
-                "examples have to be drawn by weight"
+                "examples have to be drawn by weight; give rng=np.random.default_rng(0)"
             )
         self._estimator, self._rng = estimator, rng
 

@@ -5,7 +5,8 @@ See docs/own-process.md. Gymnasium is the extra ``rl``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import inspect
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .simulator_calls import (
     SEEDS,
     Determinism,
     Simulator,
+    named,
 )
 
 
@@ -88,16 +90,13 @@ def from_simulator(
         For arguments out of range, and, naming the call, for a return value that is
         not as above or a replay that differs in what was declared deterministic.
     """
-    n_actions, horizon = (
-        check_count("n_actions", n_actions),
-        check_count("horizon", horizon),
-    )
+    n_actions, horizon = check_count("n_actions", n_actions), _levels(horizon)
     states = None if states is None else check_count("states", states)
     replays = check_count("replays", replays)
     if deterministic not in DETERMINISM:
         known = ", ".join(DETERMINISM)
         raise ValueError(f"deterministic: {deterministic!r} is none of {known}")
-    if isinstance(state, str) and state != "observation":
+    if state is not None and not callable(state) and state != "observation":
         raise ValueError(f"state: {state!r} is no function and not 'observation'")
     spaces = _spaces(codes, dimension, horizon)
     asked = state if callable(state) else None
@@ -119,17 +118,29 @@ def from_simulator(
     )
 
 
+MOST_LEVELS = 10**5
+"""Longest horizon of a simulator."""
+
+
+def _levels(horizon: Any) -> int:
+    """Return a horizon, or raise ValueError."""
+    if check_count("horizon", horizon) > MOST_LEVELS:
+        raise ValueError(f"horizon: {horizon} is not in 1..{MOST_LEVELS}")
+    return int(horizon)
+
+
 def _spaces(
     codes: int | Sequence[int] | None, dimension: int | None, horizon: int
 ) -> tuple[ObservationSpace, ...]:
     if (codes is None) == (dimension is None):
         raise ValueError("codes, dimension: give exactly one of them")
     if dimension is not None:
-        return (ObservationSpace(dimension=dimension),) * horizon
-    sizes = [codes] * horizon if isinstance(codes, int) else list(codes or ())
+        width = check_count("dimension", dimension)
+        return (ObservationSpace(dimension=width),) * horizon
+    sizes = list(codes) if np.ndim(codes) == 1 else [codes] * horizon  # type: ignore[arg-type]
     if len(sizes) != horizon:
         raise ValueError(f"codes: {len(sizes)} numbers for {horizon} levels")
-    return tuple(ObservationSpace(n_codes=size) for size in sizes)
+    return tuple(ObservationSpace(check_count("codes", size)) for size in sizes)
 
 
 def _tables(
@@ -153,8 +164,8 @@ _REPLAYS = 3
 class _Player:
     """The ``reset`` and ``step`` of a Gymnasium environment, made H steps long.
 
-    An episode that ends early stays at one last observation without reward: a code
-    of its own, or features of 0 and a last coordinate of 1.
+    An episode that ends early stays at one last observation, where each step pays what
+    `after_end` says: a code of its own, or features of 0 and a last coordinate of 1.
     """
 
     def __init__(
@@ -163,35 +174,72 @@ class _Player:
         name: str,
         seed: int | None,
         reward: Callable[[float], float] | None,
+        after_end: float | None,
         chosen: Sequence[int] | None,
     ) -> None:
-        from gymnasium import spaces
-
         self.env, self._seed, self._pay, self.name = env, seed, reward, name
-        self._over = False
-        actions, seen = env.action_space, env.observation_space
-        if not isinstance(actions, spaces.Discrete):
-            raise ValueError(
-                f"gymnasium {name}: action space {actions}; only Discrete has finitely "
-                "many actions"
-            )
-        every = range(int(actions.start), int(actions.start + actions.n))
-        self._actions = list(every if chosen is None else chosen)
-        if not self._actions or not set(self._actions) <= set(every):
-            raise ValueError(f"actions: {chosen!r} are not some of {list(every)}")
+        self._over, self._path = False, list[int]()
+        if after_end is not None and (np.ndim(after_end) or not 0 <= after_end <= 1):
+            raise ValueError(f"after_end: {after_end!r} is not in [0, 1]")
+        self._after = after_end
+        self._actions = self._some(chosen)
         self.n_actions = len(self._actions)
         self.codes: int | None = None
         self.dimension: int | None = None
+        self._see(env.observation_space)
+
+    def _padding(self) -> float:
+        """Reward of a step after the end: what a native reward of 0 is mapped to."""
+        if self._after is None:
+            note = (
+                f"gymnasium {self.name!r}: raised by reward(0.0), which pays the "
+                "steps after an early end unless `after_end` is given"
+            )
+            with named(note):
+                self._after = 0.0 if self._pay is None else self._pay(0.0)
+            if np.ndim(self._after) or not 0 <= self._after <= 1:
+                raise ValueError(
+                    f"gymnasium {self.name}: an episode ended early, and reward(0.0) "
+                    f"gave {self._after!r} for each step after it; give `after_end`, a "
+                    "number in [0, 1]"
+                )
+        return self._after
+
+    def _some(self, chosen: Sequence[int] | None) -> list[int]:
+        """Actions that the process has."""
+        from gymnasium import spaces
+
+        actions = self.env.action_space
+        if not isinstance(actions, spaces.Discrete):
+            raise ValueError(
+                f"gymnasium {self.name}: action space {actions}; only Discrete has "
+                "finitely many actions; wrap it"
+            )
+        every = range(int(actions.start), int(actions.start + actions.n))
+        found = list(every if chosen is None else chosen)
+        if not found or not set(found) <= set(every):
+            raise ValueError(f"actions: {chosen!r} are not some of {list(every)}")
+        return found
+
+    def _see(self, seen: Any) -> None:
+        """Choose codes or features for the observations."""
+        from gymnasium import spaces
+
         if isinstance(seen, spaces.Discrete):
             self.codes, least = int(seen.n) + 1, int(seen.start)
             self._read: Callable[[Any], Any] = lambda x: int(x) - least
             self._end: Any = self.codes - 1
             return
-        if not seen.is_np_flattenable:
-            raise ValueError(
-                f"gymnasium {name}: observation space {type(seen).__name__} has no "
-                "vector of fixed length; wrap it"
-            )
+        for part, space in _parts("", seen):
+            if not _flattens(space):
+                where = f"part {part!r} of the " if part else ""
+                raise ValueError(
+                    f"gymnasium {self.name}: {where}observation space, a "
+                    f"{type(space).__name__}, has no vector of fixed length; wrap the "
+                    "environment so that observations are numbers, for example by "
+                    "gymnasium.wrappers.FilterObservation or minigrid.wrappers."
+                    "ImgObsWrapper"
+                )
         self.dimension = int(spaces.flatdim(seen)) + 1
         self._end = np.zeros(self.dimension)
         self._end[-1] = 1
@@ -200,19 +248,47 @@ class _Player:
 
     def reset(self, seed: int) -> Any:
         """Begin an episode with this seed, or the one that is fixed."""
-        self._over = False
+        self._over, self._path = False, []
         given = seed if self._seed is None else self._seed
-        return self._read(self.env.reset(seed=given)[0])
+        found = self.env.reset(seed=given)
+        if not isinstance(found, tuple) or len(found) != 2:
+            self._old(f"reset(seed={given}) gave {type(found).__name__}", 2)
+        return self._read(found[0])
 
     def step(self, action: int) -> tuple[Any, Any]:
         """Act, unless the episode is over."""
         if self._over:
-            return self._end, 0.0
-        x, reward, ended, cut, _ = self.env.step(self._actions[action])
-        self._over = ended or cut
+            return self._end, self._padding()
+        found = self.env.step(self._actions[action])
+        if not isinstance(found, tuple) or len(found) != 5:
+            size = f" of {len(found)}" if isinstance(found, tuple) else ""
+            self._old(f"step({action}) gave {type(found).__name__}{size}", 5)
+        x, reward, ended, cut, _ = found
+        self._over = bool(ended or cut)
         if self._pay is not None:
             reward = self._pay(reward)
-        return (self._end if self._over else self._read(x)), reward
+        self._path.append(action)
+        return (self._end if self._over else self._read(x)), self._number(reward)
+
+    def _old(self, gave: str, expected: int) -> None:
+        raise ValueError(
+            f"gymnasium {self.name}: {gave}; expected a tuple of {expected}, as since "
+            "Gym 0.26; wrap an older environment, for example by "
+            "shimmy.GymV21CompatibilityV0(env=env)"
+        )
+
+    def _number(self, reward: Any) -> Any:
+        """One finite reward; `from_simulator` checks its range."""
+        if np.ndim(reward) or np.asarray(reward).dtype.kind not in "biuf":
+            what = "one number; give `reward`, a function that makes one of it"
+        elif not np.isfinite(reward):
+            what = "a finite number"
+        else:
+            return reward
+        raise ValueError(
+            f"gymnasium {self.name}: after actions {self._path[:-1]}, "
+            f"step({self._path[-1]}) gave reward {reward!r:.60}; expected {what}"
+        )
 
     def state(self, inner: Callable[[Any], Hashable]) -> Callable[[], Hashable]:
         """Hidden state: the environment's, or that it is over."""
@@ -225,17 +301,65 @@ class _Player:
             actions = rng.integers(self.n_actions, size=horizon).tolist()
             one, two = self._played(seed, actions), self._played(seed, actions)
             for h, (a, b) in enumerate(zip(one, two, strict=True)):
-                if not (np.array_equal(a[0], b[0]) and a[1] == b[1]):
-                    call = f"step({actions[h - 1]})" if h else "reset"
+                call = f"step({actions[h - 1]})" if h else "reset"
+                after = (
+                    f"after reset(seed={seed}) and actions {actions[: max(h - 1, 0)]}"
+                )
+                if not np.isfinite(a[0]).all():
                     raise ValueError(
-                        f"gymnasium {self.name}: cannot be replayed: after "
-                        f"reset(seed={seed}) and actions {actions[: max(h - 1, 0)]}, "
-                        f"{call} gave {a!s:.80}, and the second time {b!s:.80}; it "
-                        "draws from something that the seed does not set"
+                        f"gymnasium {self.name}: {after}, {call} gave observation "
+                        f"{a[0]!s:.80}; expected finite numbers"
+                    )
+                if not (np.array_equal(a[0], b[0]) and a[1] == b[1]):
+                    raise ValueError(
+                        f"gymnasium {self.name}: cannot be replayed: {after}, {call} "
+                        f"gave {a!s:.80}, and the second time {b!s:.80}; it draws from "
+                        "something that the seed does not set; draw from "
+                        "`self.np_random` in the environment"
                     )
 
     def _played(self, seed: int, actions: list[int]) -> list[tuple[Any, Any]]:
         return [(self.reset(seed), 0.0), *map(self.step, actions)]
+
+
+def _parts(name: str, space: Any) -> Iterator[tuple[str, Any]]:
+    """Give the spaces in a space, with their names."""
+    inner = getattr(space, "spaces", None)
+    if inner is None:
+        yield name, space
+        return
+    items = inner.items() if hasattr(inner, "items") else enumerate(inner)
+    for key, part in items:
+        yield from _parts(f"{name}.{key}" if name else str(key), part)
+
+
+def _flattens(space: Any) -> bool:
+    """Whether a space has vectors of a fixed length; some spaces cannot say."""
+    from gymnasium import spaces
+
+    try:
+        return bool(space.is_np_flattenable) and bool(spaces.flatdim(space))
+    except (NotImplementedError, ValueError):
+        return False
+
+
+def _check_gymnasium(env: Any) -> None:
+    """Refuse what is no Gymnasium environment."""
+    members = ("action_space", "observation_space", "reset", "step")
+    missing = [name for name in members if not hasattr(env, name)]
+    if missing:
+        raise ValueError(
+            f"env: {type(env).__name__} is no Gymnasium environment and no id; it "
+            f"lacks {', '.join(missing)}; a `reset` and a `step` of your own go to "
+            "olivine.from_simulator"
+        )
+    taken = inspect.signature(env.reset).parameters.values()
+    if not any(p.name == "seed" or p.kind is p.VAR_KEYWORD for p in taken):
+        raise ValueError(
+            f"env: {type(env).__name__}.reset takes no seed, as since Gym 0.26; wrap "
+            "an older environment, for example by "
+            "shimmy.GymV21CompatibilityV0(env=env)"
+        )
 
 
 def from_gymnasium(
@@ -248,6 +372,7 @@ def from_gymnasium(
     actions: Sequence[int] | None = None,
     episode_seed: int | None = None,
     reward: Callable[[float], float] | None = None,
+    after_end: float | None = None,
     replays: int = 100,
     seed: int = 0,
     **options: Any,
@@ -255,8 +380,7 @@ def from_gymnasium(
     """Make an environment of a Gymnasium environment.
 
     Discrete observations become codes, others are flattened to features. Episodes
-    have ``horizon`` actions: longer ones are cut, shorter ones stay where they ended,
-    without reward.
+    have ``horizon`` actions: longer ones are cut, shorter ones stay where they ended.
 
     Parameters
     ----------
@@ -275,6 +399,9 @@ def from_gymnasium(
         new one for each.
     reward
         Maps rewards into [0, 1], where they are not.
+    after_end
+        Reward of each step after an episode that ended early. None: what 0 is mapped
+        to, so that an increasing linear map of rewards leaves the same policies best.
     **options
         Of ``gymnasium.make``, for an id.
 
@@ -288,15 +415,16 @@ def from_gymnasium(
     """
     import gymnasium
 
-    check_count("horizon", horizon)
+    horizon = _levels(horizon)
     if isinstance(env, str):
         env = gymnasium.make(env, **options)
     elif options:
         raise ValueError(f"{next(iter(options))}: an option of gymnasium.make, but "
                          "env is not an id")  # fmt: skip
-    spec = env.spec
-    name = type(env.unwrapped).__name__ if spec is None else spec.id
-    player = _Player(env, name, episode_seed, reward, actions)
+    _check_gymnasium(env)
+    spec = getattr(env, "spec", None)
+    name = type(getattr(env, "unwrapped", env)).__name__ if spec is None else spec.id
+    player = _Player(env, name, episode_seed, reward, after_end, actions)
     player.check_replay(horizon, np.random.default_rng([seed, 1]))
     return from_simulator(
         player.reset,

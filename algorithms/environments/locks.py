@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.arrays import INT64_MAX
-from ..exact.numbers import check_sizes, check_table
+from ..exact.numbers import check_count, check_sizes, check_table
 from .emissions import BitsEmission, GaussianEmission
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel
@@ -133,9 +133,7 @@ def extra_dimension(horizon: int, dimension: int | None) -> int:
     check_sizes(1, horizon=horizon)
     if dimension is None:
         return horizon
-    whole = isinstance(dimension, int) and not isinstance(dimension, bool)
-    if not whole or dimension < 0:
-        raise ValueError(f"dimension: {dimension!r} is no integer from 0")
+    dimension = check_count("dimension", dimension, least=0)
     check_sizes(0, dimension=dimension)
     return dimension
 

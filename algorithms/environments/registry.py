@@ -111,6 +111,7 @@ def _suggestion(word: str, known: Any) -> str:
 
 def _converted(name: str, option: str, value: Any, default: Any) -> Any:
     """Give the value the default's type: a count stays a count, a flag a flag."""
+    value = value.item() if isinstance(value, np.generic) else value
     given = f"environment {name!r}: {option}={value!r}"
     if isinstance(default, bool):
         if not isinstance(value, bool):

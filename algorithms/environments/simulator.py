@@ -108,8 +108,9 @@ class SimulatorEnvironment:
         if self._graph is not None and finite and self._graph.merges:
             return FiniteTruth(self._graph.model())
         raise UnknownTruthError(
-            f"simulator {self.name!r}: its true values are not known, so that there "
-            "are no monitors and no classes made around them; give classes of your own"
+            f"simulator {self.name!r}: its true values are not known; they are where "
+            "deterministic='everything', observations are codes, and `state` says "
+            "which paths lead to the same place"
         )
 
     def space(self, level: int) -> ObservationSpace:

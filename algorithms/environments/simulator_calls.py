@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -87,14 +87,14 @@ class Simulator:
         """
         seed = int(rng.integers(SEEDS))
         call = f"reset({seed})" if self.takes_seed else "reset()"
-        with self.named(call):
+        with self._raised_by(call):
             x = self.reset(seed) if self.takes_seed else self.reset()
         observations = [self.observation(1, x, call)]
         states = [] if self.state is None else [self.hidden(call)]
         rewards: list[Fraction] = []
         for h, action in enumerate(actions, 1):
             call = f"step({action}) after actions {list(actions[: h - 1])}"
-            with self.named(call):
+            with self._raised_by(call):
                 found = self.step(action)
             x, reward = self.unpack(found, h, call)
             rewards.append(self.reward(reward, call))
@@ -106,19 +106,14 @@ class Simulator:
                     states.append(self.hidden(call))
         return Episode(tuple(observations), tuple(rewards), tuple(states))
 
-    @contextmanager
-    def named(self, call: str) -> Iterator[None]:
+    def _raised_by(self, call: str) -> AbstractContextManager[None]:
         """Add to an exception of the simulator's own which call raised it."""
-        try:
-            yield
-        except Exception as error:
-            error.add_note(f"simulator {self.name!r}: raised by {call}")
-            raise
+        return named(f"simulator {self.name!r}: raised by {call}")
 
     def hidden(self, call: str) -> Hashable:
         """Ask for the hidden state after a call."""
         assert self.state is not None
-        with self.named(f"state() after {call}"):
+        with self._raised_by(f"state() after {call}"):
             found = self.state()
         try:
             hash(found)
@@ -154,16 +149,22 @@ class Simulator:
         return found[0], found[1]
 
     def reward(self, value: Any, call: str) -> Fraction:
-        """Give a reward in [0, 1] exactly: a float stands for itself."""
+        """Give a reward in [0, 1] exactly.
+
+        A float stands for the fraction that it rounds, if one of a denominator up to
+        10^6 does: ten times 0.1 is 1. Else it stands for itself.
+        """
         try:
             if isinstance(value, str):  # "1" would do for Fraction
                 raise TypeError
-            exact = Fraction(value.item() if isinstance(value, np.generic) else value)
+            value = value.item() if isinstance(value, np.generic) else value
+            exact = Fraction(value)
         except (TypeError, ValueError, OverflowError):
             self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
         if not 0 <= exact <= 1:
             self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
-        return exact
+        near = exact.limit_denominator(10**6)
+        return near if float(near) == float(exact) else exact
 
     def observation(self, level: int, value: Any, call: str) -> Any:
         """Give a code as an int, or features as a new float64 array (d,)."""
@@ -248,6 +249,16 @@ class Simulator:
         one, two = self.play(path, rng), self.play(path, rng)
         self.compare(path, one, two, declared)
         return one
+
+
+@contextmanager
+def named(note: str) -> Iterator[None]:
+    """Add a note to an exception."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(note)
+        raise
 
 
 def _same(a: Any, b: Any) -> bool:

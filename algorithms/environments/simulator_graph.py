@@ -197,6 +197,12 @@ class Graph:
             self.edge(n, a)[0] for level in levels for n in level for a in range(k)
         ]
         unit = math.lcm(*(reward.denominator for reward in exact))
+        # Rounding may take returns above 1, by `ROUNDING` at most: they count as 1.
+        ahead: dict[Node | None, Fraction] = {None: Fraction(0)}
+        for node in (node for level in reversed(levels) for node in level):
+            edges = (self.edge(node, a) for a in range(k))
+            ahead[node] = max(reward + ahead[following] for reward, following in edges)
+        whole = max(unit, int(ahead[self.root] * unit))
         if unit > _UNIT // self.simulator.horizon:
             raise UnknownTruthError(
                 f"simulator {self.simulator.name!r}: rewards are multiples of no unit "
@@ -206,11 +212,11 @@ class Graph:
         for h, level in enumerate(levels):
             size = self.simulator.spaces[h].n_codes
             assert size is not None
-            ahead = levels[h + 1] if h + 1 < len(levels) else []
-            place = {node: i for i, node in enumerate(ahead)}
+            after = levels[h + 1] if h + 1 < len(levels) else []
+            place = {node: i for i, node in enumerate(after)}
             emissions = np.zeros((len(level), size), dtype=np.int64)
             units = np.zeros((size, k, 1), dtype=np.int64)
-            moves = np.zeros((len(level), k, len(ahead)), dtype=np.int64)
+            moves = np.zeros((len(level), k, len(after)), dtype=np.int64)
             for s, node in enumerate(level):
                 emissions[s, node.observation] = 1
                 for a in range(k):
@@ -220,8 +226,8 @@ class Graph:
                         moves[s, a, place[following]] = 1
             made.append(FiniteLevel(emissions, units, np.ones_like(units), moves))
         try:
-            return FiniteModel(tuple(made), unit, np.array([1]))
-        except ValueError as error:  # codes of two states, or float sums above 1
+            return FiniteModel(tuple(made), whole, np.array([1]))
+        except ValueError as error:  # codes of two states
             raise UnknownTruthError(
                 f"simulator {self.simulator.name!r}: {error}"
             ) from None

@@ -13,6 +13,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ..exact.numbers import (
     check_count,
     check_flag,
@@ -111,7 +113,8 @@ class Declared:
     def __post_init__(self) -> None:
         """Check ranges, then relations; ValueError names the argument."""
         for name, entry in self.declarations().items():
-            _check(name, getattr(self, name), entry)
+            value = _check(name, getattr(self, name), entry)
+            object.__setattr__(self, name, value)
         self.agree()
 
     def agree(self) -> None:
@@ -135,8 +138,7 @@ class Declared:
                 value = entry.practical(SimpleNamespace(**values))
             else:
                 value = entry.practical
-            _check(name, value, entry)
-            values[name] = value
+            values[name] = _check(name, value, entry)
         return values
 
     def to_json(self) -> dict[str, Any]:
@@ -151,6 +153,10 @@ class Declared:
         return found
 
 
-def _check(name: str, value: Any, entry: Declaration) -> None:
+def _check(name: str, value: Any, entry: Declaration) -> Any:
+    """Return a parameter, numpy's numbers as Python's, or raise ValueError."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if not (entry.optional and value is None):
         entry.check(entry.label or name, value)
+    return value

@@ -28,7 +28,7 @@ from ..classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from ..environments.protocol import Environment
+from ..environments.protocol import Environment, knows_truth
 from ..exact.arrays import object_array
 from ..exact.numbers import check_count
 
@@ -83,6 +83,7 @@ def make_classes(
     if kind != "finite":
         raise ValueError(f"classes: {kind!r} is none of {', '.join(KINDS)}")
     check_size(size)
+    check_known(environment)
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
         if not environment.space(h).is_finite:
@@ -92,6 +93,16 @@ def make_classes(
         values.append(_product_values(environment, h, size, rng))
         policies.append(_product_policies(environment, h, size, rng))
     return ValueClassByLevel(values), PolicyClassByLevel(policies)
+
+
+def check_known(environment: Environment) -> None:
+    """Refuse finite classes, which are drawn around the truth, where it is unknown."""
+    if not knows_truth(environment):
+        raise ValueError(
+            f"classes: finite ones are drawn around the true values of "
+            f"{environment.name!r}, which are not known; take tabular or linear "
+            "classes, or give classes of your own"
+        )
 
 
 def check_size(size: Any) -> None:

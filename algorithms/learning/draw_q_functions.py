@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from ..classes.q_functions import Decoder, FiniteQClass
 from ..environments.protocol import Environment
 from ..exact.numbers import check_count
-from .draw_classes import state_groups
+from .draw_classes import check_known, state_groups
 
 MAX_ENTRIES = 5 * 10**6
 """Most values of all members together, exact numbers of about 100 bytes."""
@@ -55,7 +55,8 @@ def make_q_class(
     environment: Environment, rng: np.random.Generator, *, size: int = 64
 ) -> FiniteQClass:
     """Make a class of Q-functions that holds Q*."""
-    check_count("size", size)
+    check_known(environment)
+    size = check_count("size", size)
     if environment.space(1).is_finite:
         right, groups, decoders = _of_codes(environment)
     else:

@@ -16,12 +16,12 @@ import numpy as np
 
 from ..classes.protocols import PolicyClass, ValueClass
 from ..classes.q_functions import FiniteQClass
-from ..environments.protocol import Environment, missing_members
+from ..environments.protocol import Environment, knows_truth, missing_members
 from ..exact.numbers import check_unit, rational
 from .draw_classes import KINDS, ClassKind
 from .evaluation import measured
 from .events import Observer
-from .registry import ParameterKind, Task, get, suggestion
+from .registry import Algorithm, ParameterKind, Task, get, suggestion
 from .results import LearningResult
 
 
@@ -87,6 +87,9 @@ def learn(
                 f"{suggestion(name, entry.settings)}; there are "
                 f"{', '.join(entry.settings)}"
             )
+    for name, value in settings.items():
+        if isinstance(value, np.generic):
+            settings[name] = value.item()
     if isinstance(environment, str):
         raise ValueError(
             f"environment: {environment!r} is a name; olivine.make({environment!r}, "
@@ -104,7 +107,7 @@ def learn(
     task = Task(
         environment,
         parameters,
-        cast("Any", entry.default_classes if classes is None else _classes(classes)),
+        cast("Any", _classes(classes, entry, environment)),
         epsilon,
         delta,
         np.random.default_rng(seed),
@@ -115,8 +118,11 @@ def learn(
     return replace(result, evaluation=measured(environment, result.policies))
 
 
-def _classes(given: Any) -> Any:
-    """Check the kind of classes, or classes handed in."""
+def _classes(given: Any, entry: Algorithm, environment: Environment) -> Any:
+    """Choose or check the kind of classes, or check classes handed in."""
+    if given is None:
+        unknown = entry.without_truth and not knows_truth(environment)
+        return entry.without_truth if unknown else entry.default_classes
     if isinstance(given, FiniteQClass) or given in get_args(ClassKind):
         return given
     if not isinstance(given, tuple) or len(given) != 2:

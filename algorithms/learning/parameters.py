@@ -114,7 +114,8 @@ class ProblemSize:
         check_unit("epsilon", self.eps)
         check_unit("delta", self.delta)
         for name in ("M", "K", "H"):
-            check_count(name, getattr(self, name))
+            count = check_count(name, getattr(self, name))
+            object.__setattr__(self, name, count)
         for name, size in (("log_G", self.log_values), ("log_Pi", self.log_policies)):
             if not 0 <= size < math.inf:
                 raise ValueError(f"{name}: {size} is not finite and at least 0")

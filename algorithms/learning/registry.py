@@ -93,6 +93,8 @@ class Algorithm:
         Runs it. ValueError for a task that does not fit.
     default_classes
         Kind of classes where none is chosen.
+    without_truth
+        The same where the truth is not known, so that no class can be made around it.
     settings
         Its settings, with the meaning of each.
     assumptions
@@ -111,6 +113,7 @@ class Algorithm:
     settings: Mapping[str, str] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS
+    without_truth: ClassKind | None = None
 
     def check_kind(self, argument: str, kind: str) -> None:
         """Refuse a kind of parameters that the algorithm does not have.

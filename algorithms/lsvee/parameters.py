@@ -46,8 +46,8 @@ class Sizes:
 
     def __post_init__(self) -> None:
         """Check ranges; ValueError names the argument."""
-        check_count("n_test", self.n_test)
-        check_count("n_train", self.n_train)
+        for name in ("n_test", "n_train"):
+            object.__setattr__(self, name, check_count(name, getattr(self, name)))
         if self.slack < 0:
             raise ValueError(f"slack: {self.slack} is negative")
 
@@ -210,7 +210,7 @@ class LsveeTheorem(LsveeParameters):
         problem = ProblemSize(
             LSVEE, rational(eps), rational(delta), M, K, H, 0.0, 0.0, version
         )
-        check_count("N", N)
+        N = check_count("N", N)
         accuracy, chance = problem.eps, problem.delta
         n_exp = ratio_up(8 * log(6 * M * H / chance), accuracy)
         square = _phi_squared(accuracy, K, H)

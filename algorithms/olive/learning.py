@@ -238,7 +238,7 @@ def run(task: Task) -> LearningResult:
     if all_levels and task.parameters != "practical":
         raise ValueError("all_levels: not what the theorem analyses; take practical")
     rank = chosen.pop("M", task.environment.max_states)
-    check_count("M", rank)
+    rank = check_count("M", rank)
     parameters = olive_parameters(task, chosen, rank, classes.log_size)
     began = time.perf_counter()
     found = olive_sampled(
@@ -355,6 +355,7 @@ ALGORITHMS = (
         "optimism over value functions, average Bellman errors (Jiang et al. 2017)",
         run,
         default_classes="finite",
+        without_truth="tabular",
         settings=CHOICES | PRACTICAL,
         assumptions=("policy-realizability", "value-realizability"),
     ),

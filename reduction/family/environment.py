@@ -11,9 +11,12 @@ import numpy as np
 
 from ...algorithms.environments.finite import FiniteEnvironment
 from ...algorithms.environments.random_finite import from_mdp
+from ...algorithms.environments.registry import make, register
 from ...algorithms.exact.numbers import check_sizes, check_table
 from ..formula.random_formula import random_ksat
 from .family import Family
+
+__all__ = ["make", "threesat"]
 
 _MOST_MOVES = 10**8
 
@@ -30,3 +33,6 @@ def threesat(
     family = Family(formula.three_sat(), "normalized")
     member = rng.random(variables) < 0.5
     return from_mdp(family.mdp(member), "threesat")
+
+
+register("threesat", threesat)

@@ -94,12 +94,19 @@ class Own(gymnasium.Env):
     def step(self, action):
         assert action in (-1, 0)
         self.t += 1
-        reward = -5.0 if self.spoil == "reward" else 0.5
-        return self.seen(), reward, self.t == 2, False, {}
+        reward = {"reward": -5.0, "nan": np.nan, "vector": np.array([0.5, 0])}.get(
+            self.spoil, 0.5
+        )
+        seen = self.seen()
+        if self.spoil == "hole" and self.t == 1:
+            seen["x"][1] = np.nan
+        if self.spoil == "old":
+            return seen, reward, self.t == 2, {}
+        return seen, reward, self.t == 2, False, {}
 
 
 def test_dictionaries_are_flattened_and_early_ends_stay():
-    env = olivine.from_gymnasium(Own(), 4, states=1)
+    env = olivine.from_gymnasium(Own(), np.int64(4), states=np.int8(1))
     assert env.space(1).dimension == 6
     end = env.draw((0, 1, 0), 1, rng(), level=4).observations[0]
     assert end.tolist() == [0] * 5 + [1]
@@ -114,6 +121,25 @@ def test_dictionaries_are_flattened_and_early_ends_stay():
         ("", {"map_name": "4x4"}, "env is not an id"),
         ("", {"actions": (0, 1)}, r"actions: \(0, 1\) are not some of \[-1, 0\]"),
         ("", {"actions": ()}, "are not some of"),
+        (
+            "nan",
+            {},
+            r"\[\], step\(.\) gave reward nan; expected a finite",
+        ),
+        ("vector", {}, r"gave reward array.* one number; give `reward`, a function"),
+        (
+            "hole",
+            {},
+            r"step\(.\) gave observation .*nan.*; expected finite",
+        ),
+        (
+            "old",
+            {},
+            r"step\(.\) gave tuple of 4; expected a tuple of 5, .* wrap",
+        ),
+        ("", {"after_end": 2}, r"after_end: 2 is not in \[0, 1\]"),
+        ("", {"after_end": (0, 1)}, r"after_end: \(0, 1\) is not in"),
+        ("", {"replays": 0}, "replays: 0 is no positive integer"),
     ],
 )
 def test_what_does_not_fit_is_refused(spoil, more, message):
@@ -128,8 +154,84 @@ def test_spaces_that_do_not_fit_are_refused():
         olivine.from_gymnasium(env, 2)
     env = Own()
     env.observation_space = spaces.Sequence(spaces.Discrete(2))
-    with pytest.raises(ValueError, match="Sequence has no vector of fixed length"):
+    with pytest.raises(ValueError, match="space, a Sequence, has no vector of fixed"):
         olivine.from_gymnasium(env, 2)
+
+
+class Old:
+    """Gym before 0.26."""
+
+    action_space, observation_space = spaces.Discrete(2), spaces.Discrete(3)
+
+    def reset(self):
+        return 0
+
+    def step(self, action):
+        return 0, 0.0, False, {}
+
+
+class OldSeeds(Old):
+    def reset(self, **options):
+        return 0
+
+
+def test_what_is_no_gymnasium_environment_is_named():
+    with pytest.raises(ValueError, match=r"env: object is no .* lacks action_s"):
+        olivine.from_gymnasium(object(), 3)
+    with pytest.raises(ValueError, match=r"Old\.reset takes no seed, .* wrap"):
+        olivine.from_gymnasium(Old(), 3)
+    with pytest.raises(ValueError, match=r"OldSeeds: reset\(seed=\d+\) gave int"):
+        olivine.from_gymnasium(OldSeeds(), 3)
+
+
+class Mission(spaces.Space):
+    """As MiniGrid's: it cannot say whether it flattens."""
+
+    @property
+    def is_np_flattenable(self):
+        raise NotImplementedError
+
+
+def test_the_part_of_a_space_that_does_not_fit_is_named():
+    env = Own()
+    env.observation_space = spaces.Dict({"image": spaces.Box(0, 1, (2,)),
+                                         "more": spaces.Dict({"mission": Mission()})
+                                         })  # fmt: skip
+    message = "part 'more.mission' of the observation space, a Mission, .*ImgObsWrapper"
+    with pytest.raises(ValueError, match=message):
+        olivine.from_gymnasium(env, 2)
+
+
+class Walk(gymnasium.Env):
+    """One step of cost 1 to the goal by action 1; action 0 costs 1 and stays."""
+
+    action_space, observation_space = spaces.Discrete(2), spaces.Discrete(1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, -1.0, bool(action == 1), False, {}
+
+
+def walk(**more):
+    return olivine.from_gymnasium(Walk(), 4, state="observation", **more)
+
+
+def test_ended_episodes_pay_what_a_reward_of_zero_is_mapped_to():
+    mapped = walk(reward=lambda r: (r + 1) / 4)
+    assert mapped.truth.optimal_value == 0.75  # one step of cost 1, not four
+    assert mapped.truth.path_value((1,)) == 0.75
+    result = olivine.learn("rmax", mapped, parameters="practical", n=10)
+    goes = result.policies[0](np.array([0]))
+    assert goes.tolist() == [1]
+    assert walk(reward=lambda r: (r + 2) / 4, after_end=0).truth.optimal_value == 1
+    with pytest.raises(ValueError, match=r"ended early, and reward\(0.0\) gave 2.0"):
+        walk(reward=lambda r: r + 2)
+    with pytest.raises(ZeroDivisionError) as caught:
+        walk(reward=lambda r: 1 / r + 1)
+    assert "unless `after_end` is given" in caught.value.__notes__[0]
 
 
 def test_rewards_are_mapped():

@@ -1,6 +1,7 @@
 """Environments of a reset and a step: the same law, every bad return value named."""
 
 import itertools
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -261,6 +262,115 @@ def test_a_state_that_cannot_be_hashed_is_refused():
         ValueError, match=r"state\(\) after reset.*list \[1\]; expected"
     ):
         environment(Counter(), deterministic="transitions", state=lambda: [1])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"horizon": 10**9}, r"horizon: 1000000000 is not in 1\.\.100000"),
+        ({"horizon": 2.0}, "horizon: 2.0 is no positive integer"),
+        ({"state": 3}, "state: 3 is no function and not 'observation'"),
+        ({"state": "hidden"}, "state: 'hidden' is no function"),
+        ({"codes": np.array([2, 0, 2])}, "codes: 0 is no positive integer"),
+        ({"codes": 2.0}, "codes: 2.0 is no positive integer"),
+        ({"codes": [2, 2]}, "codes: 2 numbers for 3 levels"),
+        ({"codes": None}, "codes, dimension: give exactly one"),
+        ({"codes": None, "dimension": 0}, "dimension: 0 is no positive integer"),
+        ({"replays": True}, "replays: True is no positive integer"),
+        ({"deterministic": "all"}, "deterministic: 'all' is none of nothing"),
+    ],
+)
+def test_arguments_out_of_range_are_named(more, message):
+    with pytest.raises(ValueError, match=message):
+        lock_of(**more)
+
+
+def lock_of(**more):
+    lock = SlippingLock()
+    given = {"n_actions": 2, "horizon": 3, "codes": 2, **more}
+    return olivine.from_simulator(lock.reset, lock.step, **given)
+
+
+def test_numbers_of_numpy_are_numbers():
+    env = lock_of(
+        n_actions=np.int64(2), horizon=np.int32(3), codes=np.array([2, 2, 2]),
+        states=np.uint8(2), replays=np.int16(3), deterministic="everything",
+        state="observation",
+    )  # fmt: skip
+    assert lock_of(codes=np.int64(2)).space(3).n_codes == 2
+    assert type(env.horizon) is type(env.n_actions) is type(env.space(1).n_codes) is int
+    rules = np.array([1, 0, 1])
+    data = env.draw(rules, np.int64(9), rng(), level=np.int64(1))
+    assert data.expectation_exact(data.exact_rewards) == 1
+    sizes = {"n_train": np.int64(300), "n_test": np.int32(300)}
+    result = olivine.learn(
+        "valor", env, parameters="practical", epsilon=np.float32(0.25), **sizes
+    )
+    assert result.parameters["n_train"] == 300
+    json.dumps(result.to_json())
+    assert (
+        olivine.make("lock", 0, horizon=np.int64(2), dimension=np.int64(3)).horizon == 2
+    )
+
+
+@pytest.mark.parametrize("horizon", [10, 13, 49])
+def test_steps_of_one_over_h_sum_to_one(horizon):
+    """As floats, 49 times 1/49 is more than 1."""
+    env = olivine.from_simulator(
+        lambda: 0, lambda a: (0, a / horizon), 2, horizon, codes=1,
+        deterministic="everything", state="observation", replays=2,
+    )  # fmt: skip
+    assert env.truth.optimal_value == 1
+    assert env.run([1] * horizon, 5, rng()).mean_return == 1
+
+
+def test_returns_that_rounding_takes_above_one_count_as_one():
+    pays = [0.1 + 0.2, 0.6 + 0.1 + 1e-12]  # 1 + 10^-12: no small fractions
+    level = 0
+
+    def step(action):
+        nonlocal level
+        level += 1
+        return 0, pays[level - 1] * action
+
+    def reset():
+        nonlocal level
+        level = 0
+        return 0
+
+    env = olivine.from_simulator(reset, step, 2, 2, codes=1, replays=2,
+                                 deterministic="everything", state="observation"
+                                 )  # fmt: skip
+    assert env.truth.optimal_value == 1
+    result = olivine.learn("valor", env)
+    assert result.monitors
+    assert not result.contradictions
+
+
+def test_algorithms_run_where_the_truth_is_not_known():
+    """R-max needs no classes, OLIVE takes tabular ones, finite ones are refused."""
+    _, env = slipping(deterministic="nothing", state=None)
+    rules = olivine.learn("rmax", env, parameters="practical", epsilon=0.1, n=50)
+    assert rules.evaluation.mean == 1
+    found = olivine.learn(
+        "olive", env, parameters="practical", epsilon=0.2, n_train=200
+    )
+    assert found.parameters["pairs"] is None
+    assert found.evaluation.mean == 1
+    for name in ("olive", "psdp", "fqi"):
+        with pytest.raises(
+            ValueError, match="are not known; take tabular or linear cla"
+        ):
+            olivine.learn(name, env, "finite", parameters="practical")
+    with pytest.raises(
+        UnknownTruthError, match="they are where deterministic='everyth"
+    ):
+        _ = env.truth
+    features = olivine.from_simulator(
+        lambda: [0.0], lambda a: ([1.0], 0), 2, 2, dimension=1, states=1
+    )
+    with pytest.raises(ValueError, match=r"rmax: the observations .* such as psdp"):
+        olivine.learn("rmax", features, parameters="practical")
 
 
 # --------------------------------------------------------------------- replay
