@@ -13,8 +13,6 @@ from ...algorithms.environments.finite import FiniteEnvironment
 from ...algorithms.environments.random_finite import from_mdp
 from ...algorithms.environments.registry import make, register
 from ...algorithms.exact.numbers import check_sizes, check_table
-from ..formula.random_formula import random_ksat
-from .family import Family
 
 __all__ = ["make", "threesat"]
 
@@ -25,6 +23,10 @@ def threesat(
     rng: np.random.Generator, *, variables: int = 3, clauses: int = 4
 ) -> FiniteEnvironment:
     """Draw a formula and a member of its family."""
+    # Not before it is asked for: `make` loads this module, whatever it makes.
+    from ..formula.random_formula import random_ksat
+    from .family import Family
+
     check_sizes(3, variables=variables)
     check_sizes(1, clauses=clauses)
     pairs = (variables + clauses) ** 2

@@ -60,3 +60,9 @@ def test_the_command_works_beside_modules_of_the_same_names(tmp_path):
     command = [sys.executable, "-m", "olivine", "verify", "f.cnf", "--route", "sat"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_make_knows_what_the_list_shows():
+    assert olivine.make("threesat", 1, clauses=2).name == "threesat"
+    with pytest.raises(ValueError, match="did you mean 'threesat'"):
+        olivine.make("treesat")
