@@ -88,10 +88,10 @@ def claims(
 
 def _no_place(page: Path) -> str:
     """Say, before anything is run, why a page cannot be written; or nothing."""
-    from .common.outputs import check_output
+    from .common.outputs import check_outputs
 
     try:
-        check_output(page)
+        check_outputs([page])
     except (OSError, ValueError) as error:
         return describe(error)
     return ""

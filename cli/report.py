@@ -25,7 +25,7 @@ from .common.output import (
     report_error,
     say,
 )
-from .common.outputs import check_output
+from .common.outputs import check_outputs
 from .common.reading import (
     Reading,
 )
@@ -78,7 +78,7 @@ def report(
     start = time.perf_counter()
     exact_penalty = options.checked_penalty(variant, penalty)
     try:
-        check_output(output, file)
+        check_outputs([output], [file])
         reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
     except (ValueError, OSError) as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,36 +97,37 @@ def sweep(
 
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """
-    from .common.outputs import check_output
+    from .common.outputs import check_outputs
     from .experiments.parquet import check_results, write_results
     from .experiments.rows import open_rows
     from .experiments.sweep_plan import read_sweep
     from .experiments.workers import LostWorkersError, WorkersError, cores
-    from .figures.files import check_figure
+    from .figures.files import check_suffix
 
     try:
         plan = read_sweep(file)
-        check_output(output, str(file))
         if figure is not None:
-            check_figure(figure)
+            check_suffix(figure)
         if parquet is not None:
             if parquet.suffix.lower() != ".parquet":
                 raise ValueError(f"{parquet}: a Parquet table's name ends in .parquet")
             check_results(parquet)
+        check_outputs([output, figure, parquet], [str(file), *plan.files])
     except (ValueError, OSError) as error:
         return report_error(str(file), describe(error), json_lines=json_lines)
-    keys = {unit.key for unit in plan.units}
-    status = ExitStatus.DONE
+    checks = {unit.key: unit.check for unit in plan.units}
+    statuses: list[ExitStatus] = []
     try:
-        with open_rows(output, plan.says, keys) as found:
+        with open_rows(output, plan.says, checks) as found:
             if found.remark:
                 say(f"olivine: {found.remark}")
             try:
-                _do(plan, found, jobs or cores(), dask, json_lines)
+                for row in _failures(plan, found, jobs or cores(), dask, json_lines):
+                    statuses.append(ExitStatus(row["exit"]))
             except WorkersError as error:
                 say(f"olivine: {error}. Rows so far are in {output}")
                 lost = isinstance(error, LostWorkersError)
-                status = ExitStatus.UNDECIDED if lost else ExitStatus.BAD_INPUT
+                statuses += [ExitStatus.UNDECIDED if lost else ExitStatus.BAD_INPUT]
             rows = [found.rows[u.key] for u in plan.units if u.key in found.rows]
     except (ValueError, OSError) as error:
         return report_error(
@@ -139,12 +141,16 @@ def sweep(
             write_results(parquet, rows)
     except (ValueError, OSError) as error:
         place = str(figure if figure is not None else parquet)
-        status = report_error(place, describe(error, place), json_lines=json_lines)
-    return worst([status, *(ExitStatus(row["exit"]) for row in rows)])
+        statuses.append(
+            report_error(place, describe(error, place), json_lines=json_lines)
+        )
+    return worst([*statuses, *(ExitStatus(row["exit"]) for row in rows)])
 
 
-def _do(plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool) -> None:
-    """Do what is missing, and append each row."""
+def _failures(
+    plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool
+) -> Iterator[Row]:
+    """Do what is missing and append each row; yield those of failures, not kept."""
     from .experiments.workers import rows_of
 
     missing = [unit for unit in plan.units if unit.key not in found.rows]
@@ -154,17 +160,26 @@ def _do(plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool) 
         task = progress.task_ids[0]
         progress.update(task, completed=len(found.rows))
         for row in rows_of(missing, jobs, dask):
-            found.append(row)
             tell_trouble(row)
+            if "error" in row:
+                yield row
+            else:
+                found.append(row)
             progress.advance(task)
+    if done := len(plan.units) - len(found.rows):
+        say(f"olivine: {done} of {len(plan.units)} are missing; run the command again")
 
 
 def tell_trouble(row: Row) -> None:
     """Say contradictions and errors on standard error."""
+    name = row.get("file", row["key"])
     for text in row.get("contradictions", ()):
-        say(f"olivine: {row['key']}: contradiction: {text}")
-    if "error" in row or row.get("status") == "error":
-        say(f"olivine: {row['key']}: {row.get('error') or row['reason']}")
+        say(f"olivine: {name}: contradiction: {text}")
+    if "error" in row:
+        said = row["error"]
+        say(f"olivine: {said if said.startswith(name) else f'{name}: {said}'}")
+    if "traceback" in row:
+        print(row["traceback"], end="", file=sys.stderr)
 
 
 def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:

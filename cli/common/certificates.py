@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .output import ExitStatus, describe, internal_error
-from .outputs import check_output
+from .outputs import check_outputs
 from .reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def targets(
     names of their files.
     """
     if not folder and not certificate.is_dir():
-        check_target(certificate, files[0], proofs)
+        _check([certificate], files, proofs)
         return {
             files[0]: Target(str(certificate), None if proofs is None else str(proofs))
         }
@@ -55,15 +55,15 @@ def targets(
         place = None if proofs is None else str(proofs / name)
         found[file] = Target(str(certificate / f"{name}.json"), place)
     certificate.mkdir(parents=True, exist_ok=True)
-    for file, target in found.items():
-        check_target(Path(target.certificate), file, proofs)
+    _check([Path(t.certificate) for t in found.values()], files, proofs)
     return found
 
 
-def check_target(certificate: Path, file: str, proofs: Path | None) -> None:
-    """Refuse a certificate that cannot be written, or would replace its formula."""
-    check_output(certificate, file)
-    check_output(proof_path(certificate), file)
+def _check(
+    certificates: Sequence[Path], files: Sequence[str], proofs: Path | None
+) -> None:
+    """Refuse certificates that cannot be written, or would replace a formula."""
+    check_outputs([p for c in certificates for p in (c, proof_path(c))], files)
     if proofs is not None and proofs.exists() and not proofs.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(proofs))
 

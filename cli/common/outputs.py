@@ -10,29 +10,51 @@ from pathlib import Path
 from .reading import STANDARD_INPUT
 
 
-def check_output(output: Path, source: str | None = None) -> None:
-    """Refuse a file that cannot or must not be written."""
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str] = ()) -> None:
+    """Refuse files that cannot be written, are one another, or are an input.
+
+    Links of both kinds are seen through.
+    """
     from ...solvers.files import check_writable, write_target
 
-    target = write_target(output)
-    if not target.parent.is_dir():
-        missing = errno.ENOTDIR if target.parent.exists() else errno.ENOENT
-        raise OSError(missing, os.strerror(missing), str(output))
-    if source is not None:
-        check_not_input([target], source)
-    check_writable(output)
+    targets: dict[Path, Path] = {}
+    known: dict[object, Path] = {}
+    for output in filter(None, outputs):
+        if str(output) == STANDARD_INPUT:
+            raise ValueError("-: a name of a file is needed here (./- if it is that)")
+        target = write_target(output)
+        if not target.parent.is_dir():
+            missing = errno.ENOTDIR if target.parent.exists() else errno.ENOENT
+            raise OSError(missing, os.strerror(missing), str(output))
+        for name in _names(target):
+            if name in known:
+                raise ValueError(f"{output} and {known[name]} are the same file")
+            known[name] = output
+        targets[target] = output
+    for source in inputs:
+        check_not_input(targets, source)
+    for output in targets.values():
+        check_writable(output)
+
+
+def _names(target: Path) -> list[object]:
+    """Give what tells a file from others: its place, and its number if it is there."""
+    try:
+        found = target.stat()
+    except OSError:
+        return [target]
+    return [target, (found.st_dev, found.st_ino)]
 
 
 def check_not_input(outputs: Iterable[Path], source: str) -> None:
     """Refuse outputs among which is the input itself.
 
-    Links of both kinds are seen through, and standard input that is redirected
-    from a file is that file.
+    Standard input that is redirected from a file is that file.
     """
     try:
         read = os.fstat(0) if source == STANDARD_INPUT else os.stat(source)
     except OSError:
-        return  # whoever reads it will say so
+        return  # the reader will say so
     for output in outputs:
         if output.exists() and os.path.samestat(output.stat(), read):
             raise ValueError(f"{output} is the input itself")

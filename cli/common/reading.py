@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -26,20 +29,34 @@ class Reading(NamedTuple):
     input_format: str | None = None
     max_variables: int = 10**7
     max_bytes: int | None = None
+    digest: str | None = None  # SHA-256 that a regular file must have
 
     def read(self, path: str) -> DimacsFile:
         """Read a file, or standard input for ``-``; hard clauses become heavy ones."""
-        from ...reduction.formula.dimacs import DimacsError, read_dimacs
+        from ...reduction.formula.dimacs import MAX_LINE, DimacsError, parse_dimacs
         from ...reduction.formula.hard import without_hard
-        from ...reduction.formula.inputs import located
+        from ...reduction.formula.inputs import (
+            located,
+            read_bytes,
+            source_name,
+            uncompressed,
+        )
         from ...reduction.formula.unused import without_unused
 
-        source = read_dimacs(
-            path,
+        name = source_name(path)
+        max_line = MAX_LINE if self.max_bytes is None else self.max_bytes
+        if self.digest is None:
+            text = read_bytes(path, self.max_bytes, max_line)
+        else:
+            data = io.BytesIO(pinned_bytes(path, self.digest))
+            text = uncompressed(data, name, self.max_bytes, max_line)
+        source = parse_dimacs(
+            text,
+            source=name,
             strict=self.strict,
             input_format=self.input_format,  # type: ignore[arg-type]
             max_variables=self.max_variables,
-            max_bytes=self.max_bytes,
+            max_line=max_line,
         )
         try:
             hardened = without_hard(source.formula)
@@ -68,6 +85,25 @@ class Reading(NamedTuple):
             return source, Instance.of(source.formula, variant, penalty)
         except ValueError as error:
             raise ValueError(f"{path}: {describe(error)}") from None
+
+
+def open_regular(path: str) -> io.BufferedReader:
+    """Open a regular file; what may never end, as a pipe or a device, is refused."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = open(os.open(path, flags), "rb")  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return file
+
+
+def pinned_bytes(path: str, digest: str) -> bytes:
+    """Read a file whole; ValueError if its content is not that of the digest."""
+    with open_regular(path) as file:
+        data = file.read()
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ValueError(f"{path}: its content has changed since the sweep began")
+    return data
 
 
 _SUFFIXES = (".cnf", ".dimacs", ".wcnf")

@@ -30,7 +30,8 @@ def learn_curves(
     json_lines: bool,
 ) -> ExitStatus:
     """Run algorithms over seeds; print, write and draw the value on the way."""
-    from ..figures.files import check_figure
+    from ..common.outputs import check_outputs
+    from ..figures.files import check_suffix
     from ..sweep import draw, show, tell_trouble
     from .parquet import check_results, write_results
     from .units import learning_units
@@ -39,9 +40,10 @@ def learn_curves(
     units = learning_units(plan)
     try:
         if figure is not None:
-            check_figure(figure)
+            check_suffix(figure)
         if results is not None:
             check_results(results)
+        check_outputs([figure, results])
     except OSError as error:
         raise ValueError(describe(error)) from None
     found: dict[str, Row] = {}

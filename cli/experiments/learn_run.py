@@ -276,7 +276,7 @@ def _truth(
     rng = np.random.default_rng([seed, 2])
     mean, error = environment.truth.estimate_policy_value(policies, MONTE_CARLO, rng)
     return found | {
-        "value": mean,
-        "suboptimality": float(best) - mean,
+        "value": str(mean),
+        "suboptimality": str(float(best) - mean),
         "standard_error": error,
     }

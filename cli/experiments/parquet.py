@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..common.outputs import check_output
 from .units import Row
 
 SUFFIXES = (".jsonl", ".parquet")
@@ -20,13 +19,12 @@ _INT64 = 2**63
 
 
 def check_results(path: Path) -> None:
-    """Refuse, before any work, a file of results that could not be written."""
+    """Refuse, before any work, a name that no results can be written to."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: a file of results ends in {' or '.join(SUFFIXES)}")
     if suffix == ".parquet":
         _pyarrow(path)
-    check_output(path)
 
 
 def write_results(path: Path, rows: Sequence[Row]) -> None:
@@ -116,9 +114,15 @@ def _kind(pyarrow: Any, values: Sequence[Any]) -> Any:
 
 
 def _as(kind: Any, pyarrow: Any, value: Any) -> Any:
-    floating = kind == pyarrow.float64() and value is not None
-    return float(value) if floating else value
+    if value is None:
+        return None
+    if kind == pyarrow.string():
+        return _text(value)
+    return float(value) if kind == pyarrow.float64() else value
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+    """Write a value as JSON does, a text as it is; what is no UTF-8 is escaped."""
+    if not isinstance(value, str):
+        return json.dumps(value, allow_nan=False)
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

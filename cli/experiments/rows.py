@@ -2,7 +2,8 @@
 
 The first line says which format, version and sweep it is; each other line is a row. A
 line is written by one call, and only the sweep's main process writes, under a lock. So
-a kill cuts the last line at most: it is cut off, and its unit done again.
+a kill cuts the last line at most: it is cut off, and its unit done again. Failures have
+no row: a later run does them again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from typing import Any
 from ... import __version__
 from .units import Row
 
-FORMAT = 1
+FORMAT = 2
+Check = Callable[[Row], None]
 _MARK = "olivine-sweep"
 SYNC = 1.0
 """Seconds between calls of fsync, which only a crash of the machine needs."""
@@ -51,11 +53,11 @@ class RowFile:
 
 @contextmanager
 def open_rows(
-    path: Path, sweep: Mapping[str, Any], keys: set[str]
+    path: Path, sweep: Mapping[str, Any], checks: Mapping[str, Check]
 ) -> Iterator[RowFile]:
     """Open the rows of a sweep, or begin them.
 
-    `keys`: of all its units.
+    `checks`: by the keys of all its units, what refuses a row with a ValueError.
     """
     header = {_MARK: FORMAT, "version": __version__, "sweep": sweep}
     header = json.loads(json.dumps(header))
@@ -64,7 +66,7 @@ def open_rows(
     try:
         _lock(descriptor, path)
         whole, torn = _lines(descriptor)
-        rows = _read(path, whole, torn, header, keys)
+        rows = _read(path, whole, torn, header, checks)
         remark = ""
         if torn:
             os.ftruncate(descriptor, os.fstat(descriptor).st_size - len(torn))
@@ -119,7 +121,7 @@ def _read(
     whole: list[bytes],
     torn: bytes,
     header: Mapping[str, Any],
-    keys: set[str],
+    checks: Mapping[str, Check],
 ) -> dict[str, Row]:
     """Read the lines of a file that is to be gone on with; errors as `open_rows`."""
     if not whole:
@@ -132,22 +134,30 @@ def _read(
     for number, line in enumerate(whole[1:], 2):
         row = _parsed(path, number, line)
         key = row.get("key")
-        if key not in keys:
+        if not isinstance(key, str) or key not in checks:
             raise ValueError(f"{path}:{number}: {key!r} is no unit of this sweep")
         if key in rows:
             raise ValueError(f"{path}:{number}: a second row of {key!r}")
+        try:
+            checks[key](row)
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: damaged: {error}") from None
         rows[key] = row
     return rows
 
 
 def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line)
-    except ValueError as error:
+        value = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}:{number}: damaged: {error}") from None
     if not isinstance(value, dict):
         raise ValueError(f"{path}:{number}: damaged: no JSON object")
     return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _check_header(

@@ -70,7 +70,7 @@ def phases_of(rows: Sequence[Row]) -> list[Phase]:
     """Sum rows up, by variant, variables and clauses, ascending."""
     groups: dict[tuple[str, int, int], list[Row]] = {}
     for row in rows:
-        if "error" not in row and row["variables"]:
+        if row["variables"]:
             size = row["variant"], row["variables"], row["clauses"]
             groups.setdefault(size, []).append(row)
     return [_phase(size, groups[size]) for size in sorted(groups)]

@@ -10,20 +10,28 @@ import hashlib
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ..common.options import FormulationName, VariantName, parse_penalty
+from ..common.options import (
+    DEFAULT_MAX_VARIABLES,
+    FormulationName,
+    VariantName,
+    parse_penalty,
+)
 from ..common.output import describe
-from ..common.reading import Reading, expand
+from ..common.reading import Reading, expand, open_regular
 from ..verify import Job, RouteName
 from .comparison import Plan
 from .units import FormulaUnit, RandomJob, Unit, learning_units
 
-MOST_UNITS = 10_000_000
+MOST_UNITS = 1_000_000
 MOST_CLAUSES = 100_000_000
+MOST_LITERALS = 3 * MOST_CLAUSES
+LARGEST = 1 << 24
+"""Most bytes of a sweep file."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +42,18 @@ class Sweep:
     units: Sequence[Unit]  # What is to be done, in order; their keys differ
     # What the rows depend on, as plain values; rows of another sweep differ there
     says: Mapping[str, Any]
+    files: Sequence[str] = ()  # That are read
 
 
 def read_sweep(path: Path) -> Sweep:
     """Read a sweep file."""
     try:
-        with open(path, "rb") as file:
-            given = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        with open_regular(str(path)) as file:
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise ValueError(f"{path}: more than {LARGEST} bytes")
+        given = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path}: no TOML: {describe(error)}") from None
     try:
         kind = given.pop("kind", None)
@@ -55,16 +67,21 @@ def read_sweep(path: Path) -> Sweep:
                 hint = f", did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"{name}: unknown{hint}; there are {', '.join(keys)}")
             values[name] = keys[name][0](name, value)
-        units, says = make(values, path.parent)
+        units, says, files = make(values, path.parent)
+        if not units:
+            raise ValueError("nothing is to be done")
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {describe(error)}") from None
-    if not 0 < len(units) <= MOST_UNITS:
-        what = "nothing is to be done" if not units else f"{len(units)} are too many"
-        raise ValueError(f"{path}: {what}")
     ((twice, count),) = Counter(unit.key for unit in units).most_common(1)
     if count > 1:
         raise ValueError(f"{path}: {twice!r} would be done twice")
-    return Sweep(kind, units, {"kind": kind} | says)
+    return Sweep(kind, units, {"kind": kind} | says, files)
+
+
+def _check_number(units: int) -> None:
+    """Refuse, before they are made, more units than fit into memory."""
+    if units > MOST_UNITS:
+        raise ValueError(f"{units} rows are too many; at most {MOST_UNITS} can be")
 
 
 # ------------------------------------------------------------ values of keys
@@ -160,11 +177,16 @@ def _random(name: str, value: Any) -> list[dict[str, Any]]:
         n, width = values["variables"], values["width"]
         if n is None or width > n:
             raise ValueError(f"{name}.variables: {n}, but clauses have {width} each")
-        if not values["ratios"] and not values["clauses"]:
+        if n > DEFAULT_MAX_VARIABLES:
+            raise ValueError(f"{name}.variables: {n} is above {DEFAULT_MAX_VARIABLES}")
+        sizes = [*values["clauses"], *(r * n for r in values.pop("ratios"))]
+        if not sizes:
             raise ValueError(f"{name}.ratios: missing (clauses per variable)")
-        sizes = [*values["clauses"], *(round(r * n) for r in values.pop("ratios"))]
         if max(sizes) > MOST_CLAUSES:
             raise ValueError(f"{name}: more than {MOST_CLAUSES} clauses in a formula")
+        sizes = [round(size) for size in sizes]
+        if max(sizes) * width > MOST_LITERALS:
+            raise ValueError(f"{name}: more than {MOST_LITERALS} literals in a formula")
         values["clauses"] = list(dict.fromkeys(max(1, m) for m in sizes))
         entries.append(values)
     return entries
@@ -195,7 +217,8 @@ _LEARNING: dict[str, tuple[Check, Any]] = {
     "time_limit": (_positive, 10.0),
 }
 
-Made = tuple[Sequence[Unit], dict[str, Any]]
+Made = tuple[Sequence[Unit], dict[str, Any], Sequence[str]]
+"""Units, what the header says, and the files that are read."""
 
 
 def _formulas(values: dict[str, Any], folder: Path) -> Made:
@@ -210,7 +233,10 @@ def _formulas(values: dict[str, Any], folder: Path) -> Made:
             chosen_penalty(variant, values["penalty"], 1)
     says = values | {"formulation": formulations[0]}
     says["penalty"] = None if values["penalty"] is None else str(values["penalty"])
-    files, says["files"] = _digests(values["files"], folder)
+    digests = _digests(values["files"], folder)
+    says["files"] = sorted(digest for _, digest in digests)
+    drawn = sum(len(e["clauses"]) * e["formulas"] for e in values["random"])
+    _check_number((len(digests) + drawn) * len(values["variants"]))
     units: list[Unit] = []
     for variant in values["variants"]:
         job = Job(
@@ -222,9 +248,13 @@ def _formulas(values: dict[str, Any], folder: Path) -> Made:
             values["time_limit"],
             values["seed"],
         )
-        units += [FormulaUnit(job, file) for file in files]
+        copies: Counter[str] = Counter()
+        for file, digest in digests:
+            copies[digest] += 1
+            own = replace(job, reading=Reading(digest=digest))
+            units.append(FormulaUnit(own, file, copies[digest]))
         units += _drawn(job, values["random"])
-    return units, says
+    return units, says, [file for file, _ in digests]
 
 
 def _drawn(job: Job, entries: Sequence[Mapping[str, Any]]) -> list[Unit]:
@@ -239,21 +269,19 @@ def _drawn(job: Job, entries: Sequence[Mapping[str, Any]]) -> list[Unit]:
     return units
 
 
-def _digests(named: Sequence[str], folder: Path) -> tuple[list[str], list[list[str]]]:
-    """Files, folders replaced by theirs, as they are found; names with digests.
+def _digests(named: Sequence[str], folder: Path) -> list[tuple[str, str]]:
+    """Files with their digests, folders replaced by their files.
 
-    Names are relative to the sweep file's folder; a file that has changed makes
-    another sweep.
+    Names are relative to the sweep file's folder. Digests make the sweep: a file that
+    has changed makes another one, and the same files elsewhere make the same.
     """
-    files, digests = [], []
-    for file, error in expand(str(folder / name) for name in named):
+    found = []
+    for file, error in expand(str(folder / name) for name in dict.fromkeys(named)):
         if error is not None:
             raise ValueError(f"files: {error}")
-        with open(file, "rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        files.append(file)
-        digests.append([file, digest])
-    return files, digests
+        with open_regular(file) as opened:
+            found.append((file, hashlib.file_digest(opened, "sha256").hexdigest()))
+    return found
 
 
 def _learning(values: dict[str, Any], folder: Path) -> Made:
@@ -269,11 +297,13 @@ def _learning(values: dict[str, Any], folder: Path) -> Made:
         classes=values["classes"],
         settings=tuple(f"{k}={_setting(v)}" for k, v in values["settings"].items()),
     )
-    units = learning_units(plan)
-    return units, values | {
-        "algorithms": list(dict.fromkeys(unit.run.algorithm for unit in units)),
-        "environments": list(dict.fromkeys(unit.run.env for unit in units)),
+    cells = plan.cells()
+    _check_number(len(cells) * plan.seeds)
+    names = {
+        "algorithms": list(dict.fromkeys(cell.algorithm for cell in cells)),
+        "environments": list(dict.fromkeys(cell.env for cell in cells)),
     }
+    return learning_units(plan), values | names, ()
 
 
 def _setting(value: Any) -> str:

@@ -1,11 +1,15 @@
 """Units of an experiment: a formula to verify, or a run of an algorithm.
 
 A unit has a key, which no other of its experiment has, and can be sent to another
-process. Called, it gives a row, whatever happens.
+process. Called, it gives a row, whatever happens; one with "error" is of a failure
+(bad input, want of memory, a lost process, an error of ours) and no result.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +25,100 @@ Row = dict[str, Any]
 """``key``, ``exit`` (an exit status), and what is found."""
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+_RATIONAL = re.compile(r"-?\d+(/0*[1-9]\d*|(\.\d+)?(e[+-]?\d{1,3})?)")
+
+
+def _is_rational(value: Any) -> bool:
+    return isinstance(value, str) and _RATIONAL.fullmatch(value) is not None
+
+
+def _is_rational_or_none(value: Any) -> bool:
+    return value is None or _is_rational(value)
+
+
+def _is_routes(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(found, dict)
+        and _is_text(found.get("status"))
+        and _is_number(found.get("seconds"))
+        and all(_is_text(found.get(k, "")) for k in ("formulation", "engine"))
+        for found in value.values()
+    )
+
+
+def _is_curve(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    at, values = value.get("trajectories"), value.get("values")
+    return (
+        isinstance(at, list)
+        and isinstance(values, list)
+        and len(at) == len(values) > 0
+        and all(map(_is_count, at))
+        and all(map(_is_number, values))
+        and at == sorted(at)
+    )
+
+
+_ANY: dict[str, Callable[[Any], bool]] = {
+    "exit": lambda value: value in (0, 1, 3) and _is_count(value),
+}
+_OF_FORMULA = _ANY | {
+    "variant": _is_text,
+    "variables": _is_count,
+    "clauses": _is_count,
+    "satisfiable": lambda value: value is None or isinstance(value, bool),
+    "optimum": _is_rational_or_none,
+    "routes": _is_routes,
+}
+_OF_RUN = _ANY | {
+    "algorithm": _is_text,
+    "env": _is_text,
+    "params": _is_text,
+    "classes": _is_text,
+    "status": _is_text,
+    "reason": _is_text,
+    "seed": _is_count,
+}
+_OF_CURVE: dict[str, Callable[[Any], bool]] = {
+    "curve": _is_curve,
+    "exact": lambda value: isinstance(value, bool),
+    "optimal_value": _is_rational,
+    "epsilon": _is_number,
+}
+_OF_END: dict[str, Callable[[Any], bool]] = {
+    "value": _is_rational_or_none,
+    "suboptimality": _is_rational_or_none,
+    "trajectories": _is_count,
+}
+
+
+def _check(
+    row: Row, checks: Mapping[str, Callable[[Any], bool]], **same: object
+) -> None:
+    """Refuse, with a ValueError, a row that a unit cannot have given."""
+    for name, good in checks.items():
+        if name not in row:
+            raise ValueError(f"{name}: missing")
+        if not good(row[name]):
+            raise ValueError(f"{name}: {str(row[name])[:40]!r} cannot be")
+    for name, value in same.items():
+        if row[name] != value:
+            raise ValueError(f"{name}: {row[name]!r}, where the key says {value!r}")
+
+
 class Unit(Protocol):
     """A piece of work with a row for a result."""
 
@@ -28,8 +126,14 @@ class Unit(Protocol):
     def key(self) -> str:
         """What tells it from the others."""
 
+    def load(self) -> None:
+        """Import what it needs, once, and not in each child."""
+
     def __call__(self) -> Row:
         """Do it."""
+
+    def check(self, row: Row) -> None:
+        """Refuse, with a ValueError that names the place, a row that is not its."""
 
 
 @dataclass(frozen=True)
@@ -58,23 +162,36 @@ class RandomJob(Job):
 
 @dataclass(frozen=True)
 class FormulaUnit:
-    """A formula in a variant, by some routes: the row has the record of ``verify``."""
+    """A formula in a variant, by some routes: the row has the record of ``verify``.
+
+    The content of a file tells it from others, wherever it lies; a second file with
+    the same content is its second copy.
+    """
 
     job: Job
     file: str
+    copy: int = 1
 
     @property
     def key(self) -> str:
-        """Variant and file."""
-        return f"{self.job.variant}: {self.file}"
+        """Variant and content; of a random formula its name."""
+        digest = self.job.reading.digest
+        content = self.file if digest is None else f"sha256 {digest}"
+        again = f", copy {self.copy}" if self.copy > 1 else ""
+        return f"{self.job.variant}: {content}{again}"
+
+    def load(self) -> None:
+        """Import the routes."""
+        from ...reduction.verify import verification  # noqa: F401
 
     def __call__(self) -> Row:
         """Verify it."""
-        # Imported here, once, and not by each child.
-        from ...reduction.verify import verification  # noqa: F401
-
         record, status = self.job(self.file)
         return {"key": self.key, "exit": int(status)} | record
+
+    def check(self, row: Row) -> None:
+        """Refuse a row without what is summed up."""
+        _check(row, _OF_FORMULA, variant=self.job.variant)
 
 
 @dataclass(frozen=True)
@@ -95,28 +212,40 @@ class LearningUnit:
         """Algorithm, environment and seed."""
         return f"{self.run.algorithm} on {self.run.env}, seed {self.seed}"
 
-    def __call__(self) -> Row:
-        """Run it in a child process, which cannot hang or exhaust this one."""
-        # Imported here, once, and not by each child.
+    def load(self) -> None:
+        """Import the algorithm."""
         from ...algorithms.learning import registry
-        from ...solvers.child.child import run_in_child
 
         registry.get(self.run.algorithm)
+
+    def check(self, row: Row) -> None:
+        """Refuse a row without what is summed up."""
+        same = {"algorithm": self.run.algorithm, "env": self.run.env}
+        _check(row, _OF_RUN, **same, seed=self.seed)
+        if "curve" in row:
+            _check(row, _OF_CURVE)
+        if "curve" in row and row["status"] not in ("unknown", "refused"):
+            _check(row, _OF_END)
+
+    def __call__(self) -> Row:
+        """Run it in a child process, which cannot hang or exhaust this one."""
+        from ...solvers.child.child import run_in_child
+
+        self.load()
         limit = self.run.time_limit
         wall = None if limit is None else 2 * PATIENCE * limit + 60
         child = run_in_child(_with_curve, self.run, self.seed, time_limit=wall)
         if child.value is not None:
             row, status = child.value
-        elif child.status == "error":
-            row = self._unknown("error", child.message) | {"traceback": child.details}
-            status = ExitStatus.FAILED
         else:
-            row = self._unknown("unknown", f"{child.status}: {child.message}")
+            row = _failed(self.run, self.seed, "unknown", child.message)
             status = ExitStatus.UNDECIDED
+            if child.status == "error":
+                status = ExitStatus.FAILED
+                row |= {"status": "error", "traceback": child.details}
+            if child.status != "timeout":
+                row["error"] = child.message
         return {"key": self.key, "exit": int(status)} | row
-
-    def _unknown(self, status: str, reason: str) -> Row:
-        return _failed(self.run, self.seed, status, reason)
 
 
 def _failed(run: LearningRun, seed: int, status: str, reason: str) -> Row:

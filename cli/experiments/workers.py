@@ -1,22 +1,29 @@
-"""Doing units of work: here, in processes of this machine, or on a Dask cluster."""
+"""Doing units of work: here, in children of this process, or on a Dask cluster."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from ...solvers.child.process import die_with
+from ..common.output import ExitStatus
 from .units import Row, Unit
 
-BATCH = 8
-"""Most units that a worker is sent at a time."""
-_SHARE = 16
-"""Batches a worker has at least, so that all end at about the same time."""
-_CLUSTER = ("asyncio", "concurrent", "distributed")
-"""Whose exceptions mean that workers, or the way to them, were lost."""
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
 CONNECT = 20
 """Seconds to find a cluster."""
+PATIENCE = 60.0
+"""Seconds after which a cluster that has lost all its workers is given up."""
+_POLL = 0.25
+_AHEAD = 2
+"""Units that a thread of a cluster is sent at a time, so that it never waits."""
 
 
 class WorkersError(Exception):
@@ -24,7 +31,7 @@ class WorkersError(Exception):
 
 
 class LostWorkersError(WorkersError):
-    """Workers were lost on the way; the rows that came are good."""
+    """The cluster was lost on the way; the rows that came are good."""
 
 
 def cores() -> int:
@@ -34,72 +41,104 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def rows_of(units: Sequence[Unit], jobs: int, address: str | None) -> Iterator[Row]:
-    """Do all units and yield their rows as they come."""
-    if address is None and min(jobs, len(units)) < 2:
+def rows_of(units: Iterable[Unit], jobs: int, address: str | None) -> Iterator[Row]:
+    """Do all units and yield their rows as they come; units are drawn when needed."""
+    if address is not None:
+        yield from _on_cluster(units, address)
+    elif jobs > 1:
+        yield from _in_children(iter(units), jobs)
+    else:
         for unit in units:
             yield unit()
-        return
-    from joblib import Parallel, delayed
-
-    parent = os.getpid() if address is None else None
-    with _backend(address, jobs) as workers:
-        each = max(1, min(BATCH, len(units) // (_SHARE * workers)))
-        parallel = Parallel(
-            n_jobs=workers,
-            return_as="generator_unordered",
-            batch_size=each,
-            # No more than loky hands on at once: what waits, it cannot let go of.
-            pre_dispatch=2 * workers * each,
-        )
-        yield from _checked(parallel(delayed(_row)(unit, parent) for unit in units))
 
 
-def _row(unit: Unit, parent: int | None) -> Row:
-    """Do a unit in a worker, which is not to outlive a parent that is killed."""
-    if parent is not None:
-        die_with(parent)
+def _lost(unit: Unit, reason: str) -> Row:
+    """Give the row of a unit that was begun and will not end."""
+    return {"key": unit.key, "exit": int(ExitStatus.UNDECIDED), "error": reason}
+
+
+def _in_children(units: Iterator[Unit], jobs: int) -> Iterator[Row]:
+    """Do units in a child process each, `jobs` at a time; a death costs its own unit.
+
+    A fork takes what was imported with it, and runs nothing by name, so no module in
+    the current folder can come in the way.
+    """
+    from ...solvers.child.child import Calls, Running
+
+    running: dict[Running[Row], Unit] = {}
+    with Calls() as calls:
+        while True:
+            for unit in islice(units, jobs - len(running)):
+                unit.load()
+                running[calls.start(unit)] = unit
+            if not running:
+                return
+            if (call := calls.wait(_POLL)) is not None:
+                unit, result = running.pop(call), call.result
+                assert result is not None
+                yield result.value or _lost(unit, f"its process: {result.message}")
+
+
+def _on_cluster(units: Iterable[Unit], address: str) -> Iterator[Row]:
+    """Do units on a cluster, which may lose workers but not all of them for long."""
+    with _quiet(), _connected(address) as client:
+        from distributed import wait
+
+        waiting = iter(units)
+        running: dict[Future, Unit] = {}
+        seen = time.monotonic()
+        threads = _threads(client)
+        while True:
+            for unit in islice(waiting, max(0, _AHEAD * threads - len(running))):
+                running[client.submit(_call, unit, pure=False)] = unit
+            if not running and threads:
+                return
+            if threads := _threads(client):
+                seen = time.monotonic()
+            elif time.monotonic() - seen > PATIENCE:
+                raise LostWorkersError(f"no worker came back for {PATIENCE:g} s")
+            if not running:
+                time.sleep(_POLL)
+                continue
+            with suppress(TimeoutError, CancelledError):
+                wait(list(running), timeout=_POLL, return_when="FIRST_COMPLETED")
+            for future in [f for f in running if f.done()]:
+                yield _received(running.pop(future), future)
+
+
+def _call(unit: Unit) -> Row:
+    """Do a unit, in a worker of a cluster."""
     return unit()
 
 
-def _checked(rows: Iterator[Row]) -> Iterator[Row]:
-    """Say of errors of the machinery, not of units, what they are."""
-    from concurrent.futures import BrokenExecutor
+def _received(unit: Unit, future: Future) -> Row:
+    """Take the row of a future that ended."""
+    if future.status == "finished":
+        row: Row = future.result()
+        return row
+    if future.status == "error":
+        error = future.exception()
+        if isinstance(error, ModuleNotFoundError):
+            raise WorkersError(f"workers lack a module: {error}")
+        return _lost(unit, f"its worker: {' '.join(str(error).split())}")
+    raise LostWorkersError(f"the cluster was lost (a unit was {future.status})")
 
+
+def _threads(client: Client) -> int:
+    """Count the threads of all workers, 0 if there is none now."""
+    if client.status != "running":
+        raise LostWorkersError(f"the scheduler was lost (it is {client.status})")
     try:
-        yield from rows
-    except ModuleNotFoundError as error:
-        raise WorkersError(f"workers lack a module: {error}") from error
+        found: dict[str, int] = client.nthreads()
     except Exception as error:
-        owner = type(error).__module__.partition(".")[0]
-        if not isinstance(error, BrokenExecutor) and owner not in _CLUSTER:
-            raise
-        text = " ".join(str(error).split()).partition(". ")[0] or type(error).__name__
-        raise LostWorkersError(f"a worker was lost: {text}") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise LostWorkersError(f"the scheduler was lost: {reason}") from error
+    return sum(found.values())
 
 
 @contextmanager
-def _backend(address: str | None, jobs: int) -> Iterator[int]:
-    """Set up workers; yield how many there are. They are gone afterwards."""
-    from joblib import parallel_config
-
-    with ExitStack() as stack:
-        if address is None:
-            from joblib.externals.loky import get_reusable_executor
-
-            stack.enter_context(parallel_config(backend="loky"))
-            yield jobs
-            # After an exception joblib has ended its workers already.
-            get_reusable_executor().shutdown()
-            return
-        workers = stack.enter_context(_cluster(address))
-        stack.enter_context(parallel_config(backend="dask"))
-        yield workers
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[int]:
-    """Connect with a Dask cluster; yield the threads of its workers."""
+def _connected(address: str) -> Iterator[Client]:
+    """Connect with a Dask cluster that has workers."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -108,12 +147,23 @@ def _cluster(address: str) -> Iterator[int]:
         ) from None
     try:
         client = Client(address, timeout=CONNECT)
-    except (OSError, ValueError) as error:
-        raise WorkersError(
-            f"--dask: no scheduler at {address!r}: {' '.join(str(error).split())}"
-        ) from None
-    with client:
-        threads = sum(client.nthreads().values())
-        if not threads:
+    except Exception as error:  # of any kind, as the protocols have their own
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise WorkersError(f"--dask: no scheduler at {address!r}: {reason}") from None
+    try:
+        if not _threads(client):
             raise WorkersError(f"--dask: the cluster at {address} has no workers")
-        yield threads
+        yield client
+    finally:
+        client.close(timeout=_POLL)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep a cluster's own accounts of what it loses off the screen."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...solvers.files import write_bytes
-from ..common.outputs import check_output
+from ..common.outputs import check_outputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ def check_figure(
 ) -> None:
     """Refuse, before any work, a figure that cannot be written."""
     check_suffix(path, also)
-    check_output(path, source)
+    check_outputs([path], [] if source is None else [source])
 
 
 def write_figure(path: Path, figure: Figure) -> None:

@@ -132,34 +132,40 @@ def read_bytes(path: str, max_bytes: int | None, max_line: int) -> bytes:
     data the limit of this module. A line of more than `max_line` bytes may end the
     reading: a device can go on for ever.
     """
-    source = source_name(path)
     with _standard_input() if path == "-" else open(path, "rb") as raw:
-        head = raw.read(_LONGEST_MAGIC)
-        for magic, name in _UNSUPPORTED.items():
-            if head.startswith(magic):
-                reason = f"{name} data; gzip, bzip2, xz and plain text can be read"
-                raise DimacsError(source, None, reason)
-        packed = _Rejoined(head, raw)
-        stream: _Readable = packed
-        compression = ""
-        for magic, (name, opener) in _OPENERS.items():
-            if head.startswith(magic):
-                compression, stream = name, opener(packed)
-        size, n_bytes, n_open, chunks = _size(raw), 0, 0, list[bytes]()
-        while chunk := _read(stream, source, compression):
-            chunks.append(chunk)
-            n_bytes += len(chunk)
-            most = max_bytes
-            if compression and most is None:
-                most = FREE_BYTES + MAX_RATIO * max(size, packed.n_read)
-            if most is not None and n_bytes > most:
-                reason = f"more than {most} bytes{' decompressed' * bool(compression)}"
-                raise DimacsError(source, None, f"{reason}, the limit ({RAISE_LIMIT})")
-            feed = chunk.rfind(b"\n")
-            n_open = n_open + len(chunk) if feed < 0 else len(chunk) - feed - 1
-            if n_open > max_line:
-                line = sum(c.count(b"\n") for c in chunks) + 1
-                raise DimacsError(source, line, long_line(max_line))
+        return uncompressed(raw, source_name(path), max_bytes, max_line)
+
+
+def uncompressed(
+    raw: IO[bytes], source: str, max_bytes: int | None, max_line: int
+) -> bytes:
+    """Read the uncompressed bytes of a stream that is open; see `read_bytes`."""
+    head = raw.read(_LONGEST_MAGIC)
+    for magic, name in _UNSUPPORTED.items():
+        if head.startswith(magic):
+            reason = f"{name} data; gzip, bzip2, xz and plain text can be read"
+            raise DimacsError(source, None, reason)
+    packed = _Rejoined(head, raw)
+    stream: _Readable = packed
+    compression = ""
+    for magic, (name, opener) in _OPENERS.items():
+        if head.startswith(magic):
+            compression, stream = name, opener(packed)
+    size, n_bytes, n_open, chunks = _size(raw), 0, 0, list[bytes]()
+    while chunk := _read(stream, source, compression):
+        chunks.append(chunk)
+        n_bytes += len(chunk)
+        most = max_bytes
+        if compression and most is None:
+            most = FREE_BYTES + MAX_RATIO * max(size, packed.n_read)
+        if most is not None and n_bytes > most:
+            reason = f"more than {most} bytes{' decompressed' * bool(compression)}"
+            raise DimacsError(source, None, f"{reason}, the limit ({RAISE_LIMIT})")
+        feed = chunk.rfind(b"\n")
+        n_open = n_open + len(chunk) if feed < 0 else len(chunk) - feed - 1
+        if n_open > max_line:
+            line = sum(c.count(b"\n") for c in chunks) + 1
+            raise DimacsError(source, line, long_line(max_line))
     return b"".join(chunks)
 
 

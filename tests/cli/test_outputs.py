@@ -47,6 +47,67 @@ def test_the_input_is_never_replaced(formula, tmp_path, verb: str, kind: str) ->
     assert formula.read_bytes() == before
 
 
+@pytest.mark.parametrize("kind", ["same", "symbolic", "hard", "via"])
+@pytest.mark.parametrize("verb", ["sweep", "sweep input", "learn", "verify"])
+def test_outputs_of_one_command_never_replace_each_other(
+    tmp_path, verb: str, kind: str
+) -> None:
+    one, other = tmp_path / "a.svg", tmp_path / "b.svg"
+    if verb == "verify":
+        one, other = tmp_path / "c", tmp_path / "c.drat"
+    one.write_bytes(b"")
+    if kind == "same" and verb != "verify":
+        other = one
+    elif kind == "via" and verb != "verify":
+        (tmp_path / "folder").mkdir()
+        other = tmp_path / "folder" / ".." / one.name
+    elif kind == "hard":
+        other.hardlink_to(one)
+    else:
+        other.symlink_to(one)
+    file = tmp_path / "sweep.toml"
+    text = 'kind = "formulas"\nrandom = {variables = 3, ratios = 1}\n'
+    if verb == "sweep input":
+        text, words = text + f'files = ["{one}"]', "is the input itself"
+    else:
+        words = "are the same file"
+    file.write_text(text)
+    arguments = {
+        "sweep": ("sweep", file, "-o", one, "--figure", other),
+        "sweep input": ("sweep", file, "-o", other),
+        "learn": (
+            "learn", "--algorithms", "rmax", "--env", "grid", "--seeds", 1,
+            "--curve", one, "--out", other,
+        ),
+        "verify": ("verify", SATISFIABLE, *ROUTES, "--certificate", one),
+    }  # fmt: skip
+    if verb == "learn":  # of two suffixes, so links alone can be one file
+        if kind in ("same", "via"):
+            return
+        other = other.rename(tmp_path / "b.jsonl")
+        arguments["learn"] = (*arguments["learn"][:-1], other)
+    done = olivine(*arguments[verb])
+    assert done.status == 2
+    assert words in done.err
+    assert one.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", SATISFIABLE, "-o", "-"),
+        ("draw", SATISFIABLE, "-o", "-"),
+        ("verify", SATISFIABLE, "--certificate", "-"),
+        ("barrier", "average", "-o", "-"),
+    ],
+)
+def test_a_dash_is_no_file(arguments, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = olivine(*arguments)
+    assert done.status == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_redirected_input_is_never_replaced(formula) -> None:
     before = formula.read_bytes()
     with open(formula, "rb") as source:
@@ -80,6 +141,8 @@ def test_only_regular_files_are_replaced(
         "olivine.reduction.verify.verification.verify_instance", None
     )  # no work
     place = tmp_path / "c.drat"
+    if (which, kind) == ("certificate", "folder"):
+        kind = "pipe"  # a folder takes certificates
     if kind == "pipe":
         os.mkfifo(place)
     elif kind == "link to pipe":

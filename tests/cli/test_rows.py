@@ -12,9 +12,17 @@ KEYS = [f"unit {k} «ε»" for k in range(4)]
 ROWS = [{"key": key, "exit": 0, "text": "a\nb"} for key in KEYS]
 
 
+def check(row):
+    if row["exit"] != 0:
+        raise ValueError(f"exit: {row['exit']} cannot be")
+
+
+CHECKS = dict.fromkeys(KEYS, check)
+
+
 def fill(path, rows=ROWS, says=SAYS):
     """Append what is missing; the keys that were there, and the remark."""
-    with open_rows(path, says, set(KEYS)) as file:
+    with open_rows(path, says, CHECKS) as file:
         before, remark = list(file.rows), file.remark
         for row in rows:
             if row["key"] not in file.rows:
@@ -82,6 +90,20 @@ def header_with(**changed):
         (lambda w: edited(w, 2, lambda line: line[:9] + b"\n"), ":3: damaged"),
         (lambda w: edited(w, 2, lambda line: b"[1]\n"), ":3: damaged: no JSON object"),
         (lambda w: edited(w, 2, lambda line: b'{"key": "x"}\n'), ":3: 'x' is no unit"),
+        (
+            lambda w: edited(w, 1, lambda line: line.replace(b"0", b"2", 2)),
+            ":2: 'unit 2",
+        ),
+        (
+            lambda w: edited(w, 1, lambda line: line.replace(b": 0,", b": 7,")),
+            ":2: damaged: exit: 7 cannot be",
+        ),
+        (
+            lambda w: edited(w, 2, lambda line: b"[" * 10**5 + b"\n"),
+            ":3: damaged: maximum recursion",
+        ),
+        (lambda w: edited(w, 3, lambda line: b'{"key": [1]}\n'), ":4: [1] is no unit"),
+        (lambda w: edited(w, 3, lambda line: b'{"a": NaN}\n'), "NaN is no number"),
         (lambda w: w + w.splitlines(keepends=True)[1], ":6: a second row"),
         (lambda w: b"p cnf 1 1\n1 0\n", ":1: damaged"),
         (lambda w: b'{"a": 1}\n', "not the rows of a sweep"),
@@ -103,7 +125,7 @@ def test_what_cannot_be_gone_on_with_is_refused_and_stays(
 
 def test_two_sweeps_do_not_write_to_one_file(tmp_path):
     path = tmp_path / "rows.jsonl"
-    with open_rows(path, SAYS, set(KEYS)) as file:
+    with open_rows(path, SAYS, CHECKS) as file:
         file.append(ROWS[0])
         with pytest.raises(ValueError, match="another sweep is writing"):
             fill(path)
@@ -122,7 +144,7 @@ def test_a_row_that_does_not_fit_on_the_disk_leaves_no_part(tmp_path, monkeypatc
             raise OSError(28, "No space left on device")
         return write(descriptor, bytes(data)[:5])
 
-    with open_rows(path, SAYS, set(KEYS)) as file:
+    with open_rows(path, SAYS, CHECKS) as file:
         file.append(ROWS[0])
         monkeypatch.setattr(rows.os, "write", full)
         with pytest.raises(OSError, match="No space"):

@@ -1,14 +1,18 @@
 """olivine sweep: its file, its rows after kills, its sums, figure and workers."""
 
+import hashlib
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import CancelledError
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -191,6 +195,26 @@ def test_rows_become_parquet(plan, tmp_path):
             'kind = "formulas"\nrandom = {variables = 3, ratios = [1e300]}',
             "random: more than 100000000 clauses in a formula",
         ),
+        (
+            'kind = "formulas"\nrandom = {variables = 9, ratios = [1e308]}',
+            "random: more than 100000000 clauses in a formula",
+        ),
+        (
+            SMALL + "width = 5\nclauses = 99999999",
+            "random: more than 300000000 literals in a formula",
+        ),
+        (
+            'kind = "formulas"\nrandom = {variables = 99999999, clauses = 1}',
+            "random.variables: 99999999 is above 10000000",
+        ),
+        (
+            SMALL.replace("formulas = 3", "formulas = 10000001"),
+            "20000002 rows are too many; at most 1000000 can be",
+        ),
+        ('kind = "learning"\nseeds = 99999999', "rows are too many"),
+        ("a = " + "[" * 5000, "no TOML: maximum recursion depth"),
+        ('kind = "formulas"\nfiles = ["/dev/zero"]', "/dev/zero: not a regular file"),
+        (SMALL + "#" * (1 << 24), "more than 16777216 bytes"),
         (SMALL + SMALL[SMALL.index("[[") :], "would be done twice"),
         ('kind = "learning"\nalgorithms = ["valr"]', "did you mean 'valor'"),
         ('kind = "learning"\nenvironments = ["gird"]', "did you mean 'grid'"),
@@ -221,17 +245,82 @@ def test_a_formula_that_changed_makes_another_sweep(plan, tmp_path):
     assert rows.read_bytes() == before
 
 
-def test_a_bad_formula_costs_its_own_row_only(plan, tmp_path):
+def test_failures_have_no_row_and_are_done_again(plan, tmp_path):
+    """A bad file, one that changes or goes midway: told, and done once it is right."""
     (tmp_path / "bad.cnf").write_text("p cnf 1\n")
-    good = CASES / "cadical" / "full3.cnf"
-    text = (
-        f'kind = "formulas"\nroutes = ["maxsat", "sat"]\nfiles = ["bad.cnf", "{good}"]'
-    )
+    text = 'kind = "formulas"\nroutes = ["maxsat", "sat"]\nfiles = ["bad.cnf", "{}"]'
+    file = plan(text.format(CASES / "cadical" / "full3.cnf"))
     rows = tmp_path / "rows.jsonl"
-    done = olivine("sweep", plan(text), "-o", rows, "-j", "1", "--json")
-    assert done.status == 2
-    assert "bad.cnf:1" in done.err
-    assert done.record["unsatisfiable"] == 1
+    for _ in range(2):
+        done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
+        assert done.status == 2
+        assert "bad.cnf:1" in done.err
+        assert "1 of 2 are missing" in done.err
+        assert done.record["unsatisfiable"] == 1
+        assert len(keys_in(rows)) == 1
+
+
+@pytest.mark.parametrize("change", ["other", "gone", "pipe", "folder"])
+def test_a_row_is_of_the_content_that_the_header_names(
+    plan, tmp_path, monkeypatch, change
+):
+    texts = [f"p cnf 2 {k}\n" + "1 0\n" * k for k in (1, 2, 3)]
+    for k, formula in enumerate(texts):
+        (tmp_path / f"{k}.cnf").write_text(formula)
+    file = plan('kind = "formulas"\nroutes = ["maxsat", "sat"]\nfiles = ["."]')
+    rows, last = tmp_path / "rows.jsonl", tmp_path / "2.cnf"
+    do = workers.rows_of
+
+    def meddle(units, jobs, address):
+        for number, row in enumerate(do(units, jobs, address)):
+            yield row
+            if number == 0 and last.exists():
+                last.unlink()
+                if change == "other":
+                    last.write_text(texts[0])
+                elif change == "pipe":
+                    os.mkfifo(last)
+                elif change == "folder":
+                    last.mkdir()
+
+    monkeypatch.setattr(workers, "rows_of", meddle)
+    first = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
+    assert first.status == 2
+    assert str(last) in first.err
+    assert ("content has changed" in first.err) == (change == "other")
+    assert [r["clauses"] for r in first.records] == [1, 2]
+    before = rows.read_bytes()
+    refused = olivine("sweep", file, "-o", rows, "--json")
+    assert refused.status == 2
+    assert rows.read_bytes() == before
+    if last.is_dir():
+        last.rmdir()
+    last.unlink(missing_ok=True)
+    last.write_text(texts[2])
+    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
+    assert done.status == 0
+    assert [r["clauses"] for r in done.records] == [1, 2, 3]
+    digests = [hashlib.sha256(formula.encode()).hexdigest() for formula in texts]
+    assert keys_in(rows) == [f"paper: sha256 {digest}" for digest in digests]
+    header = json.loads(rows.read_bytes().splitlines()[0])
+    assert header["sweep"]["files"] == sorted(digests)
+
+
+def test_the_same_files_elsewhere_are_the_same_sweep(plan, tmp_path, monkeypatch):
+    shutil.copytree(CASES / "cadical", tmp_path / "a")
+    text = 'kind = "formulas"\nroutes = ["sat"]\nfiles = ["{}", "{}/full3.cnf"]'
+    rows = tmp_path / "rows.jsonl"
+    plan(text.format("a", "a"))
+    monkeypatch.chdir(tmp_path)
+    first = olivine("sweep", "sweep.toml", "-o", rows, "-j", "1", "--json")
+    before = rows.read_bytes()
+    (tmp_path / "a").rename(tmp_path / "b")
+    monkeypatch.chdir(tmp_path / "b")
+    file = plan(text.format(tmp_path / "b", tmp_path / "b"))
+    again = olivine("sweep", file, "-o", rows, "--json")
+    assert again.records == first.records
+    assert rows.read_bytes() == before
+    assert sum(key.endswith(", copy 2") for key in keys_in(rows)) == 1
 
 
 @pytest.mark.parametrize(
@@ -242,6 +331,8 @@ def test_a_bad_formula_costs_its_own_row_only(plan, tmp_path):
         (("-o", "{}/r.jsonl", "--figure", "{}/f.txt"), ".svg, .png or .pdf"),
         (("-o", "{}/r.jsonl", "--parquet", "{}/f.csv"), "ends in .parquet"),
         (("-o", "{}/r.jsonl", "--dask", "nowhere"), "no scheduler at 'nowhere'"),
+        (("-o", "{}/r.jsonl", "--dask", "tls://a:1"), "no scheduler at 'tls://a:1'"),
+        (("-o", "-"), "a name of a file is needed"),
     ],
 )
 def test_bad_options(plan, tmp_path, arguments, words):
@@ -263,10 +354,24 @@ def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------ workers
 
 
+@dataclass
+class Made:
+    """A unit whose row is what a function of its key gives."""
+
+    key: str
+    make: Callable[[str], object] = lambda key: {"key": key}
+
+    def load(self):
+        """Nothing is needed."""
+
+    def __call__(self):
+        return self.make(self.key)
+
+
 def test_workers_of_this_machine(plan):
     """With units that load little there; what a sweep's unit says when sent to one."""
     keys = [f"unit {k}" for k in range(6)]
-    found = rows_of([partial(dict, key=key) for key in keys], 2, None)
+    found = rows_of(map(Made, keys), 2, None)
     assert sorted(row["key"] for row in found) == keys
     unit = read_sweep(plan(SMALL)).units[0]
     sent = pickle.loads(pickle.dumps(unit))
@@ -282,23 +387,75 @@ def test_units_in_workers_of_this_machine(plan):
     assert all(row["agree"] for row in found.values())
 
 
-def test_a_worker_that_dies_is_told():
-    with pytest.raises(LostWorkersError, match="a worker was lost"):
-        list(rows_of([partial(os._exit, 1)] * 2, 2, None))
+@pytest.mark.children
+def test_a_worker_that_dies_costs_its_own_unit():
+    units = [Made("dies", lambda _: os._exit(1)), Made("a"), Made("b")]
+    found = {row["key"]: row for row in rows_of(units, 2, None)}
+    assert found["a"] == {"key": "a"}
+    assert found["b"] == {"key": "b"}
+    assert found["dies"]["exit"] == 3
+    assert "its process: the child left with exit status 1" in found["dies"]["error"]
 
 
-def test_a_lost_cluster_is_told():
-    exceptions = pytest.importorskip("distributed.comm.core")
-    for error in (exceptions.CommClosedError("gone"), CancelledError()):
+COMMAND = 'exec "$0" -P -m olivine sweep "$1" -o "$2" -j 2 '
 
-        def rows(error=error):
-            yield {"key": "a"}
-            raise error
 
-        with pytest.raises(LostWorkersError, match=r"lost: (gone|CancelledError)"):
-            list(workers._checked(rows()))
-    with pytest.raises(KeyError):  # an error of ours stays one
-        list(workers._checked({}[k] for k in "a"))
+@pytest.mark.parametrize(("folder", "closed"), [("shadow", ""), ("", "2>&-")])
+def test_workers_take_nothing_from_where_they_start(plan, tmp_path, folder, closed):
+    """Neither a module of the current folder nor a descriptor that is closed."""
+    rows, file = tmp_path / "rows.jsonl", plan(SMALL)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    if folder:
+        for name in ("random", "types", "queue", "token"):
+            (tmp_path / folder / f"{name}.py").write_text("open('ran', 'w')\n")
+    done = subprocess.run(
+        ["sh", "-c", COMMAND + closed, sys.executable, str(file), str(rows)],
+        cwd=tmp_path / folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT.parent)},
+        check=False,
+    )
+    assert done.returncode == 0
+    assert len(keys_in(rows)) == 6
+    assert not list(tmp_path.rglob("ran"))
+
+
+class Lost:
+    """A client of Dask whose cluster goes, as its attributes say."""
+
+    def __init__(self, status="running", threads=(), error=None):
+        self.status, self._threads, self._error = status, list(threads), error
+
+    def nthreads(self):
+        if self._error is not None:
+            raise self._error
+        return {"worker": self._threads.pop(0) if len(self._threads) > 1 else 0}
+
+    def submit(self, call, unit, pure):
+        return Pending()
+
+
+class Pending:
+    status = "pending"
+
+    def done(self):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("client", "words"),
+    [
+        (Lost("closed"), "the scheduler was lost"),
+        (Lost(error=OSError("gone\naway")), "the scheduler was lost: gone away"),
+        (Lost(threads=(1, 1, 0)), "no worker came back for 0"),
+    ],
+)
+def test_a_lost_cluster_ends_the_sweep(monkeypatch, client, words):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "_connected", lambda _: nullcontext(client))
+    monkeypatch.setattr(workers, "PATIENCE", 0)
+    monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
+    with pytest.raises(LostWorkersError, match=words):
+        list(rows_of([Made("a")], 1, "address"))
 
 
 def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
@@ -314,17 +471,21 @@ def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
     assert len(keys_in(rows)) == 1
 
 
-def test_a_dask_cluster(plan, tmp_path):
+def test_a_dask_cluster_with_one_thread_does_the_work(plan, tmp_path):
     distributed = pytest.importorskip("distributed")
-    rows = tmp_path / "rows.jsonl"
+    rows, file = tmp_path / "rows.jsonl", plan(SMALL)
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     )
     with cluster:
         address = cluster.scheduler_address
-        done = olivine("sweep", plan(SMALL), "-o", rows, "--dask", address, "--json")
+        done = olivine("sweep", file, "-o", rows, "--dask", address, "--json")
+        here = threading.get_ident()
+        units = [Made("who", lambda key: {"key": threading.get_ident()})]
+        (row,) = rows_of(units, 1, address)
     assert done.status == 0
     assert len(set(keys_in(rows))) == 6
+    assert row["key"] != here
 
 
 # --------------------------------------------------------------------------- sums
@@ -346,7 +507,6 @@ def test_what_rows_say_together():
         row(True, "1", {"sat": 1.0, "milp": 5.0}),
         row(False, "23/24", {"sat": 3.0, "milp": None}),
         row(None, None, {"sat": None}),
-        {"file": "bad.cnf", "error": "bad.cnf: bad"},
         row(True, "1", {"sat": 2.0}, "gap"),
         row(True, "1", {"sat": 2.0}, clauses=4),
     ]
