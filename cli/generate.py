@@ -21,7 +21,6 @@ from .common.folder import staged
 from .common.memory import is_exhausted, want_of_memory
 from .common.options import (
     DEFAULT_MAX_VARIABLES,
-    EngineName,
     FormulationName,
     Json,
     MaxBytes,
@@ -87,7 +86,7 @@ def generate(
     formulation: Annotated[
         FormulationName, typer.Option(help="Formulation of the program.")
     ] = FormulationName.FAITHFUL,
-    engine: MilpEngine = EngineName.HIGHS,
+    engine: MilpEngine = "highs",
     member: Annotated[
         str | None,
         typer.Option(

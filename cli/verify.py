@@ -142,7 +142,7 @@ def verify(
         options.FormulationName | None,
         typer.Option(help="Formulation of the MILP route; by size when not given."),
     ] = None,
-    engine: options.MilpEngine = options.EngineName.HIGHS,
+    engine: options.MilpEngine = "highs",
     route: Annotated[
         list[RouteName] | None,
         typer.Option(help="Run this route; repeatable. By size when not given."),

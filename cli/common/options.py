@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,12 +26,18 @@ class FormulationName(enum.StrEnum):
     PROJECTED = "projected"
 
 
-class EngineName(enum.StrEnum):
-    """Engines for mixed-integer linear programs."""
+def engine_names() -> list[str]:
+    """Name the engines for mixed-integer linear programs by their files."""
+    folder = Path(__file__).parents[2] / "solvers/milp/engines"
+    files = {file.stem for file in folder.glob("[a-z]*.py")}
+    return ["highs", *sorted(files - {"highs"})]
 
-    HIGHS = "highs"
-    CBC = "cbc"
-    SCIP = "scip"
+
+def parse_engine(text: str) -> str:
+    """Refuse what is no engine's name."""
+    if text not in engine_names():
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(engine_names())}")
+    return text
 
 
 class InputFormat(enum.StrEnum):
@@ -150,8 +157,14 @@ PenaltyOption = Annotated[
     ),
 ]
 MilpEngine = Annotated[
-    EngineName,
-    typer.Option("--engine", help="Engine for the MILP; HiGHS is always there."),
+    str,
+    typer.Option(
+        "--engine",
+        parser=parse_engine,
+        autocompletion=engine_names,
+        metavar=f"[{'|'.join(engine_names())}]",
+        help="Engine for the MILP; HiGHS is always there.",
+    ),
 ]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, help="Seed of the random generator.")
@@ -181,15 +194,15 @@ def checked_penalty(variant: VariantName, penalty: Fraction | None) -> Fraction 
         raise typer.BadParameter(str(error)) from None
 
 
-def checked_engine(engine: EngineName) -> str:
+def checked_engine(engine: str) -> str:
     """Refuse, as a usage error, an engine that is not installed."""
-    if engine is EngineName.HIGHS:  # without loading PuLP
-        return engine.value
+    if engine == "highs":  # without loading PuLP
+        return engine
     from ...solvers.milp.milp import available_engines
 
     known = available_engines()
-    if engine.value not in known:
+    if engine not in known:
         raise typer.BadParameter(
-            f"engine {engine.value} is not installed; there is {', '.join(known)}"
+            f"engine {engine} is not installed; there is {', '.join(known)}"
         )
-    return engine.value
+    return engine

@@ -7,11 +7,10 @@ from pathlib import Path
 from ...reduction.family.instance import Instance
 from ...reduction.program.optimum import round_to_possible
 from ...reduction.verify.verification import verify_instance
-from ...solvers.milp.engines import read_optimum
+from ...solvers.milp.engines import engines, read_optimum
 from ...solvers.outcome import Status
 from .output import ContradictionError
 
-ENGINE_NAMES = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}
 READ_BACK_SECONDS = 5.0
 FAR = 1e-4
 """A difference of optima that an engine's tolerances, 1e-6 a row, do not explain."""
@@ -29,7 +28,9 @@ def read_back(
     known = verify_instance(
         instance, routes=("sat", "maxsat", "witness"), time_limit=READ_BACK_SECONDS
     ).optimum
-    checks, name = {}, ENGINE_NAMES[engine]
+    checks, name = {}, engines()[engine].title
+    if engines()[engine].read is None:
+        return dict.fromkeys(files, f"not solved: {name} reads no files here")
     for file in files:
         outcome = read_optimum(stage / file, engine, time_limit=READ_BACK_SECONDS)
         if outcome.status is not Status.OPTIMAL or outcome.objective is None:

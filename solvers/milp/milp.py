@@ -88,8 +88,8 @@ def solve_milp(
         If the adapter fails, with the child's traceback: an error of ours.
     """
     start = time.monotonic()
-    if engine not in available_engines():
-        known = ", ".join(available_engines())
+    if engine not in (names := available_engines()):
+        known = ", ".join(names)
         raise ValueError(f"engine {engine!r} is not available; there is {known}")
     if threads < 1:
         raise ValueError(f"threads {threads} is not positive")
@@ -224,6 +224,7 @@ def _ask(
         engines.solve,
         form,
         engine,
+        engines.engines()[engine].run,
         soft,
         threads,
         time_limit=hard,

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from olivine.cli.common import console
-from olivine.solvers.milp.milp import available_engines
+from olivine.solvers.milp.engines import engines, readers
 
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread
@@ -208,7 +208,7 @@ def test_hard_clauses_become_heavy_ones(tmp_path) -> None:
 
 
 @pytest.mark.children
-@pytest.mark.parametrize("engine", available_engines())
+@pytest.mark.parametrize("engine", readers())
 def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
     file = tmp_path / "small.cnf"
     file.write_text("p cnf 2 3\n1 2 0\n-1 0\n-2 0\n")
@@ -221,7 +221,7 @@ def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
     formats = ["--format", "lp", "--format", "mps"]
     more += formats
     done = olivine("generate", file, "-o", tmp_path / "out", *more)
-    name = {"highs": "HiGHS", "cbc": "CBC", "scip": "SCIP"}[engine]
+    name = engines()[engine].title
     checks = done.record["read_back"].values()
     assert all(check.startswith(f"solved by {name}: optimum") for check in checks)
     assert len(checks) == 2

@@ -1,10 +1,13 @@
 """An engine is one file: a toy is made, asked, and taken away."""
 
+import os
 import sys
+from dataclasses import replace
 
 import pytest
+from olivine.cli.common.options import engine_names
 from olivine.solvers.milp import engines
-from olivine.solvers.milp.engines import Engine, available_engines
+from olivine.solvers.milp.engines import Engine, available_engines, highs
 from olivine.solvers.milp.milp import confirm, read_optimum, solve_milp
 from olivine.solvers.outcome import Status
 
@@ -31,7 +34,7 @@ def run(model, limit, threads):
     return Answer(Status.OPTIMAL, best[1], best[0])
 
 
-ENGINE = Engine("toy", lambda: AVAILABLE, run)
+ENGINE = Engine("toy", lambda: AVAILABLE, run, "Toy")
 """
 
 
@@ -58,7 +61,7 @@ def test_an_engine_is_one_file(toy) -> None:
 
 def test_an_engine_that_is_not_here_is_refused(toy) -> None:
     sys.modules["olivine.solvers.milp.engines.toy"] = module = type(sys)("toy")
-    module.ENGINE = Engine("toy", lambda: False, lambda *_: [][1])
+    module.ENGINE = Engine("toy", lambda: False, lambda *_: [][1], "Toy")
     with pytest.raises(ValueError, match="'toy' is not available; there is highs"):
         solve_milp(small_knapsack(), engine="toy")
 
@@ -66,6 +69,12 @@ def test_an_engine_that_is_not_here_is_refused(toy) -> None:
 def test_an_engine_without_a_reader_reads_nothing(toy, tmp_path) -> None:
     with pytest.raises(ValueError, match="'toy' is not available to read files"):
         read_optimum(tmp_path / "program.lp", "toy")
+    assert "toy" not in engines.readers()
+    assert engines.readers()[0] == "highs"
+
+
+def test_the_command_line_names_the_engines_by_their_files() -> None:
+    assert engine_names() == list(engines.engines())
 
 
 def test_the_toy_is_gone() -> None:
@@ -78,3 +87,29 @@ def test_every_engine_has_the_name_of_its_file() -> None:
     for name, engine in engines.engines().items():
         assert type(engine.available()) is bool
         assert sys.modules[f"olivine.solvers.milp.engines.{name}"].ENGINE is engine
+
+
+def test_what_an_engine_is_refused_and_its_leaving_are_its_failure(monkeypatch) -> None:
+    for error, reason in (
+        (SystemExit(3), "highs left with SystemExit(3)"),
+        (OSError(24, "Too many open files"), "highs failed: [Errno 24] Too many"),
+    ):
+
+        def leave(*_: object, error: BaseException = error) -> None:
+            raise error
+
+        monkeypatch.setattr(highs, "ENGINE", replace(highs.ENGINE, run=leave))
+        outcome = solve_milp(small_knapsack())
+        assert outcome.status is Status.UNKNOWN
+        assert outcome.reason.startswith(reason)
+
+
+def test_a_folder_that_cannot_be_read_is_said(monkeypatch) -> None:
+    """Not that there is no engine."""
+
+    def refuse(_: object) -> list[str]:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        solve_milp(small_knapsack())

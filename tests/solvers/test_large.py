@@ -1,6 +1,7 @@
 """Large models, kept in arrays, are the models that they stand for."""
 
 import json
+import math
 import pickle
 from dataclasses import replace
 from fractions import Fraction
@@ -80,6 +81,8 @@ def test_rows_are_scaled_as_one_by_one(lines) -> None:
         own = codes[block.indptr[k] : block.indptr[k + 1]].tolist()
         whole, rhs = integer_row(row)
         assert tuple(values[c] for c in own) == whole
+        assert all(type(number) is int for number in (*whole, rhs))
+        assert math.gcd(*whole, rhs) in (0, 1)
         assert sides[side[k]] == (row.sense, rhs)
         assert max(map(abs, (*whole, rhs))) <= block.bound()
 

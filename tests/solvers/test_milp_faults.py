@@ -148,7 +148,9 @@ def test_cbc_calls_a_feasible_program_infeasible():
         IntegerRow("c4", (0, 2, 3), (9000, 7200, 7200), ">=", 16200),
     ]
 
-    answer = run_in_child(engines.solve, form, "cbc", float("inf"), 1).value
+    answer = run_in_child(
+        engines.solve, form, "cbc", cbc.ENGINE.run, float("inf"), 1
+    ).value
     if answer.status is Status.INFEASIBLE:
         assert answer.values is None
     else:

@@ -7,6 +7,7 @@ from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.maxsat import solve_maxsat
 from olivine.solvers.treewidth import (
     TooWideError,
+    Tree,
     decompose,
     solve_by_treewidth,
 )
@@ -37,6 +38,13 @@ def band(n, m, width, seed, literals=3):
     starts = rng.integers(0, n - width, m)
     rows = (1 + a + rng.choice(width + 1, literals, replace=False) for a in starts)
     return [(row * rng.choice([-1, 1], literals)).tolist() for row in rows]
+
+
+def test_the_bytes_held_at_a_time_are_counted() -> None:
+    """By hand: a bag's message and choices are held beside the next bag's table."""
+    path = Tree(((0, 1), (1, 2)), (1, 1))
+    assert path.bytes_needed(8) == 8 * 2 + 1 + 8 * 4 * 3 // 2
+    assert path.bytes_needed(1) == 2 + 1 + 4 * 3 // 2
 
 
 @given(weighted())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import pkgutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from ...child.child import run_in_child
 from ...model.integer_form import IntegerForm
 from ...outcome import Answer, LinearOutcome, Status
 from ..pulp_adapter import PulpModel, from_form
+
+Run = Callable[[PulpModel, float | None, int], Answer]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Engine:
     run
         Solves a model within wall seconds (None: no limit) by a number of threads,
         with gap 0 and tolerances of 1e-9.
+    title
+        As its authors write it.
     read
         Solves the program in an LP or MPS file, by the engine's own reader, within
         wall seconds; the reason is `UNREADABLE` where it cannot read it. None where
@@ -45,7 +48,8 @@ class Engine:
 
     name: str
     available: Callable[[], bool]
-    run: Callable[[PulpModel, float | None, int], Answer]
+    run: Run
+    title: str
     read: Callable[[str, float | None], LinearOutcome] | None = None
 
 
@@ -53,11 +57,21 @@ UNREADABLE = "unreadable"
 
 
 def engines() -> dict[str, Engine]:
-    """All engines by their names, "highs" first; not all need be available."""
-    files = [name for _, name, _ in pkgutil.iter_modules(__path__)]
-    found = (import_module(f"{__name__}.{name}").ENGINE for name in files)
+    """All engines by their names, "highs" first; not all need be available.
+
+    Raises OSError where the folder cannot be read, as with too many open files.
+    """
+    files = [Path(name) for folder in __path__ for name in os.listdir(folder)]
+    names = {file.stem for file in files if file.suffix == ".py"} - {"__init__"}
+    found = (import_module(f"{__name__}.{name}").ENGINE for name in sorted(names))
     ranked = sorted(found, key=lambda engine: (engine.name != "highs", engine.name))
     return {engine.name: engine for engine in ranked}
+
+
+def readers() -> tuple[str, ...]:
+    """Name the available engines that read files."""
+    known = engines()
+    return tuple(name for name in available_engines() if known[name].read)
 
 
 def available_engines() -> tuple[str, ...]:
@@ -65,13 +79,13 @@ def available_engines() -> tuple[str, ...]:
     return tuple(name for name, engine in engines().items() if engine.available())
 
 
-def solve(form: IntegerForm, engine: str, deadline: float, threads: int) -> Answer:
-    """Solve a form; to be called in a child process of its own.
+def solve(
+    form: IntegerForm, name: str, run: Run, deadline: float, threads: int
+) -> Answer:
+    """Solve a form by an engine; to be called in a child process of its own.
 
-    Parameters
-    ----------
-    deadline
-        On the clock of `time.monotonic`; infinite for no limit.
+    `deadline` is on the clock of `time.monotonic`; infinite for no limit. What the
+    system refuses the engine (files, processes), and its leaving, is its failure.
     """
     model = from_form(form)
     left = deadline - time.monotonic()
@@ -79,9 +93,11 @@ def solve(form: IntegerForm, engine: str, deadline: float, threads: int) -> Answ
         return Answer(Status.UNKNOWN, reason="time limit reached")
     limit = None if math.isinf(left) else left
     try:
-        return engines()[engine].run(model, limit, threads)
-    except pulp.PulpSolverError as exc:
-        return Answer(Status.UNKNOWN, reason=f"{engine} failed: {exc}")
+        return run(model, limit, threads)
+    except (pulp.PulpSolverError, OSError) as exc:
+        return Answer(Status.UNKNOWN, reason=f"{name} failed: {exc}")
+    except SystemExit as exc:
+        return Answer(Status.UNKNOWN, reason=f"{name} left with {exc!r}")
 
 
 def read_optimum(
@@ -100,7 +116,7 @@ def read_optimum(
     path
         The name ends in ``.lp`` or ``.mps``, by which engines know the format.
     engine
-        ``"highs"`` or ``"cbc"``, if it is available here, or another that reads.
+        One that is available here and reads files, as those of `readers` do.
     time_limit, memory_limit
         As in `olivine.solvers.milp.milp.solve_milp`.
 

@@ -130,4 +130,4 @@ def _status(verdict: str) -> tuple[Status, str]:
     return (Status.FEASIBLE if found else Status.UNKNOWN), f"CBC: {verdict}"
 
 
-ENGINE = Engine("cbc", lambda: cbc_path() is not None, _run, _read)
+ENGINE = Engine("cbc", lambda: cbc_path() is not None, _run, "CBC", _read)

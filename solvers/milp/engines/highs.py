@@ -67,4 +67,4 @@ def _read(path: str, time_limit: float | None) -> LinearOutcome:
     )
 
 
-ENGINE = Engine("highs", lambda: True, _run, _read)
+ENGINE = Engine("highs", lambda: True, _run, "HiGHS", _read)

@@ -76,5 +76,9 @@ def _read(path: str, time_limit: float | None) -> LinearOutcome:
 
 
 ENGINE = Engine(
-    "scip", lambda: importlib.util.find_spec("pyscipopt") is not None, _run, _read
+    "scip",
+    lambda: importlib.util.find_spec("pyscipopt") is not None,
+    _run,
+    "SCIP",
+    _read,
 )
