@@ -10,7 +10,7 @@ exactly if the formula is satisfiable:
 
 =======================  =========================================================
 formulas                 `read_dimacs`, `parse_dimacs`, `write_dimacs`, `Formula`,
-                         `random_ksat`
+                         `random_ksat`, `to_pysat`
 the reduction            `Family`, `graph`, `build` and `to_pulp` (OLIVE's program),
                          `forward` and `back` (assignments and pairs (g, π))
 answers                  `verify`, `decide`, `make_certificate`, `adversarial_run`
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .reduction.formula.dimacs import parse_dimacs, read_dimacs
     from .reduction.formula.dimacs_write import write_dimacs
     from .reduction.formula.formula import Formula
+    from .reduction.formula.pysat_objects import to_pysat
     from .reduction.formula.random_formula import random_ksat
     from .reduction.gymnasium_ids import to_gymnasium
     from .reduction.program.program import build
@@ -93,6 +94,7 @@ _HOMES = {
     "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs"),
     "reduction.formula.dimacs_write": ("write_dimacs",),
     "reduction.formula.formula": ("Formula",),
+    "reduction.formula.pysat_objects": ("to_pysat",),
     "reduction.formula.random_formula": ("random_ksat",),
     "reduction.gymnasium_ids": ("to_gymnasium",),
     "reduction.program.program": ("build",),
@@ -135,6 +137,7 @@ __all__ = [
     "sklearn_values",
     "to_gymnasium",
     "to_pulp",
+    "to_pysat",
     "two_sample",
     "valor",
     "valor_constrained",

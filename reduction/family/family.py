@@ -30,6 +30,8 @@ from ...algorithms.mdp.arrays import checked_policy
 from ...algorithms.mdp.distributions import Distribution, Distributions
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import OliveProgram
+from ..formula.formula import ThreeSat
+from ..formula.pysat_objects import as_formula
 from .layout import Chosen, Layout
 from .sizes import Sizes, clause_transitions, declared_sizes
 from .transitions import transitions
@@ -44,7 +46,9 @@ from .variants import (
 )
 
 if TYPE_CHECKING:
-    from ..formula.formula import ThreeSat
+    from pysat.formula import CNF, WCNF
+
+    from ..formula.formula import Formula
 
 __all__ = ["Family", "Sizes", "Variant", "declared_sizes", "default_penalty"]
 
@@ -54,8 +58,9 @@ class Family:
 
     Parameters
     ----------
-    three_sat
-        The formula, with at least one variable and one clause. Weights, where
+    source
+        The formula in 3-SAT form, with at least one variable and one clause; or any
+        formula, PySAT's, too, which is brought to that form. Weights, where
         it has any, are positive integers with total W at most 2^63 - 1 (half of
         that in `strict`).
     variant
@@ -87,11 +92,15 @@ class Family:
 
     def __init__(
         self,
-        three_sat: ThreeSat,
+        source: ThreeSat | Formula | CNF | WCNF,
         variant: Variant | str = Variant.PAPER,
         penalty: Fraction | int | None = None,
     ) -> None:
-        self.three_sat = three_sat
+        if isinstance(source, ThreeSat):
+            three_sat = source
+        else:
+            three_sat = as_formula(source).three_sat()
+        self.three_sat: ThreeSat = three_sat
         self.clauses: NDArray[np.int32] = np.asarray(three_sat.clauses, dtype=np.int32)
         self.layout = Layout(
             as_variant(variant), three_sat.n_variables, len(self.clauses)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..formula.formula import Formula
+from ..formula.pysat_objects import as_formula
 from ..formula.unused import Used, without_unused
 from .family import Family
 from .variants import Variant
+
+if TYPE_CHECKING:
+    from pysat.formula import CNF, WCNF
 
 
 @dataclass(frozen=True)
@@ -27,11 +32,12 @@ class Instance:
     @classmethod
     def of(
         cls,
-        formula: Formula,
+        source: Formula | CNF | WCNF,
         variant: Variant | str = Variant.PAPER,
         penalty: Fraction | int | None = None,
     ) -> Instance:
         """Bring a formula to 3-SAT form and build its family."""
+        formula = as_formula(source)
         if formula.hard is not None and formula.hard.any():
             count = int(formula.hard.sum())
             clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,11 @@ from ...solvers.sat.sat import Clauses, solve_sat
 from ..family.family import Family
 from ..family.instance import Instance
 from ..program.witness import back, forward
+
+if TYPE_CHECKING:
+    from pysat.formula import CNF, WCNF
+
+    from ..formula.formula import Formula
 
 Engine = Literal["sat", "milp"]
 ENGINES: tuple[Engine, ...] = ("sat", "milp")
@@ -60,7 +65,7 @@ class Decision(NamedTuple):
 
 
 def decide(
-    instance: Instance,
+    source: Instance | Formula | CNF | WCNF,
     engine: Engine = "sat",
     *,
     formulation: str | None = None,
@@ -70,8 +75,8 @@ def decide(
 
     Parameters
     ----------
-    instance
-        The formula and its family.
+    source
+        The formula, PySAT's, too; or a formula with a family of a variant's choice.
     engine
         "sat" runs a SAT solver on the 3-SAT form. "milp" solves a formulation
         of OLIVE's program; the optimum of a satisfiable formula is proved by its
@@ -88,6 +93,7 @@ def decide(
         or the pair no model of the formula: bugs.
     """
     start = time.perf_counter()
+    instance = source if isinstance(source, Instance) else Instance.of(source)
     if engine == "milp":
         found, remarks = _ask_milp(instance, formulation, time_limit)
     elif engine == "sat":

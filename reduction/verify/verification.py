@@ -31,7 +31,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from ..formula.formula import Formula
 from .agreement import Combined, combine
 from .route import ROUTES, Route, RouteResult, Settings
 from .routes import run_route
+
+if TYPE_CHECKING:
+    from pysat.formula import CNF, WCNF
 
 MAXSAT_CLAUSES = 20_000
 MILP_CLAUSES, MILP_VARIABLES = 1_000, 3_000
@@ -127,7 +130,7 @@ class Verification(Combined):
 
 
 def verify(
-    formula: Formula,
+    formula: Formula | CNF | WCNF,
     variant: Variant | str = Variant.PAPER,
     penalty: Fraction | int | None = None,
     *,
@@ -142,7 +145,7 @@ def verify(
     Parameters
     ----------
     formula
-        Any formula without hard clauses, weighted or not.
+        Any formula without hard clauses, weighted or not; PySAT's, too.
     variant, penalty
         Of the family; the penalty is the variant's default when None.
     formulation
