@@ -14,12 +14,15 @@ from ..algorithms.barriers.average import (
     REVERSED,
     AverageBarrier,
     balanced_policies,
+    explore_by_averages,
     run_all,
     run_average,
 )
-from ..algorithms.barriers.average_exploration import explore_by_averages
-from ..algorithms.barriers.backup import TIES, A, B, BackupBarrier
-from ..algorithms.barriers.backup_probability import (
+from ..algorithms.barriers.backup import (
+    TIES,
+    A,
+    B,
+    BackupBarrier,
     exact_fair_tail,
     failure_probability,
     slud_bound,

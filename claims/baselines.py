@@ -20,8 +20,7 @@ from ..algorithms.baselines.parameters import (
     theorem_parameters,
 )
 from ..algorithms.baselines.review import BaselineMonitors
-from ..algorithms.baselines.rmax import rmax
-from ..algorithms.baselines.rmax_model import Decoding
+from ..algorithms.baselines.rmax import Decoding, rmax
 from ..algorithms.classes import (
     TabularPolicy,
 )

@@ -13,8 +13,13 @@ import numpy as np
 from ..algorithms.assumptions import check_assumptions, complete_classes
 from ..algorithms.environments import make
 from ..algorithms.environments.finite_lists import Instance
-from ..algorithms.global_policy.algorithm import global_policy
-from ..algorithms.global_policy.events import Comparison, LearnedTest, Rechecked, Refit
+from ..algorithms.global_policy.algorithm import (
+    Comparison,
+    LearnedTest,
+    Rechecked,
+    Refit,
+    global_policy,
+)
 from ..algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
     GlobalPolicyTheoremParameters,

@@ -362,7 +362,7 @@ def one_sample_risks(
     """Risks with one sampled next observation in place of the average.
 
     Average over n draws of (f(x, a) - r - f(x', π_f(x')))² for every function:
-    what LSVEE does *not* compute (compare `olivine.algorithms.lsvee.averages.risks`).
+    what LSVEE does *not* compute (compare `olivine.algorithms.lsvee.algorithm.risks`).
     """
     functions, level = instance.functions, len(path) + 1
     data = instance.environment.draw((*path, "uniform"), n, rng)

@@ -27,8 +27,7 @@ from .parameters import (
     theorem_parameters,
 )
 from .review import BaselineMonitors
-from .rmax import rmax
-from .rmax_model import Decoding
+from .rmax import Decoding, rmax
 
 __all__ = [
     "ALGORITHMS",

@@ -39,14 +39,14 @@ from numpy.typing import NDArray
 from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.protocol import ActionRule, Environment, Path
 from ..exact.data import EmpiricalMeasure, pool
-from ..learning.datasets import (
+from ..learning.draw_classes import paths_to_states
+from ..learning.events import NewPolicies, Observer, notify
+from ..learning.metaalg import (
     decisions,
     exact_cost,
     next_values,
     policy_costs,
 )
-from ..learning.draw_classes import paths_to_states
-from ..learning.events import NewPolicies, Observer, notify
 from ..learning.problem import Frame, Problem
 from ..learning.results import LearningResult
 from ..oracles.csc import csc

@@ -19,8 +19,15 @@ from ..exact.numbers import (
     ratio_up,
     rational,
 )
-from ..learning.declared import count, flag, positive, without_none
-from ..learning.parameters import PacParameters, Parameters, ProblemSize
+from ..learning.parameters import (
+    PacParameters,
+    Parameters,
+    ProblemSize,
+    count,
+    flag,
+    positive,
+    without_none,
+)
 from ..learning.problem import Problem
 
 PSDP, FQI, BACKUP, RMAX = "psdp", "fqi", "backup", "rmax"

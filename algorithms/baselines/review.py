@@ -37,8 +37,7 @@ from .parameters import (
     concentrability,
     propagation,
 )
-from .rmax import Batch
-from .rmax_model import RmaxModel
+from .rmax import Batch, RmaxModel
 
 _LEMMAS: dict[str, dict[str, Scope]] = {
     PSDP: {"concentrability": "always", "classification": "probable"},

@@ -23,14 +23,202 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..environments.protocol import Environment
-from ..exact.data import EmpiricalMeasure
+from ..environments.protocol import Environment, knows_truth
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure, recoded
 from ..learning.events import NewPolicies, Observer, notify
 from ..learning.problem import Frame, Problem
 from ..learning.results import LearningResult
 from .parameters import RMAX, RmaxParameters
-from .rmax_model import CellPolicy, Decoding, RmaxModel
+
+ONE, ZERO = Fraction(1), Fraction(0)
+
+
+class Decoding:
+    """Cells and states of an environment's observations.
+
+    Rewards depend on the observation and the action, hidden moves on the hidden state
+    and the action. So a learner that may decode needs, for each observation, a *cell*
+    that its rewards depend on and the *state* that moves depend on. Finite observations
+    are their own cells; feature vectors are decoded into hidden states, which are both.
+    Learning algorithms do not get to see either, which makes R-max a reference, not a
+    competitor. Where the truth is not known, each code is taken to be a state. Raises
+    ValueError for features without a decoder. `states_of_cells`: hidden state of each
+    cell, one int64 array (cells,) per level.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        truth = environment.truth if knows_truth(environment) else None
+        model: Any = getattr(truth, "model", None)
+        self._emission: Any = getattr(truth, "emission", None)
+        spaces = [environment.space(h + 1) for h in range(environment.horizon)]
+        self._finite = spaces[0].is_finite
+        if not self._finite and (model is None or self._emission is None):
+            raise ValueError(
+                f"rmax: the observations of {environment.name!r} are features, and "
+                "nothing says which hidden state they come from; give codes, or take "
+                "an algorithm with classes, such as psdp"
+            )
+        self.states_of_cells: tuple[NDArray[np.int64], ...] = tuple(
+            np.arange(space.n_codes or 0)
+            if model is None
+            else model.level(h).state_of_code
+            for h, space in enumerate(spaces, 1)
+        )
+
+    @property
+    def most_cells(self) -> int:
+        """X, the largest number of cells of a level."""
+        return max(len(states) for states in self.states_of_cells)
+
+    def cells(self, level: int, observations: NDArray[Any]) -> NDArray[np.int64]:
+        """Cells of n observations of a level, shape (n,)."""
+        if self._finite:
+            return np.asarray(observations, dtype=np.int64)
+        return np.asarray(self._emission.decode(level, observations), dtype=np.int64)
+
+    def steps(self, level: int, data: EmpiricalMeasure) -> EmpiricalMeasure:
+        """Put cells for the observations of (x, a, r, x') at a level.
+
+        Rows of finite observations stay as they are, which are distinct; those of
+        features, one per draw, are counted. At the last level x' is left out.
+        """
+        following = data.next_observations
+        if following is None or level == len(self.states_of_cells):
+            after = None
+        else:
+            after = self.cells(level + 1, following)
+        cells = self.cells(level, data.observations)
+        return recoded(data, cells, after)
+
+
+class CellPolicy:
+    """A table of actions over the cells of a level as a policy on observations."""
+
+    def __init__(
+        self, decoding: Decoding, level: int, actions: NDArray[np.int64]
+    ) -> None:
+        self._decoding, self._level, self.actions = decoding, level, actions
+
+    def __call__(self, observations: Any, /) -> NDArray[np.int64]:
+        """Actions at n observations, shape (n,)."""
+        return self.actions[self._decoding.cells(self._level, observations)]
+
+
+class RmaxModel:
+    """Counts of what was seen, and which pairs are known.
+
+    A pair of a cell and an action is known once it was seen m times. Its reward is then
+    the mean so far; its next cell has the frequencies after the hidden state and the
+    action, which were seen at least as often. Both stay as they are once m is reached,
+    so that no estimate depends on what came later. `visits`: Times each pair (cell,
+    action) was seen while unknown: Python integers, shape (cells, K) per level.
+    `rewards`: Sums of rewards, Fractions, alike. `moves`: Times each next cell was seen
+    after (state, action): Python integers, shape (states, K, next cells) per level; no
+    next cells at the last level.
+    """
+
+    def __init__(
+        self, states_of_cells: Sequence[NDArray[np.int64]], n_actions: int, m: int
+    ) -> None:
+        self.states_of_cells, self.m = tuple(states_of_cells), m
+        self.visits, self.rewards, self.moves = [], [], []
+        cells = [len(states) for states in states_of_cells]
+        for h, states in enumerate(states_of_cells):
+            n_states = int(states.max()) + 1
+            following = cells[h + 1] if h + 1 < len(cells) else 0
+            self.visits.append(_filled((cells[h], n_actions), 0))
+            self.rewards.append(_filled((cells[h], n_actions), ZERO))
+            self.moves.append(_filled((n_states, n_actions, following), 0))
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return len(self.visits)
+
+    @property
+    def n_known(self) -> int:
+        """Number of pairs that are known, of all levels."""
+        return sum(int(self.known(h).sum()) for h in range(1, self.horizon + 1))
+
+    def known(self, level: int) -> NDArray[np.bool_]:
+        """Whether each pair of a level is known, shape (cells, K)."""
+        return np.asarray(self.visits[level - 1] >= self.m, dtype=np.bool_)
+
+    def mean_reward(self, level: int, cell: int, action: int) -> Fraction:
+        """Mean reward of a pair that was seen."""
+        total: Fraction = self.rewards[level - 1][cell, action]
+        if not total:  # often
+            return ZERO
+        return total / int(self.visits[level - 1][cell, action])
+
+    def next_shares(self, level: int, state: int, action: int) -> list[Fraction]:
+        """Frequencies of the next cells after a state and an action that were seen."""
+        counts = self.moves[level - 1][state, action].tolist()
+        total = sum(counts)
+        return [Fraction(c, total) for c in counts]
+
+    def add(self, level: int, data: EmpiricalMeasure) -> int:
+        """Count the steps of per level; return how many were in unknown pairs."""
+        h = level - 1
+        cells, actions, counts = data.codes(), data.actions, data.weights
+        if actions is None:
+            raise ValueError("data: actions are missing")
+        new = ~self.known(level)[cells, actions]
+        seen = (cells[new], actions[new])
+        many = counts[new].astype(object)
+        np.add.at(self.visits[h], seen, many)
+        np.add.at(self.rewards[h], seen, many * data.exact_rewards[new])
+        if self.moves[h].shape[2]:
+            states, targets = self.states_of_cells[h][cells], data.next_observations
+            moving = np.asarray(self.moves[h].sum(axis=2) < self.m, dtype=np.bool_)
+            on = moving[states, actions] & (targets != END)
+            place = (states[on], actions[on], data.codes("next_observations")[on])
+            np.add.at(self.moves[h], place, counts[on].astype(object))
+        return int(sum(many.tolist()))
+
+    def plan(self) -> tuple[list[NDArray[Any]], list[NDArray[np.int64]]]:
+        """Plan exactly in the optimistic model: unknown pairs are worth 1."""
+        values: list[NDArray[Any]] = []
+        actions: list[NDArray[np.int64]] = []
+        ahead: list[Fraction] = []
+        for level in range(self.horizon, 0, -1):
+            q = self._q(level, ahead)
+            actions.insert(0, np.asarray(q.argmax(axis=1), dtype=np.int64))
+            values.insert(0, q.max(axis=1))
+            ahead = values[0].tolist()
+        return values, actions
+
+    def _q(self, level: int, ahead: Sequence[Fraction]) -> NDArray[Any]:
+        known = self.known(level)
+        q = _filled(known.shape, ONE)
+        after: dict[tuple[int, int], Fraction] = {}
+        states = self.states_of_cells[level - 1].tolist()
+        for cell, action in np.argwhere(known).tolist():
+            pair = (states[cell], action)
+            if pair not in after:
+                after[pair] = self._after(level, *pair, ahead)
+            gain = self.mean_reward(level, cell, action) + after[pair]
+            q[cell, action] = min(ONE, gain)
+        return q
+
+    def _after(
+        self, level: int, state: int, action: int, ahead: Sequence[Fraction]
+    ) -> Fraction:
+        if not ahead:
+            return ZERO
+        counts = self.moves[level - 1][state, action].tolist()
+        pairs = zip(counts, ahead, strict=True)
+        whole: Fraction = sum((c * v for c, v in pairs if c), ZERO)
+        return whole / int(sum(counts))
+
+
+def _filled(shape: tuple[int, ...], value: Any) -> NDArray[Any]:
+    array = np.empty(shape, dtype=object)
+    array[...] = value
+    return array
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
 """Classes of value functions and policies, behind two small protocols."""
 
-from .by_level import PolicyClassByLevel, ValueClassByLevel
 from .finite import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -17,7 +16,9 @@ from .policies import MixedPolicy
 from .protocols import (
     Policy,
     PolicyClass,
+    PolicyClassByLevel,
     ValueClass,
+    ValueClassByLevel,
     ValueFunction,
 )
 from .q_functions import FiniteQClass, QFunction

@@ -25,8 +25,9 @@ leaves open or gets wrong, and what is done here, is in docs/global-policy.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +35,17 @@ from numpy.typing import NDArray
 from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure, pool
-from ..learning.datasets import EXACT_COSTS, exact_cost
 from ..learning.events import (
+    AtPath,
     Descending,
     Entered,
     EventFailedError,
+    NewPolicies,
     Observer,
     Path,
     notify,
 )
+from ..learning.metaalg import EXACT_COSTS, exact_cost
 from ..learning.problem import Frame, Problem
 from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
@@ -50,18 +53,64 @@ from ..oracles.functionals import Constraint, Functional
 from ..oracles.ledger import evaluate, guard, reveal
 from ..oracles.lp import ValueProgram
 from ..oracles.multi import ClassificationSet, MultiResult, multi
-from .events import (
-    Comparison,
-    LearnedTest,
-    Policies,
-    Rechecked,
-    Refit,
-    Return,
-)
 from .parameters import (
     GLOBAL_POLICY,
     GlobalPolicyParameters,
 )
+
+Policies = tuple[Any, ...]
+"""π̂_1, ..., π̂_H at some time; None where there is none yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(AtPath):
+    """One pass of TestLearned's loop over learned paths."""
+
+    learned: Path  # q; the path is p
+    # data, learned_data: d and D'_q: (x_h, a_h, return to go)
+    data: EmpiricalMeasure
+    learned_data: EmpiricalMeasure
+    # mean, learned_mean: mean returns on D and on D'_q
+    mean: Fraction
+    learned_mean: Fraction
+    optimum: Fraction | None  # V_opt; None where the program is infeasible
+    same: bool  # Whether the test is true for this q
+    policies: Policies  # π̂ at the time
+    first: bool  # Whether D is new (it is shared by the loop)
+
+
+@dataclass(frozen=True, eq=False)
+class Refit(NewPolicies):
+    """A new policy of a level."""
+
+    level: int  # The level h, 1-based
+    paths: tuple[Path, ...]  # learned(h), the new path last
+    data: tuple[EmpiricalMeasure, ...]  # D_q of each path
+    values: tuple[Fraction, ...]  # V̂(q) of each path
+    policies: Policies  # π̂ with the new π̂_h; None there where the run fails
+    feasible: bool  # Whether some policy met the constraints
+
+
+@dataclass(frozen=True, eq=False)
+class Return(AtPath):
+    """A return from dfslearn."""
+
+    outcome: Literal["pruned", "learned"]  # What the path became
+    # learned, pruned: learned(h) and pruned(h) of its level
+    learned: tuple[Path, ...]
+    pruned: tuple[Path, ...]
+    policies: Policies  # π̂ at the time
+
+
+class LearnedTest(AtPath):
+    """TestLearned is called with the path."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rechecked(AtPath):
+    """A pruned path was tested again after a change of policy."""
+
+    passed: bool
 
 
 class MultiOracle(Protocol):

@@ -16,12 +16,15 @@ from fractions import Fraction
 from typing import Any
 
 from ..exact.numbers import ratio_up
-from ..learning.declared import count, flag, margin, positive
 from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     Parameters,
     ProblemSize,
+    count,
+    flag,
+    margin,
+    positive,
 )
 
 GLOBAL_POLICY = "global-policy"

@@ -20,7 +20,7 @@ from ..learning.events import Descending, Entered, Path
 from ..learning.monitors import FEATURES, UNKNOWN, Review
 from ..learning.results import LearningResult, Scope
 from ..oracles.csc import csc
-from .events import (
+from .algorithm import (
     Comparison,
     LearnedTest,
     Policies,

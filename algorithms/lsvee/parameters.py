@@ -14,8 +14,15 @@ from ..exact.numbers import (
     ratio_up,
     rational,
 )
-from ..learning.declared import count, flag, margin, without_none
-from ..learning.parameters import MetaAlgParameters, ProblemSize, Version
+from ..learning.parameters import (
+    MetaAlgParameters,
+    ProblemSize,
+    Version,
+    count,
+    flag,
+    margin,
+    without_none,
+)
 
 LSVEE = "lsvee"
 

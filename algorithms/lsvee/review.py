@@ -18,8 +18,7 @@ from ..learning.events import Descending, Path
 from ..learning.monitors import MetaAlgReview
 from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope
-from .algorithm import Consensus, Elimination, Start
-from .averages import Cells
+from .algorithm import Cells, Consensus, Elimination, Start
 from .parameters import LsveeParameters, root_down
 
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..exact.numbers import rational
-from ..learning.declared import Declared, declared
+from ..learning.parameters import Declared, declared
 
 _LARGEST = 1e60
 """Of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats."""

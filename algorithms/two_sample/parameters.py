@@ -15,12 +15,14 @@ from fractions import Fraction
 from typing import Any
 
 from ..exact.numbers import ratio_up
-from ..learning.declared import count, flag, positive
 from ..learning.parameters import (
     ByChoice,
     ByTheorem,
     DfsParameters,
     ProblemSize,
+    count,
+    flag,
+    positive,
 )
 
 TWO_SAMPLE = "two-sample"

@@ -15,14 +15,13 @@ from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope
 from ..oracles.ledger import reveal
 from ..oracles.lp import mean_discrepancy
-from .algorithm import Regression, Visit
+from .algorithm import Regression, Visit, observed_mdp
 from .deviations import (
     Bracket,
     differences,
     policy_value_deviation,
     squared_loss_deviation,
 )
-from .observed_mdp import observed_mdp
 from .parameters import TwoSampleParameters
 
 _PREMISES = ("event", "oracles", "complete", "markov")

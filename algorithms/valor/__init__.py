@@ -7,17 +7,15 @@ from ..learning.registry import PARAMETER_KINDS, Task
 from ..learning.tasks import by_kind, declare
 from .algorithm import valor, valor_constrained
 from .frugal import FrugalValues
-from .frugal_parameters import (
-    FrugalFields,
-    FrugalParameters,
-    frugal_defaults,
-)
 from .parameters import (
     CONSTRAINED,
     VALOR,
+    FrugalFields,
+    FrugalParameters,
     PracticalParameters,
     TheoremParameters,
     ValorParameters,
+    frugal_defaults,
     linear_defaults,
 )
 from .review import ValorMonitors

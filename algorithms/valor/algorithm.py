@@ -32,13 +32,6 @@ from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.protocol import Environment
 from ..exact.arrays import group_sums
 from ..exact.data import EmpiricalMeasure, pool
-from ..learning.datasets import (
-    EXACT_COSTS,
-    decisions,
-    enter,
-    exact_cost,
-    training_set,
-)
 from ..learning.events import (
     ConsensusTest,
     Descending,
@@ -49,7 +42,14 @@ from ..learning.events import (
     Triple,
     notify,
 )
-from ..learning.metaalg import learn
+from ..learning.metaalg import (
+    EXACT_COSTS,
+    decisions,
+    enter,
+    exact_cost,
+    learn,
+    training_set,
+)
 from ..learning.problem import Problem
 from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs

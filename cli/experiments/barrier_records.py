@@ -10,8 +10,7 @@ import numpy as np
 
 from ...algorithms.assumptions import check_assumptions
 from ...algorithms.barriers.average import AverageBarrier, run_all
-from ...algorithms.barriers.backup import TIES, BackupBarrier
-from ...algorithms.barriers.backup_probability import failure_probability
+from ...algorithms.barriers.backup import TIES, BackupBarrier, failure_probability
 from ...algorithms.barriers.backup_runs import (
     VALOR_KINDS,
     clopper_pearson,

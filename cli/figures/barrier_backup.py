@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms.barriers.backup import BackupBarrier
-from ...algorithms.barriers.backup_probability import failure_probability
+from ...algorithms.barriers.backup import BackupBarrier, failure_probability
 from .files import COLOURS, DASHES, GREY, MARKERS, legend
 
 if TYPE_CHECKING:

@@ -240,7 +240,7 @@ def test_text_that_is_no_number(text, words):
 
 def test_a_contradiction_is_told(monkeypatch):
     """Failures that the exact probability all but excludes."""
-    from olivine.algorithms.barriers.backup_probability import Probability
+    from olivine.algorithms.barriers.backup import Probability
     from olivine.cli.experiments import barrier_records
 
     def never(*_):

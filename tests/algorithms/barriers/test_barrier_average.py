@@ -13,13 +13,11 @@ from olivine.algorithms.barriers.average import (
     MAX_CONTEXTS,
     REVERSED,
     AverageBarrier,
+    InfeasibleError,
     balanced_policies,
+    explore_by_averages,
     run_all,
     run_average,
-)
-from olivine.algorithms.barriers.average_exploration import (
-    InfeasibleError,
-    explore_by_averages,
 )
 from olivine.algorithms.barriers.exact import roll_in
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel

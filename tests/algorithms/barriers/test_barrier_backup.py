@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.assumptions import check_assumptions
-from olivine.algorithms.barriers.backup import A, B, BackupBarrier
-from olivine.algorithms.barriers.backup_probability import (
+from olivine.algorithms.barriers.backup import (
     EXACT_DRAWS,
+    A,
+    B,
+    BackupBarrier,
     exact_fair_tail,
     failure_probability,
     fair_tail,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.barriers.backup import B, BackupBarrier
-from olivine.algorithms.barriers.backup_probability import failure_probability
+from olivine.algorithms.barriers.backup import B, BackupBarrier, failure_probability
 from olivine.algorithms.barriers.backup_runs import (
     clopper_pearson,
     replay,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from olivine.algorithms.baselines import rmax, rmax_practical
 from olivine.algorithms.baselines.review import BaselineMonitors
-from olivine.algorithms.baselines.rmax_model import CellPolicy, Decoding, RmaxModel
+from olivine.algorithms.baselines.rmax import CellPolicy, Decoding, RmaxModel
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.baselines import rmax, rmax_practical, rmax_theorem
-from olivine.algorithms.baselines.rmax_model import Decoding, RmaxModel
+from olivine.algorithms.baselines.rmax import Decoding, RmaxModel
 from olivine.algorithms.environments import make
 
 from tests.support.baselines import Recorder

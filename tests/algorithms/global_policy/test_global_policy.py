@@ -21,7 +21,7 @@ from olivine.algorithms.global_policy import (
     algorithm,
     global_policy,
 )
-from olivine.algorithms.global_policy.events import (
+from olivine.algorithms.global_policy.algorithm import (
     Comparison,
     LearnedTest,
     Rechecked,

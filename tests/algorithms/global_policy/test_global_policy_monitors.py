@@ -19,7 +19,7 @@ from olivine.algorithms.global_policy import (
     GlobalPolicyPracticalParameters,
     global_policy,
 )
-from olivine.algorithms.global_policy.events import Comparison, Refit, Return
+from olivine.algorithms.global_policy.algorithm import Comparison, Refit, Return
 from olivine.algorithms.global_policy.review import scopes
 from olivine.algorithms.learning.events import Descending
 from olivine.algorithms.learning.problem import Problem

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.declared import count, flag, margin, positive
 from olivine.algorithms.learning.events import Entered, notify
 from olivine.algorithms.learning.monitors import Review
 from olivine.algorithms.learning.parameters import (
@@ -20,6 +19,10 @@ from olivine.algorithms.learning.parameters import (
     ByTheorem,
     Parameters,
     ProblemSize,
+    count,
+    flag,
+    margin,
+    positive,
 )
 from olivine.algorithms.learning.problem import Frame, Problem
 from olivine.algorithms.learning.tasks import by_kind, declare

@@ -16,7 +16,7 @@ from olivine.algorithms.lsvee import (
     LsveePractical,
     LsveeTheorem,
 )
-from olivine.algorithms.lsvee.averages import Cells, risks, state_value_averages
+from olivine.algorithms.lsvee.algorithm import Cells, risks, state_value_averages
 from olivine.algorithms.lsvee.parameters import root_down
 from olivine.claims.instances import (
     decoupled,

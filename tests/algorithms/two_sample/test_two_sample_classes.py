@@ -22,7 +22,7 @@ from olivine.algorithms.two_sample import (
     TwoSamplePracticalParameters,
     two_sample,
 )
-from olivine.algorithms.two_sample.observed_mdp import observed_mdp
+from olivine.algorithms.two_sample.algorithm import observed_mdp
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
 from olivine.claims.instances import doubling, outvoted

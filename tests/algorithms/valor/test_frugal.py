@@ -23,8 +23,7 @@ from olivine.algorithms.valor import (
 )
 from olivine.algorithms.valor.algorithm import LocalValues
 from olivine.algorithms.valor.consensus import ConsensusPrograms
-from olivine.algorithms.valor.frugal import on_grid
-from olivine.algorithms.valor.shared_data import SharedData
+from olivine.algorithms.valor.frugal import SharedData, on_grid
 
 from tests.support.depth import deep
 
