@@ -1,5 +1,6 @@
 """Classes of value functions and policies, behind two small protocols."""
 
+from .by_level import PolicyClassByLevel, ValueClassByLevel
 from .finite import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -16,9 +17,7 @@ from .policies import MixedPolicy
 from .protocols import (
     Policy,
     PolicyClass,
-    PolicyClassByLevel,
     ValueClass,
-    ValueClassByLevel,
     ValueFunction,
 )
 from .q_functions import FiniteQClass, QFunction

@@ -21,6 +21,7 @@ from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment
 from .draw_classes import ClassKind
 from .events import Observer
+from .problem import Problem
 from .results import LearningResult
 
 ParameterKind = Literal["theorem", "paper", "practical", "frugal"]
@@ -80,6 +81,16 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """What an algorithm is declared with: see `olivine.algorithms.learning.tasks`."""
+
+    classes: Callable[[Task], Problem]
+    parameters: Callable[[Task, Problem], Any]
+    learn: Callable[..., LearningResult]
+    review: Callable[[Problem, Any], Any]
+
+
+@dataclass(frozen=True)
 class Algorithm:
     """An entry of the registry.
 
@@ -104,6 +115,8 @@ class Algorithm:
         "clipped-policy-value-completeness").
     kinds
         Kinds of parameters.
+    parts
+        What it was declared with; None for one that has only `run`.
     """
 
     name: str
@@ -114,6 +127,7 @@ class Algorithm:
     assumptions: tuple[str, ...] = ()
     kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS
     without_truth: ClassKind | None = None
+    parts: Parts | None = None
 
     def check_kind(self, argument: str, kind: str) -> None:
         """Refuse a kind of parameters that the algorithm does not have.

@@ -33,6 +33,7 @@ from .registry import (
     PARAMETER_KINDS,
     Algorithm,
     ParameterKind,
+    Parts,
     Task,
 )
 from .results import LearningResult
@@ -79,14 +80,14 @@ def declare(
     deterministic
         Whether hidden dynamics must be.
     """
-    draw = classes_of if classes is None else classes
+    parts = Parts(classes or classes_of, parameters, learn, review)
 
     def run(task: Task) -> LearningResult:
         environment = task.environment
         entry.check_kind("parameters", task.parameters)
         if deterministic:
             require_deterministic(environment, name)
-        problem = draw(task)
+        problem = parts.classes(task)
         chosen = parameters(task, problem)
         given = (*problem.arguments, chosen, task.rng)
         if not knows_truth(environment):
@@ -96,7 +97,16 @@ def declare(
         return with_monitors(result, monitors.reports(result))
 
     whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
-    entry = Algorithm(name, summary, run, default_classes, whole, assumptions, kinds)
+    entry = Algorithm(
+        name,
+        summary,
+        run,
+        default_classes,
+        whole,
+        assumptions,
+        kinds,
+        parts=parts,
+    )
     return entry
 
 

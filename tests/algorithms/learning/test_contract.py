@@ -1,0 +1,175 @@
+"""What every algorithm of the registry keeps: claims, counts, guard, seeds, records.
+
+A new algorithm is tried as soon as it is listed.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from olivine.algorithms.environments import make
+from olivine.algorithms.learning import registry
+from olivine.algorithms.learning.events import NewPolicies
+from olivine.algorithms.learning.learn import learn
+from olivine.algorithms.learning.problem import Problem
+from olivine.algorithms.learning.results import LearningResult
+from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
+
+every = pytest.mark.parametrize("name", registry.names())
+
+
+@dataclass
+class Record:
+    """A run at the theorem's constants, with all that was said of it."""
+
+    entry: registry.Algorithm
+    problem: Problem
+    parameters: Any
+    events: list[Any]
+    result: LearningResult
+    ledger: Ledger
+
+    def reports(self, **changed):
+        """What fresh monitors say of the record, the result changed."""
+        review = self.entry.parts.review(self.problem, self.parameters)
+        for event in self.events:
+            review(event)
+        return review.reports(replace(self.result, **changed))
+
+    def failing(self, **changed):
+        return {n for n, r in self.reports(**changed).items() if r.holds is False}
+
+
+def environment():
+    return make("random-finite", 3, states=2, actions=2, horizon=2)
+
+
+kept: dict[str, Record] = {}
+
+
+def record(name) -> Record:
+    """Make it once, with guarded classes, of an algorithm that was declared."""
+    if name not in kept:
+        entry, env = registry.get(name), environment()
+        if entry.parts is None:
+            pytest.skip(f"{name} makes its run itself")
+        rng = np.random.default_rng(0)
+        task = registry.Task(env, "theorem", entry.default_classes, 0.3, 0.1, rng)
+        problem = entry.parts.classes(task)
+        parameters = entry.parts.parameters(task, problem)
+        names = ("values", "policies") if entry.default_classes == "tabular" else ()
+        classes = {n: c and guard(c) for n in names if (c := getattr(problem, n))}
+        given, events = replace(problem, **classes).arguments, []
+        with Ledger() as ledger:
+            result = entry.parts.learn(
+                *given, parameters, rng, observers=[events.append]
+            )
+        kept[name] = Record(entry, problem, parameters, events, result, ledger)
+    return kept[name]
+
+
+@every
+def test_a_run_succeeds_and_contradicts_no_claim(name) -> None:
+    env, seen = environment(), []
+    before = env.trajectories
+    result = learn(name, env, observers=[seen.append])
+    assert result.succeeded
+    assert result.contradictions == []
+    assert result.monitors
+    assert all(m.holds is not None for m in result.monitors.values())
+    assert env.truth.optimal_value - env.truth.policy_value(result.policies) <= 0.3
+    assert result.trajectories == env.trajectories - before > 0
+    assert any(isinstance(event, NewPolicies) for event in seen)
+    written = json.loads(json.dumps(result.to_json()))
+    assert written["algorithm"] == name
+    assert written["monitors"].keys() == result.monitors.keys()
+
+
+def plain(result):
+    """Everything about a run but its seed and seconds."""
+    found = result.to_json() | {"seed": None}
+    for played in found.get("rounds", ()):
+        del played["seconds"]
+    return found
+
+
+@every
+def test_a_run_is_its_seed(name) -> None:
+    first, again, other = (learn(name, environment(), seed=s) for s in (5, 5, 6))
+    assert plain(first) == plain(again) != plain(other)
+    assert first.to_json()["seed"] == {"entropy": 5}
+
+
+@every
+def test_the_recorded_generator_repeats_the_run(name) -> None:
+    """From where it stood when the classes had been drawn."""
+    made = record(name)
+    again = made.entry.parts.learn(
+        *replace(made.problem, environment=environment()).arguments,
+        made.parameters,
+        made.result.seed.generator(),
+    )
+    assert plain(again) == plain(made.result)
+
+
+@every
+def test_classes_are_seen_through_oracles_and_evaluation_only(name) -> None:
+    made = record(name)
+    assert made.ledger.touches == []
+    assert made.result.succeeded
+    assert made.result.inaccurate_calls == 0
+    assert all(reveal(policy) is policy for policy in made.result.policies)
+    counted = {kind: n for kind, n in made.result.calls.items() if n}
+    assert counted == {kind: n for kind, n in made.ledger.calls.items() if n}
+
+
+@every
+def test_monitors_see_what_the_result_says(name) -> None:
+    made, p = record(name), record(name).parameters
+    reports = made.reports()
+    scopes = made.entry.parts.review(made.problem, p).scopes()
+    assert {n: r.scope for n, r in reports.items()} == scopes
+    assert made.failing() == set()
+    if "oracles" in scopes:
+        assert made.failing(inaccurate_calls=1) == {"oracles"}
+    for kind, most in getattr(p, "call_bounds", {}).items():
+        assert made.failing(calls={kind: most}) == set()
+        assert made.failing(calls={kind: most + 1}) == {f"{kind}-calls"}
+    most = p.trajectory_bound
+    assert made.failing(trajectories=most) == set()
+    assert made.failing(trajectories=most + 1) == {"trajectories"}
+    assert made.failing(status="failure", reason="why") >= {"epsilon-optimal"}
+    assert made.reports(status="failure", reason="why")["epsilon-optimal"].first == (
+        "why: 1 > 0"
+    )
+
+
+@every
+def test_a_loss_of_epsilon_is_allowed_and_no_more(name) -> None:
+    made = record(name)
+    optimal = made.problem.environment.truth.optimal_value
+    for loss, found in ((made.parameters.eps, False), (Fraction(1, 2), True)):
+        review = made.entry.parts.review(made.problem, made.parameters)
+        truth = review.truth
+
+        class Worse:
+            """The truth, but for a policy's value."""
+
+            def __getattr__(self, attribute, loss=loss, truth=truth):
+                if attribute == "policy_value":
+                    return lambda policies: optimal - loss
+                return getattr(truth, attribute)
+
+        review.truth = Worse()
+        assert (review.reports(made.result)["epsilon-optimal"].holds is False) == found
+
+
+@every
+def test_a_setting_it_does_not_have_is_named(name) -> None:
+    with pytest.raises(ValueError, match=f"{name}: unknown setting 'nonsense'"):
+        learn(name, environment(), nonsense=1)
+    kinds = registry.get(name).kinds
+    assert kinds[:3] == registry.PARAMETER_KINDS
