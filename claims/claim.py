@@ -25,12 +25,14 @@ from typing import Literal
 Method = Literal[
     "exact",
     "exhaustive on small instances",
+    "exact on drawn instances",
     "monitored in runs",
     "statistical with confidence",
     "by certificate",
 ]
 EXACT: Method = "exact"
 EXHAUSTIVE: Method = "exhaustive on small instances"
+DRAWN: Method = "exact on drawn instances"
 MONITORED: Method = "monitored in runs"
 STATISTICAL: Method = "statistical with confidence"
 CERTIFIED: Method = "by certificate"

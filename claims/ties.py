@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..algorithms.mdp.distributions import Distribution
+from ..algorithms.mdp.planning import state_distributions
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from ..algorithms.olive_program.enumeration import enumerate_policies
+from ..algorithms.olive_program.enumeration import enumerate_policies, policy_optimum
+from ..algorithms.olive_program.pair_model import distinct_actions
 from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors
 from ..algorithms.olive_program.tiebreak import benign_rounds
 from ..reduction.family.family import Family, Variant
@@ -17,10 +24,13 @@ from ..reduction.formula.random_formula import random_ksat
 from ..reduction.program.optimum import optimum
 from ..reduction.program.program import build
 from ..reduction.run.every_tie import every_tie
+from ..reduction.run.faces import Faces, Noise
 from ..reduction.run.forced import ManyLevels, forced_runs
+from ..reduction.run.run import adversarial_run
+from ..reduction.verify.members import best_member
 from ..solvers.lp.lp import solve_lp
 from ..solvers.model.model import LinearModel
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .families import assignments, families, least_unsatisfied
 
 SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
@@ -30,17 +40,38 @@ SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
 )
 
 
-@claim("theorem-k", "docs/ties.md, Theorem K", EXHAUSTIVE)
+def _three_ways() -> TabularMDP:
+    """Make an MDP in which directions of one sign alone do not pin g down.
+
+    Three states behind s0, met with three laws; with two states no law can tell.
+    """
+    laws = ((5, 3, 2), (4, 2, 4), (5, 2, 3))
+    moves = [
+        (f"a{i}", 0, {f"x{j}": Fraction(p, 10) for j, p in enumerate(law)})
+        for i, law in enumerate(laws)
+    ]
+    rewards = Fraction(1, 24), Fraction(3, 4), Fraction(11, 24)
+    ends: list[Any] = [(f"x{j}", 2, [("go", r, {})]) for j, r in enumerate(rewards)]
+    return TabularMDP.from_lists([("s0", 1, moves), *ends])
+
+
+def _layered_mdps(count: int) -> Iterator[TabularMDP]:
+    """Yield `_three_ways` and random MDPs, all V^π(x) in (0, 1)."""
+    yield _three_ways()
+    rng = np.random.default_rng(51)
+    for _ in range(count):
+        drawn = random_tabular_mdp(rng, horizon=3, width=2, n_actions=2)
+        inside = [(r + Fraction(1, 3)) / 3 for r in drawn.reward_table]
+        yield drawn.with_rewards(drawn.reward_index, inside)
+
+
+@claim("theorem-k", "docs/ties.md, Theorem K", DRAWN)
 def _theorem_k() -> str:
     """In a layered tabular MDP with all V^π(x) in (0, 1), exact expectations and φ = 0,
     a legal and polynomial choice of maximisers and levels ends with an optimal policy
     after at most |X| constraints, all optima but the last being 1."""
-    rng = np.random.default_rng(51)
     rounds, mdps = 0, 12
-    for _ in range(mdps):
-        drawn = random_tabular_mdp(rng, horizon=3, width=2, n_actions=2)
-        inside = [(r + Fraction(1, 3)) / 3 for r in drawn.reward_table]
-        mdp = drawn.with_rewards(drawn.reward_index, inside)
+    for mdp in _layered_mdps(mdps):
         program = OliveProgram(mdp, [])
         for pair, level in benign_rounds(mdp):
             legal = program.is_feasible(pair) and program.objective(pair) == 1
@@ -53,8 +84,9 @@ def _theorem_k() -> str:
         if found != best.value(mdp.start) or len(program.distributions) > mdp.n_states:
             raise Refuted(f"last optimum {found}, V* {best.value(mdp.start)}")
     return (
-        f"{rounds} rounds on {mdps} random MDPs (seed 51), each pair a maximiser with "
-        "a positive error; last programs solved by all policies"
+        f"{rounds} rounds on {mdps} random MDPs (seed 51) and one of three states "
+        "behind s0, each pair a maximiser with a positive error; last programs "
+        "solved by all policies"
     )
 
 
@@ -63,9 +95,14 @@ def _theorem_t() -> str:
     """In strict with φ = 0, under the level rule 'lowest' and under 'largest', every
     run of OLIVE meets exactly the hard program after m + 2n + 1 rounds, whatever
     maximisers it takes; under 'any' some run never does."""
-    programs = faces = 0
+    programs = faces = compared = 0
     for n, rows in SEARCHED:
         family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
+        for y in assignments(family.n_variables):
+            if adversarial_run(family, y).follows != ("lowest", "largest"):
+                raise Refuted(f"{rows}, y = {y}: the stated run breaks a level rule")
+        if len(rows) == 1:  # else there are too many policies
+            compared += check_faces(family, Noise())
         for levels in ("lowest", "largest"):
             found = every_tie(family, levels=levels)
             if not found.always:
@@ -75,8 +112,45 @@ def _theorem_t() -> str:
             raise Refuted(f"{rows}: every run meets it under any, too")
     return (
         f"{len(SEARCHED)} formulas: {programs} programs that runs can meet, {faces} "
-        "polytopes of maximisers, levels decided by exact linear programs"
+        "polytopes of maximisers, levels decided by exact linear programs; of "
+        f"{compared} policies each that has a maximiser has such a polytope"
     )
+
+
+def check_faces(family: Family, noise: Noise) -> int:
+    """Hold the search's polytopes against all policies; the number of policies.
+
+    In programs of some constraints of the hard one: what a policy that may be a
+    maximiser meets is met on a face, and the other way round.
+    """
+    mdp, stated, compared = family.mdp(), family.distributions(), 0
+    search = Faces(mdp, family.ranges(), "lowest", noise)
+    choices = [distinct_actions(mdp, s) for s in range(mdp.n_states)]
+    for size in range(len(stated)):
+        bound = stated[::-1][:size]  # s0 is bound last
+        low, high = (
+            OliveProgram(mdp, bound, noise.phi + off, upper=family.ranges())
+            for off in (-noise.eta, noise.eta)
+        )
+        most = dict[tuple[str, ...], Fraction]()  # at φ + η, by what is met
+        least = Fraction(-1)
+        for chosen in itertools.product(*choices):
+            policy = np.array(chosen, dtype=np.int32)
+            met = tuple(map(search.name, state_distributions(mdp, policy)))
+            least = max(least, _worth(low, policy))
+            most[met] = max(most.get(met, Fraction(-1)), _worth(high, policy))
+            compared += 1
+        every = {met for met, value in most.items() if value >= least}
+        found = {tuple(map(search.name, f.met)) for f in search.maximisers(bound)}
+        if found != every:
+            raise Refuted(f"{family}, {size} constraints: {found} for {every}")
+    return compared
+
+
+def _worth(program: OliveProgram, policy: NDArray[np.int32]) -> Fraction:
+    """Optimum with a policy, by an exact linear program; -1 where there is none."""
+    pair = policy_optimum(program, policy)
+    return Fraction(-1) if pair is None else program.objective(pair)
 
 
 @claim("theorem-f", "docs/ties.md, Theorem F", EXHAUSTIVE)
@@ -147,36 +221,61 @@ def _reward(mdp: TabularMDP, shares: dict[int, Fraction]) -> Fraction:
     )
 
 
-@claim("randomised-policies-do-not-help", "docs/ties.md, smaller facts", EXHAUSTIVE)
+@claim("randomised-policies-do-not-help", "docs/ties.md, smaller facts", DRAWN)
 def _randomised() -> Evidence:
     """Over randomised policies X → Δ(A) the optimum of OLIVE's program over the family
     is the same: g(s0) is multilinear in π for fixed literal values."""
-    rng, tried = np.random.default_rng(54), 0
+    rng, tried, below = np.random.default_rng(54), 0, 0
     for variant in Variant:
         for family in families(variant, 54, 8, max_variables=2, max_clauses=2):
             best = optimum(family.parameters, least_unsatisfied(family))
-            for _ in range(3):
-                found = _best_of_mixture(family.program(), rng)
-                if found is not None and found > best:
-                    raise Refuted(f"{family}: {found} above {best}")
-                tried += found is not None
+            policy = family.mdp(best_member(family).y).optimal_values().policy
+            for kept in (6, 5, 3, 0):  # sixths of an optimal policy, the others drawn
+                found = _best_of_mixture(family.program(), _mixed(policy, kept), rng)
+                if found is None and kept < 6:
+                    continue
+                if found is None or found > best or (kept == 6 and found != best):
+                    raise Refuted(f"{family}, {kept} sixths: {found} for {best}")
+                tried, below = tried + 1, below + (found < best)
+    helped = _best_of_mixture(_helped(), lambda actions, _: [3] * actions, rng)
+    alone = enumerate_policies(_helped()).optimum
     return Evidence(
-        tried > 0, f"{tried} random policies in sixths, each with its best g, exact"
+        0 < below < tried and (helped, alone) == (Fraction(1, 2), Fraction(0)),
+        f"{tried} policies in sixths, each with its best g, exact, {below} of them "
+        "below the optimum; on another program, where a range cuts, randomising "
+        f"gives {helped} for {alone}",
     )
 
 
+_Sixths = Callable[[int, int], list[int]]
+"""Sixths kept for the actions of a state, of which there are so many."""
+
+
+def _mixed(policy: NDArray[np.int32], kept: int) -> _Sixths:
+    return lambda actions, s: [kept * (a == policy[s]) for a in range(actions)]
+
+
+def _helped() -> OliveProgram:
+    """Make a program in which randomising helps: 1 is too much at s0, 0 too little."""
+    either: Any = ("x", 2, [("none", 0, {}), ("all", 1, {})])
+    mdp = TabularMDP.from_lists([("s0", 1, [("go", 0, {"x": 1})]), either])
+    bound = [Distribution.from_fractions({s: 1}, s + 1) for s in (0, 1)]
+    return OliveProgram(mdp, bound, upper=[Fraction(1, 2), Fraction(1)])
+
+
 def _best_of_mixture(
-    program: OliveProgram, rng: np.random.Generator
+    program: OliveProgram, kept: _Sixths, rng: np.random.Generator
 ) -> Fraction | None:
-    """Optimum over g with a random randomised policy; None if no g is feasible."""
+    """Optimum over g with a randomised policy; None if no g is feasible."""
     mdp, model = program.mdp, LinearModel("mixture")
     shares: dict[int, Fraction] = {}
     for state, name in enumerate(mdp.state_names):
         model.add_variable(name, program.lower, program.upper_of(state))
         actions = mdp.actions(state)
+        sixths = np.array(kept(len(actions), state))
         even = np.full(len(actions), 1 / len(actions))
-        for action, sixths in zip(actions, rng.multinomial(6, even), strict=True):
-            shares[action] = Fraction(int(sixths), 6)
+        sixths += rng.multinomial(6 - sixths.sum(), even)
+        shares |= {a: Fraction(int(n), 6) for a, n in zip(actions, sixths, strict=True)}
     for distribution in program.distributions:
         row, reward = dict[int, Fraction](), Fraction()
         for state, p in distribution.probabilities().items():

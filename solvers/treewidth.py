@@ -50,6 +50,8 @@ class Elimination(NamedTuple):
     """An assignment that leaves it, shape (n,)."""
     width: int
     """Of the tree decomposition; 0 where there is nothing to decide."""
+    entries: int = 0
+    """Entries of tables that were made, added to or compared: its steps, counted."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,9 @@ def solve_by_treewidth(
             f"width {tree.width}: tables of {needed / 2**20:.4g} MiB, "
             f"more than {max_bytes / 2**20:.4g}"
         )
-    cost += _eliminate(tree, soft, np.int64 if entry == 8 else object, model)
-    return Elimination(cost, model, tree.width)
+    dtype = np.int64 if entry == 8 else object
+    least, entries = _eliminate(tree, soft, dtype, model)
+    return Elimination(cost + least, model, tree.width, entries)
 
 
 def decompose(clauses: Sequence[tuple[int, ...]] | dict[Any, Any], limit: int) -> Tree:
@@ -185,8 +188,11 @@ def _eliminate(
     soft: dict[tuple[int, ...], int],
     dtype: Any,
     model: NDArray[np.bool_],
-) -> int:
-    """Return the least weight falsified; write an assignment that leaves it."""
+) -> tuple[int, int]:
+    """Return the least weight falsified, and the entries of tables on the way.
+
+    Writes an assignment that leaves that weight.
+    """
     tops = tree.tops()
     # A bag that has all variables of the clause: their lowest top.
     of_bag: list[list[tuple[int, ...]]] = [[] for _ in tree.bags]
@@ -194,14 +200,18 @@ def _eliminate(
         of_bag[min(tops[abs(literal)] for literal in clause)].append(clause)
     messages: list[list[tuple[tuple[int, ...], Table]]] = [[] for _ in tree.bags]
     choices: list[tuple[int, tuple[int, ...], NDArray[np.uint8]]] = []
-    cost = 0
+    cost = entries = 0
     for k, bag in enumerate(tree.bags):
         table = np.zeros((2,) * len(bag), dtype=dtype)
+        entries += table.size
         for clause in of_bag[k]:
             falsified = {abs(literal): int(literal < 0) for literal in clause}
-            table[tuple(falsified.get(v, slice(None)) for v in bag)] += soft[clause]
+            at_once = tuple(falsified.get(v, slice(None)) for v in bag)
+            table[at_once] += soft[clause]
+            entries += table[at_once].size
         for variables, message in messages[k]:
             table += message.reshape([1 + (v in variables) for v in bag])
+            entries += table.size
         messages[k] = []
         kept = bag
         for variable in (v for v in bag if tops[v] == k):
@@ -210,6 +220,7 @@ def _eliminate(
             halves = np.moveaxis(table, axis, -1)
             if_false, if_true = halves[..., 0], halves[..., 1]
             choices.append((variable, kept, np.packbits(if_true < if_false)))
+            entries += table.size
             table = np.asarray(np.minimum(if_false, if_true), dtype=dtype)
         if tree.parent[k] == k:
             cost = int(table)
@@ -220,4 +231,4 @@ def _eliminate(
         for v in kept:
             at = 2 * at + int(model[v - 1])
         model[variable - 1] = bits[at >> 3] >> (7 - (at & 7)) & 1
-    return cost
+    return cost, entries

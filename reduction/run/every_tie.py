@@ -7,6 +7,7 @@ the set of those bound so far alone, so the search goes through these sets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
@@ -47,7 +48,12 @@ def every_tie(
     """
     member = family.assignment_of(y)
     search = Faces(family.mdp(member), family.ranges(), levels, noise or Noise())
-    stated = [d.probabilities() for d in family.distributions()]
+    return search_ties(search, family.distributions())
+
+
+def search_ties(search: Faces, hard: Sequence[Distribution]) -> EveryTie:
+    """Search all runs on any MDP for one that does not meet exactly a program."""
+    stated = [d.probabilities() for d in hard]
     waiting: list[tuple[Distribution, ...]] = [()]
     seen, rounds = {frozenset[object]()}, len(stated)
     while waiting:

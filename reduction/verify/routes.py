@@ -146,7 +146,7 @@ def treewidth_route(instance: Instance, settings: Settings) -> RouteResult:
         return RouteResult("unknown", child.seconds, reason=child.message)
     if isinstance(child.value, str):
         return RouteResult("unknown", child.seconds, reason=child.value)
-    u, assignment, width = child.value
+    u, assignment, width, _ = child.value
     attained = family.three_sat.unsatisfied_weight(assignment)
     if attained != u:
         raise RuntimeError(f"claims {u} unsatisfied, its assignment leaves {attained}")

@@ -1,5 +1,7 @@
 """Operations counted at the data; strategies over features and own classes."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -97,6 +99,21 @@ def test_our_own_oracles_are_linear_in_the_rows():
         return found.operations
 
     assert growth(operations, SIZES).exponent < 1.2
+
+
+@pytest.mark.parametrize(("n", "size", "k"), [(1, 1, 1), (8, 4, 3), (64, 6, 9)])
+def test_an_oracle_reports_about_what_is_counted(n, size, k):
+    rng = np.random.default_rng([n, size, k])
+    policies, values = TabularPolicyClass(size, k), TabularValueClass(size)
+    costs, fits = random_csc(rng, n, size, k), random_least_squares(rng, n, size)
+    for oracle, of, data, numbers in (
+        (csc, policies, costs.data, costs.costs),
+        (least_squares, values, fits.data, fits.targets),
+    ):
+        ask = functools.partial(oracle, of, epsilon_sub=1e-6)
+        found = count_operations(ask, data, numbers)
+        assert found.result.operations <= found.operations
+        assert found.operations <= 10 * found.result.operations
 
 
 def test_the_result_is_the_same_and_numpy_is_put_back():
