@@ -1,4 +1,8 @@
-"""The paper's additional barriers."""
+"""Further barriers.
+
+The paper's appendix on additional barriers: Bellman backups, average constraints and
+square loss, each on an instance where the algorithm fails.
+"""
 
 from __future__ import annotations
 

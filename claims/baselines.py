@@ -1,4 +1,8 @@
-"""Claims about the baselines: their guarantees, and where they fail."""
+"""Baselines.
+
+Guarantees of PSDP, fitted Q iteration, Bellman backups and R-max, with uniform roll-in
+or hidden states, and instances on which they fail.
+"""
 
 from __future__ import annotations
 

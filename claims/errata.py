@@ -1,7 +1,7 @@
-"""Errata of the paper's reduction that a computation can demonstrate.
+"""Errata of the reduction.
 
-Each builds what is printed, shows where it fails, and shows that what this
-project uses instead does not. Numbers are those of docs/errata.md.
+Each entry builds what the paper prints, shows where it fails, and shows that what this
+project uses instead does not. Numbers are those of the errata.
 """
 
 from __future__ import annotations

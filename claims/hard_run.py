@@ -1,4 +1,10 @@
-"""The run of OLIVE that leaves its hard program."""
+"""The run of OLIVE that ends at its hard program.
+
+Each check follows the run on members of small families in exact arithmetic. If OLIVE
+with ties and levels chosen against it were oracle-efficient, oracles that are
+polynomial for tabular classes would give the optimum of the program at the end of that
+run; but that optimum decides 3-SAT.
+"""
 
 from __future__ import annotations
 

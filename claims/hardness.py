@@ -1,4 +1,8 @@
-"""Where OLIVE's program is hard, and where hardness ends."""
+"""Hardness, and where it ends.
+
+What is checked is our step. That 3-SAT is NP-hard, and how well it can be approximated,
+are assumptions that the entries name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""LSVEE."""
+"""LSVEE.
+
+What the paper says of it, and the analysis of its constants. These are recalled, and
+what is claimed of their analysis was derived anew for them. Runs are at those
+constants, with seeds 0, 1, 2, ...
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""OLIVE as a learning algorithm, on random MDPs and environments."""
+"""OLIVE as a learning algorithm.
+
+Its bound on the rounds, its rank, its event and its sample sizes, on random MDPs and
+environments at the theorem's constants (recalled), with seeds 0, 1, 2, ...
+"""
 
 from __future__ import annotations
 

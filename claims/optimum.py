@@ -1,4 +1,8 @@
-"""The optimum of OLIVE's program: Lemma 1, Theorem O and what follows."""
+"""The optimum of OLIVE's program.
+
+Lemma 1, Theorem O and what follows from them, and what the strengthened and the
+projected formulation rest on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The paper's setting, its notation, and the assumptions on the classes."""
+"""Setting and assumptions.
+
+The paper's section Setting, its notation for deterministic dynamics, and how the
+assumptions on the classes are related; exactly, against enumeration of policies,
+trajectories or paths on small environments.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Claims about ties and levels: Theorems K, T and F, and what stands beside them."""
+"""Ties and levels.
+
+Theorems K, T and F: which choices of maximisers and levels lead OLIVE to its hard
+program, and which never do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Tolerance and noise: how much the decision and the runs stand."""
+"""Tolerance and noise.
+
+How much tolerance the decision by OLIVE's program stands, which runs go through if
+estimates are off, and that two actions a state are enough.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The two-sample algorithm."""
+"""The two-sample algorithm.
+
+Runs are monitored at the theorem's corrected constants, on random environments with
+tabular classes and with finite ones that are complete, with seeds 0, 1, 2, ..., and on
+an instance that needs exploration on demand.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""VALOR: its lemmas, propositions and theorems, and what the paper remarks of it."""
+"""VALOR.
+
+Its lemmas, propositions and theorems, its constants, and what the paper remarks of it.
+Runs are monitored at the theorem's constants, on random environments in which every
+state has to be learned and on instances at the edge of the consensus test, with seeds
+0, 1, 2, ...
+"""
 
 from __future__ import annotations
 

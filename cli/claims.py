@@ -42,7 +42,8 @@ def claims(
         typer.Option(
             "--page",
             metavar="FILE",
-            help="With --run: also write all entries as a page in Markdown.",
+            help="With --run: also write all entries as Markdown, a summary here and "
+            "a page for each subject in the folder of that name.",
             show_default=False,
         ),
     ] = None,
@@ -75,11 +76,14 @@ def claims(
     if not (identifiers or brief or json_lines):
         _show_notation()
     if page is not None:
-        from ..claims.page import claims_page
+        from ..claims.page import claims_pages
         from ..solvers.files import write_text
 
         try:
-            write_text(page, [claims_page(records)])
+            folder = page.with_suffix("")
+            folder.mkdir(exist_ok=True)
+            for name, text in claims_pages(records, folder.name).items():
+                write_text(folder / f"{name}.md" if name else page, [text])
         except OSError as error:
             say(f"olivine: {describe(error, str(page))}")
             statuses.append(ExitStatus.BAD_INPUT)
@@ -132,6 +136,7 @@ def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
                 status = ExitStatus.CONTRADICTION
     record = {
         "id": entry.id,
+        "subject": entry.subject,
         "source": entry.source,
         "statements": list(numbers_of(entry.id)),
         "statement": entry.statement,

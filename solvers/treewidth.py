@@ -206,9 +206,8 @@ def _eliminate(
         entries += table.size
         for clause in of_bag[k]:
             falsified = {abs(literal): int(literal < 0) for literal in clause}
-            at_once = tuple(falsified.get(v, slice(None)) for v in bag)
-            table[at_once] += soft[clause]
-            entries += table[at_once].size
+            table[tuple(falsified.get(v, slice(None)) for v in bag)] += soft[clause]
+            entries += table.size >> len(falsified)
         for variables, message in messages[k]:
             table += message.reshape([1 + (v in variables) for v in bag])
             entries += table.size

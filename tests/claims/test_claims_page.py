@@ -1,47 +1,76 @@
-"""docs/claims.md is what the ledger says, entry by entry and as a whole."""
+"""docs/claims.md and the pages beside it are what the ledger says, entry by entry."""
 
 import re
 
 import pytest
-from olivine.claims.page import NOTATION, claims_page
+from olivine.claims.page import NOTATION, claims_pages
 
 from tests.support.commands import ROOT, olivine
 
 PAGE = ROOT / "docs" / "claims.md"
-ENTRY = re.compile(r"^### (.+)$", re.MULTILINE)
+FOLDER = PAGE.with_suffix("")
+ENTRY = re.compile(r"^## (.+)$", re.MULTILINE)
 VERDICT = re.compile(r"^- Verdict: (.+)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def records():
+    return olivine("claims", "--json").records
+
+
+def written() -> dict[str, str]:
+    pages = {file.stem: file.read_text("utf-8") for file in FOLDER.iterdir()}
+    return pages | {"": PAGE.read_text("utf-8")}
 
 
 def up_to_the_verdicts(page: str) -> dict[str, str]:
     """Statement, source and method of every entry of a page, in its order."""
     parts = ENTRY.split(page)
     texts = (text.split("- Verdict:")[0] for text in parts[2::2])
-    return dict(zip(parts[1::2], texts, strict=True))
+    return {"": parts[0], **dict(zip(parts[1::2], texts, strict=True))}
 
 
-def test_the_page_has_the_entries_of_the_ledger():
-    records = olivine("claims", "--json").records
-    found = up_to_the_verdicts(PAGE.read_text("utf-8"))
-    wanted = up_to_the_verdicts(claims_page(records))
-    assert list(found) == list(wanted) == [record["id"] for record in records]
-    assert found == wanted
+def test_the_pages_have_the_entries_of_the_ledger(records):
+    found, wanted = written(), claims_pages(records)
+    assert found.keys() == wanted.keys(), "make the pages again (CONTRIBUTING, A claim)"
+    listed = []
+    for name in wanted.keys() - {"", "statements"}:  # these have verdicts
+        own, theirs = map(up_to_the_verdicts, (found[name], wanted[name]))
+        assert list(own) == list(theirs), f"make docs/claims/{name}.md again"
+        assert own == theirs, f"make docs/claims/{name}.md again"
+        listed += [entry for entry in own if entry]
+    assert sorted(listed) == sorted(record["id"] for record in records)
 
 
-def test_the_page_says_that_all_of_them_hold():
-    records = olivine("claims", "--json").records
-    text = PAGE.read_text("utf-8")
-    wanted = [
-        f"holds as corrected (erratum {record['erratum']})"
+def test_the_pages_say_that_all_of_them_hold(records):
+    texts = written()
+    verdicts = sorted(v for text in texts.values() for v in VERDICT.findall(text))
+    assert verdicts == sorted(
+        f"holds as corrected ([erratum](../errata.md) {record['erratum']})"
         if "erratum" in record
         else "holds"
         for record in records
-    ]
-    assert VERDICT.findall(text) == wanted
-    assert all(words in text for _, words in NOTATION)
+    )
+    corrected = sum("erratum" in record for record in records)
+    counts = f"holds {len(records) - corrected}, holds as corrected {corrected}"
+    assert f"| all | {len(records)} | {counts} |" in texts[""]
+    assert all(f"*{where}.*" in texts["notation"] for where, _ in NOTATION)
+
+
+def test_stars_of_values_are_no_emphasis(records):
+    texts = claims_pages(records)
+    assert r"V\* = g\* averaged" in texts["setting"]
+    for name in texts.keys() - {"", "notation"}:
+        shown = re.sub(r"`[^`]*`", "", texts[name])
+        assert not re.findall(r"(?<!\\)\*", shown), name
+
+
+def test_the_summary_is_a_screen(records):
+    assert len(claims_pages(records)[""].splitlines()) <= 45
 
 
 @pytest.mark.long
-def test_the_page_made_again_is_the_same(tmp_path):
+def test_the_pages_made_again_are_the_same(tmp_path):
     again = tmp_path / "claims.md"
     done = olivine("claims", "--run", "--json", "--page", again)
     assert done.status == 0
@@ -50,3 +79,7 @@ def test_the_page_made_again_is_the_same(tmp_path):
         assert record["evidence"]
         assert record["seconds"] >= 0
     assert again.read_text("utf-8") == PAGE.read_text("utf-8")
+    made = {
+        file.name: file.read_text("utf-8") for file in (tmp_path / "claims").iterdir()
+    }
+    assert made == {file.name: file.read_text("utf-8") for file in FOLDER.iterdir()}

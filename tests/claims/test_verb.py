@@ -6,7 +6,7 @@ from olivine.claims.statements import STATEMENTS
 from tests.support.commands import olivine
 
 KEYS = {"id", "source", "statement", "method", "verdict", "evidence", "seconds"}
-KEYS |= {"statements"}
+KEYS |= {"statements", "subject"}
 
 
 def test_the_ledger_lists_its_entries_without_verdicts() -> None:
@@ -52,7 +52,8 @@ def broken() -> Evidence:
 @pytest.fixture
 def entries(monkeypatch):
     def entry(name, check, erratum=""):
-        return Claim(name, "a source", "a statement [x]", "exact", check, erratum)
+        text = "a source", "a statement [x]"
+        return Claim(name, *text, "exact", check, erratum, "setting")
 
     made = [
         entry("true", lambda: Evidence(True, "seen")),
@@ -106,11 +107,12 @@ def test_page(entries, tmp_path) -> None:
     done = olivine("claims", "--run", "--json", "--page", str(page))
     assert done.status == 1
     text = page.read_text()
-    assert (
-        "5 entries: check failed 1, holds 1, holds as corrected 1, open 1, refuted 1"
-        in text
-    )
-    assert "- Verdict: holds as corrected (erratum 7)" in text
+    counts = "check failed 1, holds 1, holds as corrected 1, open 1, refuted 1"
+    assert f"| all | 5 | {counts} |" in text
+    own = tmp_path / "claims" / "setting.md"
+    verdict = "- Verdict: holds as corrected ([erratum](../errata.md) 7)"
+    assert verdict in own.read_text()
+    assert r"a statement \[x\]" in own.read_text()
     again = olivine("claims", "--run", "--json", "--page", str(page))
     assert again.status == 1
     assert page.read_text() == text
