@@ -1,0 +1,82 @@
+"""Pages as the site renders them: no star of mathematics lost, no table broken."""
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.support.commands import ROOT
+
+markdown = pytest.importorskip("markdown", reason="needs the extra docs")
+pytest.importorskip("pymdownx", reason="needs the extra docs")
+
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+PAGES += [ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+EXTENSIONS = ["admonition", "attr_list", "tables", "pymdownx.highlight"]
+EXTENSIONS += ["pymdownx.superfences"]
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+STARRED = re.compile(r"(?<!\w)[VgQπu]\*(?!\*)")
+
+
+class Reader(HTMLParser):
+    """Text outside of code, and the cells of each row of each table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self.rows: list[int] = []
+        self._code = 0
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self._code += tag in ("code", "pre")
+        if tag == "tr":
+            self.rows.append(0)
+        elif tag in ("td", "th"):
+            self.rows[-1] += 1
+
+    def handle_endtag(self, tag) -> None:
+        self._code -= tag in ("code", "pre")
+
+    def handle_data(self, data) -> None:
+        self.text += "" if self._code else data
+
+
+@cache
+def rendered(source: str) -> Reader:
+    reader = Reader()
+    reader.feed(markdown.markdown(source, extensions=EXTENSIONS))
+    return reader
+
+
+def faults(source: str) -> list[str]:
+    """What rendering loses of a page."""
+    found, plain = [], CODE.sub("", source).replace("\\*", "*")
+    seen = rendered(source)
+    wanted, kept = STARRED.findall(plain), STARRED.findall(seen.text)
+    if sorted(wanted) != sorted(kept):
+        found.append(f"{len(wanted)} stars, {len(kept)} after rendering")
+    lines = [line for line in CODE.sub("x", source).splitlines() if line[:2] == "| "]
+    rows = [line for line in lines if not re.fullmatch(r"[|\-: ]+", line)]
+    if len(rows) != len(seen.rows):
+        found.append(f"{len(rows)} rows, {len(seen.rows)} after rendering")
+    found += [line for line in seen.text.splitlines() if re.match(r"\| .* \|", line)]
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_nothing_of_a_page_is_lost(page) -> None:
+    assert faults(page.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        ("The optima (V*, g*), `V*` is code.", 1),
+        (r"The optima (V\*, g\*).", 0),
+        ("| a | b |\n| --- | --- |\n| 1 | 2 |\n", 0),
+        ("| a | b |\n| --- | --- |\n| 1 | 2 |\n\n| 3 | 4 |\n", 2),
+    ],
+)
+def test_a_lost_star_and_a_broken_table_are_found(source, number) -> None:
+    assert len(faults(source)) == number
