@@ -31,8 +31,8 @@ def main() -> None:
         run()
     finally:
         gc.freeze()  # the end need not search what the system takes back
-        if (number := signals.received()) is not None:
-            _leave(128 + number)
+        if (status := signals.ended()) is not None:
+            _leave(status)
 
 
 def _leave(status: int) -> NoReturn:

@@ -131,8 +131,8 @@ def main() -> None:
     try:
         _run()
     finally:
-        if (number := signals.ended()) is not None:
-            sys.exit(128 + number)  # whatever became of the exception
+        if (status := signals.ended()) is not None:
+            sys.exit(status)  # whatever became of the exception
 
 
 def _run() -> None:

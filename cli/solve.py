@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import enum
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import __version__
+from .common import signals
 from .common.command import verb
 from .common.options import (
     DEFAULT_MAX_VARIABLES,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..reduction.family.instance import Instance
+    from ..reduction.formula.hard import Hardened
     from ..reduction.verify.decision import Decision
     from ..reduction.verify.optimise import Optimum
 
@@ -90,7 +94,8 @@ def solve(
     """Decide a formula through OLIVE's program, like a solver of the SAT competition.
 
     Prints c, s and v lines; of a WCNF file the least unsatisfied weight, as the
-    MaxSAT evaluation asks: an o line, "s OPTIMUM FOUND" and a v line of 0 and 1.
+    MaxSAT evaluation asks: o lines as better weights are found, "s OPTIMUM FOUND" and a
+    v line of 0 and 1; SIGINT and SIGTERM are limits of time there.
     What the v lines say is read off a pair of the program, checked exactly, and gives
     every variable of the input; the pair of a yes has value 1. No time limit unless
     --time-limit sets one.
@@ -103,45 +108,100 @@ def solve(
     """
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
-    try:
-        reading = Reading(strict, input_format, max_variables, max_bytes)
-        source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    except (ValueError, OSError) as error:
-        return report_error(file, describe(error), json_lines=json_lines)
-    for warning in source.warnings:
-        say(f"olivine: warning: {warning}")
-    if source.format != "cnf":
-        from ..reduction.verify.optimise import optimise
+    reading = Reading(strict, input_format, max_variables, max_bytes)
+    options: dict[str, Any] = {
+        "formulation": None if formulation is None else formulation.value,
+        "time_limit": time_limit,
+    }
+    with _unknown_if_stopped(file, input_format, json_lines):
+        try:
+            source, instance = reading.read_instance(file, variant.value, exact_penalty)
+        except (ValueError, OSError) as error:
+            return report_error(file, describe(error), json_lines=json_lines)
+        for warning in source.warnings:
+            say(f"olivine: warning: {warning}")
+        if not json_lines:
+            _print_head(file, instance)
+        if source.format != "cnf":
+            options |= {"milp": engine is EngineName.MILP, "quiet": json_lines}
+            best = _optimum(instance, source.hardened, **options)
+            status, answer = _BEST[best.status]
+            signals.stop(answer=status)  # what is printed is printed whole
+            seconds = time.perf_counter() - start
+            if json_lines:
+                weighed = _weighed(file, instance, best, source.warnings, seconds)
+                _print_record(weighed, best.assignment)
+            else:
+                _print_comments(best.remarks, best.value, seconds)
+                print(f"s {answer}")
+                if best.assignment is not None:
+                    bits = (best.assignment + ord("0")).astype("u1")
+                    print(f"v {bits.tobytes().decode('ascii')}")
+                sys.stdout.flush()
+            return status
+        from ..reduction.verify.decision import decide
 
-        best = optimise(
-            instance,
-            source.hardened,
-            milp=engine is EngineName.MILP,
-            formulation=None if formulation is None else formulation.value,
-            time_limit=time_limit,
-        )
+        decision = decide(instance, engine.value, **options)
         seconds = time.perf_counter() - start
         if json_lines:
-            weighed = _weighed(file, instance, best, source.warnings, seconds)
-            _print_record(weighed, best.assignment)
+            record = _record(file, instance, decision, source.warnings, seconds)
+            _print_record(record, decision.assignment)
         else:
-            _print_best(file, instance, best, seconds)
-        return _BEST[best.status][0]
-    from ..reduction.verify.decision import decide
+            _print_comments(decision.remarks, decision.value, seconds)
+            print(f"s {_ANSWER[decision.satisfiable]}")
+            if decision.assignment is not None:
+                for part in value_lines(decision.assignment):
+                    print(part)
+        return _EXIT[decision.satisfiable]
+    return _EXIT[None]
 
-    decision = decide(
-        instance,
-        engine.value,
-        formulation=None if formulation is None else formulation.value,
-        time_limit=time_limit,
-    )
-    seconds = time.perf_counter() - start
-    if json_lines:
-        record = _record(file, instance, decision, source.warnings, seconds)
-        _print_record(record, decision.assignment)
-    else:
-        _print(file, instance, decision, seconds)
-    return _EXIT[decision.satisfiable]
+
+@contextmanager
+def _unknown_if_stopped(
+    file: str, input_format: str | None, json_lines: bool
+) -> Iterator[None]:
+    """Answer "unknown" for WCNF if a signal ends the block before a model is known."""
+    try:
+        yield
+    except BaseException:
+        is_wcnf = input_format == "wcnf" or re.search(r"(?i)\.wcnf(\.\w+)?$", file)
+        if (number := signals.received()) is None or not is_wcnf:
+            raise
+        signals.stop(answer=_EXIT[None])
+        reason = f"stopped by {signal.Signals(number).name}"
+        if json_lines:
+            print_json({"file": file, "answer": _ANSWER[None], "reason": reason})
+        else:
+            print(f"c {reason}\ns {_ANSWER[None]}", flush=True)
+
+
+def _optimum(
+    instance: Instance, hardened: Hardened | None, *, quiet: bool, **options: Any
+) -> Optimum:
+    """Find the optimum, with an o line for each better cost unless `quiet`.
+
+    SIGINT and SIGTERM are limits of time: what is best by then is shown.
+    """
+    best: list[tuple[int, NDArray[np.bool_]]] = []
+
+    def better(cost: int, assignment: NDArray[np.bool_]) -> None:
+        best.append((cost, assignment))
+        del best[:-1]
+        if not quiet:
+            print(f"o {cost}", flush=True)
+
+    try:
+        from ..reduction.verify.optimise import optimise, shown
+
+        found = optimise(instance, hardened, better=better, **options)
+        signals.stop()
+        return found
+    except BaseException:
+        if (number := signals.received()) is None or not best:
+            raise
+    signals.stop()
+    remarks = (f"stopped by {signal.Signals(number).name}",)
+    return shown(instance, *best[0], "feasible", remarks)
 
 
 def _record(
@@ -196,31 +256,7 @@ def _described(file: str, instance: Instance) -> dict[str, Any]:
     }
 
 
-def _print(file: str, instance: Instance, decision: Decision, seconds: float) -> None:
-    _print_comments(file, instance, decision.remarks, decision.value, seconds)
-    print(f"s {_ANSWER[decision.satisfiable]}")
-    if decision.assignment is not None:
-        for part in value_lines(decision.assignment):
-            print(part)
-
-
-def _print_best(file: str, instance: Instance, best: Optimum, seconds: float) -> None:
-    _print_comments(file, instance, best.remarks, best.value, seconds)
-    if best.cost is not None:
-        print(f"o {best.cost}")
-    print(f"s {_BEST[best.status][1]}")
-    if best.assignment is not None:
-        bits = (best.assignment + ord("0")).astype("u1")
-        print(f"v {bits.tobytes().decode('ascii')}")
-
-
-def _print_comments(
-    file: str,
-    instance: Instance,
-    remarks: tuple[str, ...],
-    value: Fraction | None,
-    seconds: float,
-) -> None:
+def _print_head(file: str, instance: Instance) -> None:
     formula, family = instance.formula, instance.family
     comments = [
         f"olivine {__version__}: 3-SAT through OLIVE's program",
@@ -228,13 +264,18 @@ def _print_comments(
         f"file {file!a}: {formula.n_variables} variables, {formula.n_clauses} clauses",
         f"family {family.variant}, penalty {family.penalty}: 3-SAT form with "
         f"{family.n_variables} variables, {family.n_clauses} clauses",
-        *remarks,
     ]
+    print(*(f"c {comment}" for comment in comments), sep="\n", flush=True)
+
+
+def _print_comments(
+    remarks: tuple[str, ...], value: Fraction | None, seconds: float
+) -> None:
+    comments = list(remarks)
     if value is not None:
         comments.append(f"exact witness: g(s0) = {value}, all constraints met")
     comments.append(f"{seconds:.3f} seconds")
-    lines = [f"c {comment}" for comment in comments]
-    print(*lines, sep="\n")
+    print(*(f"c {comment}" for comment in comments), sep="\n")
 
 
 def value_lines(model: NDArray[np.bool_]) -> Iterator[str]:

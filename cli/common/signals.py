@@ -14,6 +14,7 @@ from types import FrameType
 
 _AGAIN = 1.0
 _received: int | None = None
+_answer: int | None = None
 
 
 def leave_at_once() -> None:
@@ -24,8 +25,8 @@ def leave_at_once() -> None:
 
 def install() -> None:
     """Raise from now on, unless the caller wants a signal ignored."""
-    global _received
-    _received = None
+    global _received, _answer
+    _received = _answer = None
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _receive)
@@ -38,16 +39,29 @@ def received() -> int | None:
     return _received
 
 
-def ended() -> int | None:
-    """Return the same, and raise nothing more: nothing is left to undo."""
-    number = _received
-    after = signal.SIG_DFL if number is None else signal.SIG_IGN
+def stop(answer: int | None = None) -> None:
+    """Raise nothing more. `answer`: what the command ends with, if a signal came.
+
+    So a verb ends that takes a signal for a limit of time, and has answered.
+    """
+    global _answer
+    _answer = answer
     if hasattr(signal, "SIGALRM"):
         signal.setitimer(signal.ITIMER_REAL, 0)
     for each in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(each) is _receive:
-            signal.signal(each, after)
-    return number
+            signal.signal(each, signal.SIG_IGN)
+
+
+def ended() -> int | None:
+    """Return the exit status if a signal came, and raise nothing more."""
+    if _received is None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(each) is _receive:
+                signal.signal(each, signal.SIG_DFL)
+        return None
+    stop(_answer)
+    return 128 + _received if _answer is None else _answer
 
 
 def _receive(number: int, _frame: FrameType | None) -> None:

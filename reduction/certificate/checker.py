@@ -76,6 +76,7 @@ def read_formula(path: str, asked: str | None = None, limits: Any = LIMITS) -> F
 
 def _parse_formula(data: bytes, asked: str | None, named: bool, most: int) -> Formula:
     data = re.split(rb"(?m)^[ \t\r\v\f]*%", data.removeprefix(b"\xef\xbb\xbf"))[0]
+    one_line = re.search(rb"\r(?!\n)", data.strip())  # lines end in CR alone
     data = re.sub(rb"(?m)^[ \t\r\v\f]*c.*", b"", data).lstrip()
     n, top, weighted = 0, 10**40, True
     if data.startswith(b"p"):
@@ -87,7 +88,7 @@ def _parse_formula(data: bytes, asked: str | None, named: bool, most: int) -> Fo
         n, weighted = _integer(counts[0], 0, most), kind == b"wcnf"
         _integer(counts[1], 0, 10**40 - 1)
         top = _integer(counts[2], 1, 10**40 - 1) if counts[2] else top
-    elif not data or not (named or asked == "wcnf"):
+    elif not (named or asked == "wcnf") or not (data or not one_line):
         raise ValueError("no 'p cnf' header")
     data = re.sub(rb"(?<!\S)0+[ \t\r\v\f]+c.*", b"0", data)  # a comment behind a 0
     clauses, weights, tokens = list[list[int]](), list[int](), iter(data.split())

@@ -238,7 +238,9 @@ def _read_start(
 
     Gives the header, what the clauses are to be read with, and the lines that follow.
     """
-    if not text:
+    known = input_format == "wcnf" or (input_format is None and _is_named_wcnf(source))
+    header = Header("wcnf-headerless")
+    if not (text or known):
         raise DimacsError(source, 1, "the input is empty")
     text = text.removeprefix(_BYTE_ORDER_MARK)
     if not text.endswith(b"\n"):
@@ -246,22 +248,24 @@ def _read_start(
     skipped = _SKIPPED.match(text)
     position = skipped.end() if skipped else 0
     line = text.count(b"\n", 0, position) + 1
-    if position == len(text):
-        reason = "nothing but comments and white space" + _line_ends(text)
-        raise DimacsError(source, line - 1, reason)
+    if position == len(text):  # headerless WCNF without a clause, or no formula
+        hint = _line_ends(text)
+        if hint or not known:
+            reason = "nothing but comments and white space" + hint
+            raise DimacsError(source, line - 1, reason)
+        return header, Context(header, source, line, max_variables), b""
     stop = text.index(b"\n", position) + 1
     first_line = text[position:stop].strip()
     if first_line.startswith(b"p"):
         header = _parse_header(first_line, source, line, input_format, max_variables)
         return header, Context(header, source, line + 1, max_variables), text[stop:]
     first = first_line.split(None, 1)[0]
-    known = input_format == "wcnf" or (input_format is None and _is_named_wcnf(source))
     reason = f"no 'p cnf' header: expected it or a comment, found {shown(first)}"
     no_header = DimacsError(source, line, reason)
     is_token = first == b"h" or integer(first) is not None
-    if first.startswith(b"%") or not (known or (input_format is None and is_token)):
+    is_end = first.startswith(b"%") and not known
+    if is_end or not (known or (input_format is None and is_token)):
         raise no_header
-    header = Header("wcnf-headerless")
     due = None if known else no_header
     return header, Context(header, source, line, max_variables, due), text[position:]
 

@@ -1,9 +1,7 @@
 """The route by MaxSAT: the least unsatisfied weight of the formula as read.
 
-A local search comes first; what it finds is the upper bound of the race in
-`olivine.solvers.sat.maxsat`. There RC2 competes with refutations of "less is
-unsatisfied", in the clauses that a certificate is proved over (F_k of
-docs/certificate.md), and a longer search goes before each of these.
+Without hard clauses a local search comes first; what it finds is the first upper bound
+of the race in `olivine.solvers.sat.maxsat`, where RC2 competes with searches for less.
 """
 
 from __future__ import annotations
@@ -15,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...solvers.outcome import MaxSatOutcome, SatStatus
-from ...solvers.sat.maxsat import solve_maxsat
-from ..certificate.certificate import as_checked
-from ..certificate.checker import bound_formula
+from ...solvers.sat.maxsat import Better, solve_maxsat
 from ..family.instance import Instance
-from ..formula.formula import Formula, ThreeSat
+from ..formula.formula import ThreeSat
 from ..formula.local_search import least_by_trying, walksat
 from ..program.optimum import optimum as theorem_o
 from .route import RouteResult, Settings
@@ -28,8 +24,8 @@ _FLIPS = 2_000
 _FLIPS_A_VARIABLE = 100
 _SEARCH_UP_TO = 100_000
 """Clauses; to set the search up takes longer than RC2 for more."""
-_FLIPS_BEFORE_A_REFUTATION = 100_000
-"""Less than a second, where refutations take seconds."""
+_FURTHER_FLIPS = 100_000
+"""Less than a second, where RC2 has not ended in half of one."""
 
 
 def least_unsatisfied(
@@ -37,17 +33,19 @@ def least_unsatisfied(
     rng: np.random.Generator,
     *,
     hard: NDArray[np.bool_] | None = None,
+    better: Better = lambda cost, model: None,
     time_limit: float | None = None,
 ) -> MaxSatOutcome:
     """Search, then race, on the formula as read but for variables left out.
 
-    `hard`: booleans, shape (m,): the clauses that must hold; None for none.
+    `hard`: booleans, shape (m,): the clauses that must hold; None for none. `better` is
+    called with the cost and the assignment whenever a better one is found.
     """
-    start = time.perf_counter()
+    start = time.monotonic()
     family = instance.family
     formula = family.three_sat.original
     known = further = None
-    if formula.n_clauses <= _SEARCH_UP_TO:
+    if formula.n_clauses <= _SEARCH_UP_TO and (hard is None or not hard.any()):
         search = walksat(
             family.three_sat,
             rng,
@@ -56,22 +54,18 @@ def least_unsatisfied(
             time_limit=time_limit,
         )
         known = search.assignment[: formula.n_variables]
-        if hard is not None and not formula.satisfied(known)[hard].all():
-            known = None
         further = partial(_search, family.three_sat, rng)
-    outcome = solve_maxsat(
+    return solve_maxsat(
         formula,
         formula.n_variables,
         formula.weights,
         hard=hard,
         known=known,
-        bounded=partial(bounded, formula),
         search=further,
-        time_limit=time_limit and max(0.0, time_limit - (time.perf_counter() - start)),
+        better=better,
+        time_limit=time_limit,
+        since=start,
     )
-    if outcome.reason.startswith("time limit"):  # the race had what the search left
-        return outcome._replace(reason=f"time limit of {time_limit:g} s reached")
-    return outcome
 
 
 def maxsat_route(instance: Instance, settings: Settings) -> RouteResult:
@@ -109,12 +103,7 @@ def _search(
     three_sat: ThreeSat, rng: np.random.Generator, best: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Search on from an assignment of the formula as read; never to a worse one."""
-    start = three_sat.extend(best)
-    flips = _FLIPS_BEFORE_A_REFUTATION
-    found = walksat(three_sat, rng, start=start, max_flips=flips).assignment
-    return found[: three_sat.original.n_variables]
-
-
-def bounded(formula: Formula, cost: int) -> list[list[int]]:
-    """Say in clauses that less than `cost` is unsatisfied; see `solve_maxsat`."""
-    return bound_formula(as_checked(formula), cost).clauses
+    found = walksat(
+        three_sat, rng, start=three_sat.extend(best), max_flips=_FURTHER_FLIPS
+    )
+    return found.assignment[: three_sat.original.n_variables]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...solvers.outcome import SatStatus
+from ...solvers.sat.maxsat import Better
 from ..family.instance import Instance
 from ..formula.hard import Hardened
 from ..program.optimum import optimum
@@ -45,10 +46,13 @@ def optimise(
     *,
     milp: bool = False,
     formulation: str | None = None,
+    better: Better = lambda cost, assignment: None,
     time_limit: float | None = None,
 ) -> Optimum:
-    """Find the least unsatisfied weight."""
-    three_sat = instance.family.three_sat
+    """Find the least unsatisfied weight.
+
+    `better` is called with each better cost, and its assignment for `shown`.
+    """
     remarks: tuple[str, ...] = ()
     if milp:
         remarks = (_ask_milp(instance, formulation, time_limit),)
@@ -56,6 +60,7 @@ def optimise(
         instance,
         np.random.default_rng(0),
         hard=None if hardened is None else hardened.original.hard,
+        better=better,
         time_limit=time_limit,
     )
     unknown = outcome.status is SatStatus.UNKNOWN
@@ -64,16 +69,27 @@ def optimise(
         remarks = (*remarks, reason)
     if outcome.model is None or outcome.cost is None:
         return Optimum("unknown" if unknown else "unsatisfiable", remarks=remarks)
-    pair = forward(instance.family, three_sat.extend(outcome.model))
+    status = "feasible" if unknown else "optimal"
+    return shown(instance, outcome.cost, outcome.model, status, remarks)
+
+
+def shown(
+    instance: Instance,
+    cost: int,
+    model: NDArray[np.bool_],
+    status: str,
+    remarks: tuple[str, ...],
+) -> Optimum:
+    """Show a cost by an assignment's pair, and read the assignment off the pair."""
+    pair = forward(instance.family, instance.family.three_sat.extend(model))
     assignment = instance.restrict(back(instance.family, pair))  # checks the pair
     value = pair.value(instance.family.start)
-    if value != optimum(instance.family.parameters, outcome.cost):
-        raise RuntimeError(f"weight {outcome.cost} gives a pair of value {value}")
+    if value != optimum(instance.family.parameters, cost):
+        raise RuntimeError(f"weight {cost} gives a pair of value {value}")
     attained = instance.formula.unsatisfied_weight(assignment)
-    if attained != outcome.cost:
-        raise RuntimeError(f"the pair's assignment has {attained}, not {outcome.cost}")
-    status = "feasible" if unknown else "optimal"
-    return Optimum(status, outcome.cost, assignment, value, remarks)
+    if attained != cost:
+        raise RuntimeError(f"the pair's assignment has {attained}, not {cost}")
+    return Optimum(status, cost, assignment, value, remarks)
 
 
 def _ask_milp(

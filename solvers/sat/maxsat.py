@@ -1,50 +1,44 @@
-"""Find the least weight of falsified clauses, by two engines that race.
+"""Find the least weight of falsified clauses, by two engines side by side.
 
-RC2 (`olivine.solvers.sat.rc2`) raises a lower bound. Where a caller can say in clauses
-that less than some weight is falsified, a SAT solver lowers an upper bound beside it:
-it looks for an assignment that falsifies less than the best one known, and when
-there is none, that one is best. On uniform formulas of which little is falsified
-the refutation is faster, on dense and on weighted ones RC2 is. RC2 has
-the machine to itself first, since it needs but milliseconds for most formulas.
+RC2 raises a lower bound (`.rc2`), and searches for models that cost less and less lower
+an upper one (`.lower`). Each takes what the other finds as far as it can use it; where
+the bounds meet, that is the optimum. On uniform formulas of which little is falsified,
+and where hard clauses leave few soft ones open, the search from above is faster, on
+weighted ones RC2 is. Where a good assignment is known RC2 has the machine to itself
+first, since it needs but milliseconds for most formulas.
 
-No engine's cost is taken on trust; it must be the cost of its model, counted here.
+No engine's cost is taken on trust: each model is held against the clauses here, and
+what it falsifies is counted. A bound is an engine's word.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import index
 from pathlib import Path
-from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pysat.solvers import Solver
 
-from ..child.child import Calls, ChildResult, Running
+from ..child.child import Calls, Running
 from ..child.temporary import scratch_folder
 from ..outcome import MaxSatOutcome, SatStatus
-from .clauses import (
-    ClauseArrays,
-    Clauses,
-    check_clauses,
-    satisfied,
-)
-from .rc2 import lower_bound, minimise
-from .sat import pack_model, unpack_model
+from .clauses import ClauseArrays, Clauses, check_clauses
+from .lower import Search, lower_cost
+from .partial import Bits, Problem, Valued
+from .rc2 import raise_bound
 
-Answer = TypeVar("Answer")
-Bounded = Callable[[int], list[list[int]]]
-"""Clauses that hold for some values of further
-variables exactly where less than this weight is falsified. ValueError: too large."""
-Search = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
-"""From an assignment that satisfies the hard clauses to one that may be better."""
+Better = Callable[[int, Bits], None]
+"""Called with cost and model when a better model is found."""
+
+_Engine = tuple[Callable[..., None], tuple[object, ...]]
 
 HEAD_START = 0.5
-"""Seconds that RC2 has to itself."""
+"""Seconds that RC2 has to itself where an assignment is known."""
 _POLL = 3600.0
 
 
@@ -54,207 +48,129 @@ def solve_maxsat(
     weights: Sequence[int] | NDArray[np.integer] | None = None,
     *,
     hard: ArrayLike | None = None,
-    known: NDArray[np.bool_] | None = None,
-    bounded: Bounded | None = None,
+    known: Bits | None = None,
     search: Search | None = None,
+    better: Better = lambda cost, model: None,
     time_limit: float | None = None,
+    since: float | None = None,
     memory_limit: int | None = None,
 ) -> MaxSatOutcome:
     """Find an assignment of least weight falsified.
 
     `hard`: booleans, shape (m,): clauses that must hold; None for none. `known`: a good
-    assignment, bool, shape (n,), that satisfies the hard clauses. `time_limit,
-    memory_limit`: wall seconds for all, and bytes beyond what the caller holds for each
-    engine; see `olivine.solvers.child.child.run_in_child`.
+    assignment, bool, shape (n,), that satisfies the hard clauses; `search` may find a
+    better one, in a child process. `time_limit, memory_limit`: wall seconds for all,
+    `since` a time by `time.monotonic` or from now on, and bytes beyond what the caller
+    holds for each engine; see `olivine.solvers.child.child.run_in_child`.
     """
     start = time.monotonic()
     check_clauses(clauses, n_variables)
     must = _checked_hard(hard, clauses.offsets.size - 1)
-    problem = _Problem(
+    problem = Problem(
         Clauses(clauses.literals, clauses.offsets),
         n_variables,
         _checked_weights(weights, must),
         must,
     )
-    best = None if known is None else problem.valued(known)
-    if best is not None and best.cost == 0:
-        outcome = MaxSatOutcome(SatStatus.SATISFIABLE, 0, best.model, 0.0, "known")
-    else:
-        deadline = math.inf if time_limit is None else start + time_limit
-        with scratch_folder() as folder, Calls(memory_limit) as calls:
-            second = _Second(problem, bounded, search) if best and bounded else None
-            race = _Race(calls, folder / "bound", problem, best, second)
-            outcome = race.run(deadline, start + HEAD_START)
+    deadline = (since or start) + (math.inf if time_limit is None else time_limit)
+    with scratch_folder() as folder, Calls(memory_limit) as calls:
+        race = _Race(problem, better, folder / "hint")
+        if known is not None:
+            race.hear("known", problem.valued(known))
+        outcome = race.run(calls, search, start, deadline)
     if outcome.status is SatStatus.UNKNOWN and not outcome.reason:
         outcome = outcome._replace(reason=f"time limit of {time_limit:g} s reached")
     return outcome._replace(seconds=time.monotonic() - start)
 
 
-@dataclass(frozen=True)
-class _Valued:
-    """An assignment that satisfies the hard clauses, and its cost."""
-
-    model: NDArray[np.bool_]
-    cost: int
-
-
-@dataclass(frozen=True)
-class _Problem:
-    clauses: Clauses
-    n_variables: int
-    weights: list[int]
-    must: NDArray[np.bool_]
-
-    def valued(self, model: NDArray[np.bool_]) -> _Valued:
-        """Count what an assignment falsifies."""
-        if model.shape != (self.n_variables,):
-            raise ValueError(f"no assignment of {self.n_variables} variables")
-        holds = satisfied(self.clauses, model)
-        if not holds[self.must].all():
-            raise ValueError("the assignment falsifies a hard clause")
-        cost = sum(self.weights[j] for j in np.flatnonzero(~holds).tolist())
-        return _Valued(model, cost)
-
-    def answered(self, engine: str, packed: bytes) -> _Valued:
-        """Count what an engine's model falsifies."""
-        try:
-            return self.valued(unpack_model(packed, self.n_variables))
-        except ValueError as error:
-            raise RuntimeError(f"{engine} gave a wrong model: {error}") from error
-
-
-_Refuted = tuple[str, bytes] | Literal[False] | None
-
-
-@dataclass(frozen=True)
-class _Second:
-    """Finds a better assignment or that there is none, in a child process."""
-
-    problem: _Problem
-    bounded: Bounded
-    search: Search | None
-
-    def __call__(self, best: _Valued) -> _Refuted:
-        """Return who found a better assignment, and it.
-
-        False where there is none; None where the clauses would be too many.
-        """
-        if self.search is not None:
-            found = self.search(best.model)
-            if self.problem.valued(found).cost < best.cost:
-                return "search", np.packbits(found).tobytes()
-        try:
-            clauses = self.bounded(best.cost)
-        except ValueError:
-            return None
-        if not all(clauses):
-            return False
-        solver = Solver(name="cadical153", bootstrap_with=clauses)
-        if solver.solve():
-            model = pack_model(solver.get_model(), self.problem.n_variables)
-            return "cadical153", model
-        return False
-
-
 class _Race:
-    """RC2 from below, and refutations of what is known less one from above."""
+    """What is known from below and from above, and of whom."""
 
-    def __init__(
-        self,
-        calls: Calls,
-        bound: Path,
-        problem: _Problem,
-        best: _Valued | None,
-        second: _Second | None,
-    ) -> None:
-        self.calls, self.bound, self.problem = calls, bound, problem
-        self.best, self.second = best, second
-        self.refutation: Running[_Refuted] | None = None
-        self.reason = ""
+    def __init__(self, problem: Problem, better: Better, hint: Path) -> None:
+        self.problem, self.better, self.hint = problem, better, hint
+        self.best: Valued | None = None
+        self.lower, self.engine = 0, "rc2"
+        self.conflicting = False  # whether the hard clauses are
 
-    def run(self, deadline: float, second_start: float) -> MaxSatOutcome:
-        """Run until one of them is done, the time is over or neither goes on."""
-        p = self.problem
-        rc2 = self.calls.start(
-            minimise, p.clauses, p.n_variables, p.weights, p.must, self.bound
-        )
-        goes_on = True
-        while (goes_on or self.second) and (now := time.monotonic()) < deadline:
-            if now >= second_start or not goes_on:
-                self._refute()
-            is_due = self.second is not None and self.refutation is None
-            alarm = min(deadline, second_start) if is_due else deadline
-            ended = self.calls.wait(min(alarm - now, _POLL))
-            if ended is rc2:
-                goes_on, answer = False, self._of_rc2(_result(rc2))
-            elif ended is not None:
-                answer = self._of_refutation(_result(ended))
-            else:
-                answer = None
-            if answer is not None:
-                return answer
-        return self._unknown("" if goes_on else self.reason)
+    def run(
+        self, calls: Calls, search: Search | None, start: float, deadline: float
+    ) -> MaxSatOutcome:
+        """Run until the bounds meet, the time is over or no engine goes on."""
+        known = None if self.best is None else self.best.model
+        below: _Engine = raise_bound, (self.problem,)
+        above: _Engine = lower_cost, (self.problem, known, self.hint, search)
+        due = [(start, above), (start, below)]
+        if known is not None:
+            due = [(start, below), (start + HEAD_START, above)]
+        running: list[Running[None]] = []
+        reason = ""
+        while not self._is_decided() and (now := time.monotonic()) < deadline:
+            if due and (now >= due[0][0] or not running):
+                function, arguments = due.pop(0)[1]
+                running.append(calls.start_reporting(function, *arguments))
+            elif not running:
+                break
+            alarm = min(deadline, due[0][0]) if due else deadline
+            call = calls.wait(max(0.0, min(alarm - now, _POLL)))
+            while call is not None and call.news and not self._is_decided():
+                self._hear_message(*call.news.popleft())
+            if call is not None and call.result is not None:
+                call.result.raise_error("MaxSAT")
+                reason = call.result.message or reason
+                running.remove(call)
+        silent = "" if running or due else "the engines ended without an answer"
+        return self._outcome((not running and reason) or silent)
 
-    def _refute(self) -> None:
-        """Ask for an assignment that falsifies less than the best one."""
-        if self.second is not None and self.best is not None and not self.refutation:
-            self.refutation = self.calls.start(self.second, self.best)
-
-    def _of_rc2(
-        self, result: ChildResult[tuple[int, bytes] | None]
-    ) -> MaxSatOutcome | None:
-        result.raise_error("rc2")
-        if result.status != "done":
-            self.reason = result.message
-            return None
-        if result.value is None:
-            if self.best is not None:
-                raise RuntimeError("rc2 says that the hard clauses have no model")
-            return MaxSatOutcome(SatStatus.UNSATISFIABLE, None, None, 0.0, "rc2")
-        cost, packed = result.value
-        found = self.problem.answered("rc2", packed)
-        if found.cost != cost:
-            raise RuntimeError(f"rc2 says cost {cost}, its model has {found.cost}")
-        if self.best is not None and self.best.cost < cost:
-            raise RuntimeError(f"rc2 says cost {cost}, a model has {self.best.cost}")
-        return _optimal(found, "rc2")
-
-    def _of_refutation(self, result: ChildResult[_Refuted]) -> MaxSatOutcome | None:
-        """Keep a better model; without one, the best is the optimum."""
-        self.refutation = None
-        result.raise_error("the refutation")
-        assert self.best is not None
-        if result.value is None:
-            self.second = None
-            return None
-        if result.value is False:
-            return _optimal(self.best, "cadical153")
-        engine, packed = result.value
-        found = self.problem.answered(engine, packed)
-        if found.cost >= self.best.cost:
-            raise RuntimeError(f"{engine} gave a model that is not better")
+    def hear(self, engine: str, found: Valued) -> None:
+        """Keep a model if it is better; leave it to the search from above."""
+        if self.best is not None and found.cost >= self.best.cost:
+            return
         self.best = found
-        return _optimal(found, engine) if found.cost == 0 else None
+        if found.cost == 0:
+            self.engine = engine
+        self.better(found.cost, found.model)
+        if engine == "rc2":  # a full disk costs no more than the hint
+            with contextlib.suppress(OSError):
+                draft = self.hint.with_suffix(".new")
+                draft.write_bytes(np.packbits(found.model).tobytes())
+                os.replace(draft, self.hint)
 
-    def _unknown(self, reason: str) -> MaxSatOutcome:
-        lower, best = lower_bound(self.bound), self.best
-        cost, model = (None, None) if best is None else (best.cost, best.model)
-        if cost is not None and lower > cost:
-            raise RuntimeError(f"rc2 says at least {lower}, a model has {cost}")
-        if best is not None and lower == best.cost:
-            return _optimal(best, "rc2")
-        return MaxSatOutcome(SatStatus.UNKNOWN, cost, model, 0.0, "rc2", reason, lower)
+    def _hear_message(self, kind: str, engine: str, what: bytes | int | None) -> None:
+        if isinstance(what, bytes):
+            try:
+                found = self.problem.valued(self.problem.unpacked(what))
+            except ValueError as error:
+                raise RuntimeError(f"{engine} gave a wrong model: {error}") from error
+            self.hear(engine, found)
+        elif isinstance(what, int):
+            if what > self.lower:
+                self.lower, self.engine = what, engine
+        elif self.best is not None:
+            raise RuntimeError(f"{engine} says that the hard clauses have no model")
+        else:
+            self.conflicting, self.engine = True, engine
+        if self.best is not None and self.lower > self.best.cost:
+            raise RuntimeError(
+                f"{self.engine} says cost at least {self.lower}, a model has "
+                f"{self.best.cost}"
+            )
 
+    def _is_decided(self) -> bool:
+        return self.conflicting or (
+            self.best is not None and self.best.cost == self.lower
+        )
 
-def _result(call: Running[Answer]) -> ChildResult[Answer]:
-    assert call.result is not None
-    return call.result
-
-
-def _optimal(found: _Valued, engine: str) -> MaxSatOutcome:
-    return MaxSatOutcome(
-        SatStatus.SATISFIABLE, found.cost, found.model, 0.0, engine, "", found.cost
-    )
+    def _outcome(self, reason: str) -> MaxSatOutcome:
+        status = SatStatus.UNKNOWN
+        if self.conflicting:
+            status = SatStatus.UNSATISFIABLE
+        elif self._is_decided():
+            status = SatStatus.SATISFIABLE
+        cost, model = (None, None) if self.best is None else self.best[::-1]
+        if status is not SatStatus.UNKNOWN:
+            reason = ""
+        lower = 0 if self.conflicting else self.lower
+        return MaxSatOutcome(status, cost, model, 0.0, self.engine, reason, lower)
 
 
 def _checked_hard(hard: ArrayLike | None, m: int) -> NDArray[np.bool_]:

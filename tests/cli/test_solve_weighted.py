@@ -157,3 +157,37 @@ def test_a_limit_leaves_the_best_that_is_known(tmp_path) -> None:
     ]
     assert sum(falsified) == found["cost"] > 0
     assert "at least" in found["remarks"][-1]
+
+
+@pytest.mark.parametrize("text", ["", "c no clause\n\n", "%\nwhatever"])
+def test_a_file_without_clauses_has_optimum_0(tmp_path, text) -> None:
+    """By its name or by --input-format; under another name it is no formula."""
+    for name, options in (("x.wcnf", []), ("x", ["--input-format", "wcnf"])):
+        file = tmp_path / name
+        file.write_text(text)
+        done = olivine("solve", file, *options)
+        assert done.status == 30
+        lines = [line for line in done.out.splitlines() if not line.startswith("c")]
+        assert lines == ["o 0", "s OPTIMUM FOUND", "v "]
+    assert olivine("solve", file).status == 2
+    done = olivine("verify", tmp_path / "x.wcnf", "--certificate", tmp_path / "c.json")
+    assert done.status == 0
+    assert olivine("check", tmp_path / "c.json", tmp_path / "x.wcnf").status == 0
+
+
+def test_a_comment_that_hides_all_clauses_is_no_formula(tmp_path) -> None:
+    """Lines that end in CR alone are one line, here a comment."""
+    file = tmp_path / "x.wcnf"
+    file.write_bytes(b"c a comment\rh 1 0\r2 -1 0\r")
+    done = olivine("solve", file)
+    assert done.status == 2
+    assert "this file has CR alone" in done.err
+
+
+def test_marks_of_hard_clauses_under_a_header_are_refused_by_name(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text("p wcnf 2 2\nh 1 0\n3 -1 0\n")
+    done = olivine("solve", file)
+    assert done.status == 2
+    assert f"{file}:2: 'h' marks hard clauses in headerless WCNF only" in done.err
+    assert "remove that line, or write its top weight" in done.err

@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,11 @@ from hypothesis import strategies as st
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.solvers.child import child
 from olivine.solvers.outcome import SatStatus
-from olivine.solvers.sat import maxsat, rc2
+from olivine.solvers.sat import lower, maxsat, rc2
 from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.maxsat import solve_maxsat
+from olivine.solvers.sat.partial import Message, Problem
+from pysat.solvers import Solver
 
 from tests.support.cases import case_parameters
 from tests.support.depth import deep
@@ -84,6 +85,90 @@ def test_agrees_with_brute_force(problem):
         assert outcome.model.shape == (n,)
         assert outcome.model.dtype == np.bool_
         assert cost_of(outcome.model, rows, weights, hard) == expected
+
+
+def conversation(engine, rows, n, weights, hard, *arguments):
+    """What an engine reports: costs of models, counted; bounds; a conflict."""
+    must = np.array(hard, dtype=np.bool_)
+    counted = [0 if h else w for w, h in zip(weights, hard, strict=True)]
+    problem = Problem(Clauses.from_lists(rows), n, counted, must)
+    costs, bounds, conflicts = [], [], False
+    said: list[Message] = []
+    engine(said.append, problem, *arguments)
+    for kind, _, what in said:
+        if kind == "model":
+            costs.append(problem.valued(problem.unpacked(what)).cost)
+        elif kind == "bound":
+            bounds.append(what)
+        else:
+            conflicts = True
+    return costs, bounds, conflicts
+
+
+def check_conversation(problem, costs, bounds, conflicts):
+    rows, n, weights, hard = problem
+    expected = optimum(rows, n, weights, hard)
+    if expected is None:
+        assert (costs, conflicts) == ([], True)
+    else:
+        assert not conflicts
+        assert bounds[-1] == max(bounds) == expected
+        assert all(cost >= expected for cost in costs)
+
+
+@settings(deadline=None, max_examples=120)
+@given(problems())
+def test_rc2_alone_agrees_with_brute_force(problem):
+    costs, bounds, conflicts = conversation(rc2.raise_bound, *problem)
+    check_conversation(problem, costs, bounds, conflicts)
+    assert conflicts or min(costs, default=bounds[-1]) == bounds[-1]
+
+
+def test_rc2_tells_of_the_model_of_each_stratum():
+    rows = [[1], [-1, 2], [-2, -1], [3], [-3, -1]]
+    problem = rows, 3, [100, 1, 1, 10, 1], [False] * 5
+    costs, bounds, _ = conversation(rc2.raise_bound, *problem)
+    assert len(costs) > 1
+    assert bounds == sorted(bounds)
+    assert (costs[-1], bounds[-1]) == (2, 2)
+
+
+@pytest.mark.parametrize("most", [lower._MOST_CLAUSES, 0], ids=["sums", "digits"])
+@settings(deadline=None, max_examples=120)
+@given(problem=problems())
+def test_searches_from_above_alone_agree_with_brute_force(most, problem):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lower, "_MOST_CLAUSES", most)
+        # No effort for the climb, so that counting has something to do.
+        patch.setattr(lower, "_CLIMB_SECONDS", -1.0 if most else 1.0)
+        arguments = None, Path("no hint"), None
+        found = conversation(lower.lower_cost, *problem, *arguments)
+    check_conversation(problem, *found)
+    costs, bounds, conflicts = found
+    assert costs == sorted(set(costs), reverse=True)
+    assert conflicts or costs[-1] == bounds[-1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), st.integers(1, 6), st.booleans())
+def test_networks_count(data, n, by_sums):
+    """Each allows an assignment of what is counted exactly where it weighs less."""
+    weight = data.draw(st.sampled_from([st.just(3), st.integers(1, 2**70)]))
+    items = [
+        (x * data.draw(st.sampled_from([1, -1])), data.draw(weight))
+        for x in range(1, n + 1)
+    ]
+    total = sum(w for _, w in items)
+    most = data.draw(st.integers(1, total + 1))
+    make = lower.sums(items, most, n) if by_sums else lower.digits(items, n)
+    bounds = {most, max(1, most // 2), 1}
+    for bound in sorted(bounds, reverse=True):
+        with Solver("cadical153", bootstrap_with=make.clauses) as solver:
+            solver.append_formula(make.below(bound))
+            for signs in itertools.product([1, -1], repeat=n):
+                model = [s * x for s, x in zip(signs, range(1, n + 1), strict=True)]
+                weight = sum(w for x, w in items if x in model)
+                assert solver.solve(assumptions=model) == (weight < bound)
 
 
 @settings(deadline=None, max_examples=deep(30, 5))  # a child process each
@@ -188,10 +273,22 @@ def hard_problem():
 
 
 @pytest.mark.children
-def test_time_limit_is_unknown():
-    outcome = solve_maxsat(*hard_problem(), time_limit=0.3)
+def test_a_time_limit_leaves_the_best_model():
+    costs = []
+    outcome = solve_maxsat(
+        *hard_problem(), better=lambda cost, model: costs.append(cost), time_limit=2
+    )
+    assert outcome.status is UNKNOWN
+    assert outcome.reason == "time limit of 2 s reached"
+    assert outcome.cost == costs[-1]
+    assert costs == sorted(set(costs), reverse=True)
+    assert outcome.lower < outcome.cost
+
+
+@pytest.mark.children
+def test_no_time_is_unknown():
+    outcome = solve_maxsat(*hard_problem(), time_limit=0)
     assert (outcome.status, outcome.cost, outcome.model) == (UNKNOWN, None, None)
-    assert outcome.reason == "time limit of 0.3 s reached"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -212,35 +309,53 @@ def test_memory_limit_is_unknown():
     assert done.stdout == "memory limit of 1 MiB reached\n"
 
 
+def kill_itself(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def do_nothing(*_):
+    pass
+
+
 @pytest.mark.children
-def test_a_killed_engine_is_unknown(monkeypatch):
-    monkeypatch.setattr(
-        rc2, "_run_rc2", lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    )
-    outcome = solve_maxsat(Clauses.from_lists([[1]]), 1)
+def test_killed_engines_are_unknown(monkeypatch):
+    """One may die; the other goes on."""
+    clauses = Clauses.from_lists([[1], [-1]])
+    monkeypatch.setattr(maxsat, "raise_bound", kill_itself)
+    assert solve_maxsat(clauses, 1).engine == "cadical153"
+    monkeypatch.setattr(maxsat, "lower_cost", kill_itself)
+    outcome = solve_maxsat(clauses, 1)
     assert outcome.status is UNKNOWN
     assert outcome.reason == "the child was killed by SIGKILL"
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("said", "message"),
     [
-        ((0, [-1, 2]), "rc2 says cost 0, its model has 1"),
-        ((2, [1, 2]), "rc2 says cost 2, its model has 0"),
-        ((1, [1, -2]), "falsifies a hard clause"),
+        ([("model", [-1, 2]), ("bound", 2)], "cost at least 2, a model has 1"),
+        ([("bound", 1), ("model", [1, 2])], "cost at least 1, a model has 0"),
+        ([("model", [1, -2])], "rc2 gave a wrong model: .* falsifies a hard clause"),
+        ([("model", [-1, 2]), ("hard", None)], "the hard clauses have no model"),
     ],
 )
-def test_wrong_answers_are_errors(answer, message, monkeypatch):
-    packed = answer[0], maxsat.pack_model(answer[1], 2)
-    monkeypatch.setattr(maxsat, "minimise", lambda *_: packed)
+def test_wrong_answers_are_errors(said, message, monkeypatch):
+    def lie(report, problem):
+        for kind, what in said:
+            is_model = isinstance(what, list)
+            report((kind, "rc2", problem.packed(what) if is_model else what))
+
+    monkeypatch.setattr(maxsat, "raise_bound", lie)
+    monkeypatch.setattr(maxsat, "lower_cost", do_nothing)
     with pytest.raises(RuntimeError, match=message):
         solve_maxsat(Clauses.from_lists([[1], [2]]), 2, hard=[False, True])
 
 
-def test_rc2_without_a_model_is_an_error(monkeypatch):
-    monkeypatch.setattr(rc2._Telling, "compute", lambda self: None)
-    with pytest.raises(RuntimeError, match="no model although"):
-        solve_maxsat(Clauses.from_lists([[1]]), 1)
+def test_engines_that_end_without_a_word_are_unknown(monkeypatch):
+    monkeypatch.setattr(maxsat, "raise_bound", do_nothing)
+    monkeypatch.setattr(maxsat, "lower_cost", do_nothing)
+    outcome = solve_maxsat(Clauses.from_lists([[1]]), 1)
+    assert (outcome.status, outcome.cost) == (UNKNOWN, None)
+    assert outcome.reason == "the engines ended without an answer"
 
 
 def test_where_nothing_can_be_forked(monkeypatch):
@@ -251,29 +366,25 @@ def test_where_nothing_can_be_forked(monkeypatch):
 
 @pytest.fixture
 def no_rc2(monkeypatch):
-    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
+    monkeypatch.setattr(maxsat, "raise_bound", do_nothing)
     monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
 
 
-@pytest.mark.children
 @pytest.mark.usefixtures("no_rc2")
-def test_a_search_goes_before_each_refutation():
-    """Only "less than 3" is refuted: 9 falsified are known, 5 and then 3 are found."""
+def test_what_is_known_is_searched_on_from():
+    """9 falsified are known, 5 are found by the search and 3 by counting."""
     rows, weights = [[1], [-1], [2], [-2]], [4, 2, 5, 1]
-    better = {(False, False): [False, True], (False, True): [True, True]}
-
-    def search(model):
-        return np.array(better.get(tuple(model.tolist()), model))
-
-    def bounded(cost):
-        assert cost == 3, "the search was to come first"
-        return [[1], [-1]]
-
-    options = {"known": np.array([False, False]), "bounded": bounded}
-    found = solve_maxsat(Clauses.from_lists(rows), 2, weights, search=search, **options)
+    costs = []
+    found = solve_maxsat(
+        Clauses.from_lists(rows),
+        2,
+        weights,
+        known=np.array([False, False]),
+        search=lambda model: np.array([False, not model[1]]),
+        better=lambda cost, model: costs.append(cost),
+    )
     assert (found.cost, found.model.tolist()) == (3, [True, True])
-    with pytest.raises(RuntimeError, match="was to come first"):
-        solve_maxsat(Clauses.from_lists(rows), 2, weights, **options)
+    assert costs == [9, 5, 3]
 
 
 @pytest.mark.children
@@ -285,14 +396,24 @@ def test_what_a_search_finds_is_counted():
 
     def solve(found, **options):
         return solve_maxsat(
-            *problem,
-            known=known,
-            bounded=lambda cost: [[]],
-            search=lambda _: np.array(found),
-            **options,
+            *problem, known=known, search=lambda _: np.array(found), **options
         )
 
     assert solve([True, True]).engine == "search"
-    assert solve([False, False]).cost == 1
+    assert solve([False, False]).cost == 0
     with pytest.raises(RuntimeError, match="falsifies a hard clause"):
         solve([False, True], hard=[True, False])
+
+
+@pytest.mark.children
+def test_the_search_from_above_takes_rc2s_models(monkeypatch, tmp_path):
+    """The hint is read between calls, and the parent writes it for RC2's models."""
+    clauses = [[x] for x in range(1, 9)]
+    must = np.zeros(8, dtype=np.bool_)
+    problem = Problem(Clauses.from_lists(clauses), 8, [1] * 8, must)
+    race = maxsat._Race(problem, do_nothing, tmp_path / "hint")
+    race.hear("rc2", problem.valued(np.arange(8) > 0))
+    lowering = lower.Lowering(do_nothing, problem, tmp_path / "hint")
+    lowering.take(np.zeros(8, dtype=np.bool_))
+    assert lowering.left() == 1
+    assert list(tmp_path.iterdir()) == []

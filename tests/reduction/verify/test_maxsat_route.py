@@ -1,6 +1,5 @@
 """The MaxSAT route when its time is short, or RC2 never ends."""
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -32,9 +31,9 @@ def test_maxsat_tells_bounds_when_time_runs_out() -> None:
     assert answer.optimum == found.lower == found.upper == Fraction(1499, 1500)
 
 
-def test_maxsat_refutes_where_rc2_is_kept_out(monkeypatch) -> None:
-    """The refutation alone finds the optimum of each dense case."""
-    monkeypatch.setattr(maxsat, "minimise", lambda *_: time.sleep(600))
+def test_maxsat_searches_where_rc2_is_kept_out(monkeypatch) -> None:
+    """The search from above alone finds the optimum of each dense case."""
+    monkeypatch.setattr(maxsat, "raise_bound", lambda *_: None)
     monkeypatch.setattr(maxsat, "HEAD_START", 0.0)
     for rows, weights, u in (
         ([[1, 2], [1, -2], [-1, 2], [-1, -2]] * 3, None, 3),

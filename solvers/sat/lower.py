@@ -1,0 +1,256 @@
+"""MaxSAT from above: models that falsify less and less, until there is none.
+
+One call on the hard clauses, with phases that prefer the soft ones, gives a first
+model. A climb adds soft clauses to it, heaviest first, each with little effort. Then a
+linear search asks for less than the best model costs, in clauses that count what is
+falsified: first in weights rounded down to powers of `_STEP`, then exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pysat.card import ITotalizer
+from pysat.solvers import Solver
+
+from .clauses import Clauses, satisfied
+from .partial import Bits, Problem, Report, Valued
+
+Search = Callable[[Bits], Bits]
+"""From an assignment that satisfies the hard clauses to one that may be better."""
+Items = list[tuple[int, int]]
+"""Literals with weights; what is counted is the weight of the true ones."""
+
+_MOST_CLAUSES = 1_000_000
+"""Of a network that counts by sums; where it takes more, binary digits count."""
+_CLIMB_CONFLICTS, _CLIMB_SECONDS = 2_000, 10.0
+_COARSE_CONFLICTS = 30_000
+_STEP = 8
+
+
+def lower_cost(
+    report: Report,
+    problem: Problem,
+    known: Bits | None,
+    hint: Path,
+    search: Search | None,
+) -> None:
+    """Report better and better models and, at the end, a bound; in a child process.
+
+    `known`: an assignment to begin with; None for the first model of an engine. `hint`:
+    a file in which the parent leaves models of others, packed. `search` is tried first.
+    """
+    gc.disable()
+    lowering = Lowering(report, problem, hint)
+    with Solver("glucose4", bootstrap_with=lowering.clauses) as solver:
+        solver.set_phases([-x for x, _ in lowering.costs])
+        if known is not None:
+            lowering.take(known)
+            if search is not None:
+                lowering.found("search", search(known))
+        elif all(lowering.clauses) and solver.solve():
+            lowering.found("glucose4", solver.get_model())
+        else:
+            report(("hard", "glucose4", None))
+            return
+        lowering.climb(solver)
+    unit = scale = math.gcd(*lowering.weights) or 1
+    while scale * _STEP <= max(lowering.weights, default=0):
+        scale *= _STEP
+    while scale > unit:
+        lowering.coarse(scale)
+        scale //= _STEP
+    lowering.exact(unit)
+
+
+class Lowering:
+    """The search, with the best model so far and the one that it goes on from."""
+
+    def __init__(self, report: Report, problem: Problem, hint: Path) -> None:
+        self.report, self.problem, self.hint = report, problem, hint
+        hard, soft, self.empty = problem.normal_form()
+        self.soft, self.weights = Clauses.from_lists(list(soft)), list(soft.values())
+        self.best: Valued | None = None
+        self.model = np.zeros(problem.n_variables, dtype=np.bool_)
+        self.clauses, self.top = [list(clause) for clause in hard], problem.n_variables
+        self.costs: Items = []  # literals that are true where a soft clause fails
+        for clause, weight in soft.items():
+            if len(clause) == 1:
+                self.costs.append((-clause[0], weight))
+            else:
+                self.top += 1
+                self.clauses.append([*clause, self.top])
+                self.costs.append((self.top, weight))
+
+    def take(self, model: Bits) -> bool:
+        """Go on from a model; return whether it is the best so far."""
+        self.model, valued = model, self.problem.valued(model)
+        if self.best is not None and valued.cost >= self.best.cost:
+            return False
+        self.best = valued
+        return True
+
+    def found(self, engine: str, model: list[int] | Bits) -> None:
+        """Go on from a model and report it if it is the best so far."""
+        if isinstance(model, list):
+            model = self.problem.unpacked(self.problem.packed(model))
+        if self.take(model):
+            self.report(("model", engine, np.packbits(model).tobytes()))
+
+    def left(self, unit: int = 1) -> int:
+        """Return the least cost known, of the parent's models too, in units."""
+        with contextlib.suppress(FileNotFoundError):
+            packed = self.hint.read_bytes()
+            self.hint.unlink()
+            self.take(self.problem.unpacked(packed))
+        assert self.best is not None
+        return (self.best.cost - self.empty) // unit
+
+    def rounded(self, scale: int) -> int:
+        """Return what the model to go on from costs in weights rounded down."""
+        fails = ~satisfied(self.soft, self.model)
+        return sum(self.weights[j] // scale for j in np.flatnonzero(fails).tolist())
+
+    def climb(self, solver: Any) -> None:
+        """Keep what holds; add soft clauses, heaviest first, each with some effort."""
+        kept, end = list[int](), time.process_time() + _CLIMB_SECONDS
+        holds = satisfied(self.soft, self.model)
+        for j in sorted(range(len(self.costs)), key=lambda j: -self.weights[j]):
+            x, _ = self.costs[j]
+            if not holds[j]:
+                if time.process_time() > end:
+                    break
+                solver.conf_budget(_CLIMB_CONFLICTS)
+                if not solver.solve_limited(assumptions=[*kept, -x]):
+                    continue
+                model = solver.get_model()
+                solver.set_phases(model)
+                self.found("glucose4", model)
+                holds = satisfied(self.soft, self.model)
+            kept.append(-x)
+
+    def coarse(self, scale: int) -> None:
+        """Lower the cost in multiples of `scale`, rounded down, while it is easy."""
+        self.left()
+        counted = [(x, w // scale) for x, w in self.costs if w >= scale]
+        bound = self.rounded(scale)
+        network = bound and sums(counted, bound, self.top)
+        if not network:
+            return
+        with self._solver(network) as solver:
+            while bound:
+                solver.append_formula(network.below(bound))
+                solver.conf_budget(_COARSE_CONFLICTS)
+                if not solver.solve_limited():
+                    return
+                self.found("cadical153", solver.get_model())
+                bound = self.rounded(scale)
+
+    def exact(self, unit: int) -> None:
+        """Lower the cost until there is no less, and report that."""
+        if bound := self.left(unit):
+            counted = [(x, w // unit) for x, w in self.costs]
+            network = sums(counted, bound, self.top) or digits(counted, self.top)
+            with self._solver(network) as solver:
+                while bound:
+                    solver.append_formula(network.below(bound))
+                    if not solver.solve():
+                        break
+                    self.found("cadical153", solver.get_model())
+                    bound = self.left(unit)
+        self.report(("bound", "cadical153", self.left() + self.empty))
+
+    def _solver(self, network: Network) -> Any:
+        solver = Solver("cadical153", bootstrap_with=self.clauses + network.clauses)
+        signs = np.where(self.model, 1, -1) * np.arange(1, len(self.model) + 1)
+        solver.set_phases(signs.tolist() + [-x for x, _ in self.costs])
+        return solver
+
+
+class Network(NamedTuple):
+    """Clauses that count, and those that say "less than this"."""
+
+    clauses: list[list[int]]
+    below: Callable[[int], list[list[int]]]
+
+
+def sums(items: Items, bound: int, top: int) -> Network | None:
+    """Count by a tree of sums up to `bound` (totalizer); None where it is too large."""
+    weights, most = {weight for _, weight in items}, len(items) - 1
+    if len(weights) == 1 and most > 0:
+        (one,) = weights
+        limit = min(most, (bound - 1) // one)
+        if len(items) * (limit + 1) > _MOST_CLAUSES:
+            return None
+        tree = ITotalizer([x for x, _ in items], ubound=max(1, limit), top_id=top)
+
+        def unit(k: int) -> list[list[int]]:
+            least = (k - 1) // one  # so many may fail, and no more
+            return [[-tree.rhs[least]]] if least <= most else []
+
+        return Network(tree.cnf.clauses, unit)
+    clauses = list[list[int]]()
+    light_first = sorted(items, key=lambda item: item[1])
+    nodes = deque({min(w, bound): x} for x, w in light_first)
+    while len(nodes) > 1:
+        a, b = nodes.popleft(), nodes.popleft()
+        if len(clauses) + (len(a) + 1) * (len(b) + 1) > _MOST_CLAUSES:
+            return None
+        both = {min(s + t, bound) for s, t in itertools.product(a, b)}
+        node = dict(
+            zip(sorted({*a, *b, *both}), itertools.count(top + 1), strict=False)
+        )
+        top += len(node)
+        clauses += [[-x, node[s]] for s, x in (*a.items(), *b.items())]
+        for (s, x), (t, y) in itertools.product(a.items(), b.items()):
+            clauses.append([-x, -y, node[min(s + t, bound)]])
+        nodes.append(node)
+    (root,) = nodes
+    return Network(clauses, lambda k: [[-x] for s, x in root.items() if s >= k])
+
+
+def digits(items: Items, top: int) -> Network:
+    """Count in binary (full adders): few clauses for any weights, weak propagation."""
+    columns: dict[int, deque[int]] = {}
+    for x, weight in items:
+        for i in range(weight.bit_length()):
+            if weight >> i & 1:
+                columns.setdefault(i, deque()).append(x)
+    clauses, result = list[list[int]](), dict[int, int]()
+    for i in itertools.count():
+        if not columns:
+            break
+        column = columns.pop(i, deque())
+        while len(column) > 1:
+            inputs = [column.popleft() for _ in range(min(3, len(column)))]
+            total, carry = top + 1, top + 2
+            top += 2
+            for signs in itertools.product((1, -1), repeat=len(inputs)):
+                ones = signs.count(1)
+                row = [-s * x for s, x in zip(signs, inputs, strict=True)]
+                clauses.append([*row, total if ones % 2 else -total])
+                clauses.append([*row, carry if ones > 1 else -carry])
+            column.append(total)
+            columns.setdefault(i + 1, deque()).append(carry)
+        if column:
+            result[i] = column[0]
+
+    def below(k: int) -> list[list[int]]:
+        """At each digit that is 0 in k - 1: not 1, unless a higher one is less."""
+        most, rows = k - 1, list[list[int]]()
+        for i, x in result.items():
+            higher = [j for j in range(i + 1, most.bit_length()) if most >> j & 1]
+            if not most >> i & 1 and all(j in result for j in higher):
+                rows.append([-x, *(-result[j] for j in higher)])
+        return rows
+
+    return Network(clauses, below)
