@@ -38,7 +38,6 @@ from olivine.algorithms.learning.draw_classes import make_classes, paths_to_stat
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.learning.registry import Task, get
-from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.claims.baselines import run_monitored
 from olivine.claims.instances import amplified
 from scipy.stats import beta
@@ -283,19 +282,6 @@ def test_ties_go_to_the_lowest_member() -> None:
         )  # fmt: skip
         assert float(result.estimate) == order[0]
         assert result.inaccurate_calls == 0
-
-
-@pytest.mark.parametrize("name", ["psdp", "fqi", "backup"])
-def test_classes_are_touched_through_oracles_only(name) -> None:
-    env = make("random-finite", 0)
-    rng = np.random.default_rng(0)
-    values, policies = make_classes(env, "finite", rng)
-    with Ledger() as ledger:
-        result = run(
-            name, env, guard(values), guard(policies), practical(name, env), rng
-        )
-    assert ledger.touches == []
-    assert env.truth.policy_value(result.policies) >= 0  # guards are off
 
 
 @pytest.mark.parametrize("name", ["psdp", "fqi"])

@@ -30,7 +30,6 @@ from olivine.algorithms.global_policy.algorithm import (
 )
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered
-from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.multi import multi
 from olivine.claims.global_policy import (
     chosen_sizes,
@@ -318,20 +317,6 @@ def test_a_learned_path_can_be_worse_for_a_while() -> None:
     assert run.result.contradictions == []
 
 
-def test_the_algorithm_touches_classes_through_oracles_only() -> None:
-    made = drawn(2, "finite")
-    with Ledger() as ledger:
-        result = global_policy(
-            made.environment,
-            guard(made.values),
-            guard(made.policies),
-            constants(made),
-            np.random.default_rng(0),
-        )
-    assert ledger.touches == []
-    assert result.succeeded
-
-
 def test_each_oracle_is_asked_for_its_accuracy(monkeypatch) -> None:
     asked = {"csc": set(), "multi": set(), "lp": set()}
     own_csc, own_optimise = algorithm.csc, algorithm.ValueProgram.optimise
@@ -363,11 +348,3 @@ def test_each_oracle_is_asked_for_its_accuracy(monkeypatch) -> None:
         assert asked["lp"] == {(float(small), float(small / 3))}
         for found in asked.values():
             found.clear()
-
-
-def test_runs_repeat_by_seed() -> None:
-    again = drawn(3, "finite"), drawn(3, "finite")
-    first, second = (monitored(made, constants(made), 3) for made in again)
-    assert first.result.estimate == second.result.estimate
-    assert first.result.trajectories == second.result.trajectories
-    assert first.loss == second.loss

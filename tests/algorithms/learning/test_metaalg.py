@@ -99,8 +99,11 @@ def test_what_was_done_before_an_event_failed_is_kept() -> None:
 
 
 def branching():
-    """Level 2 has "a" and "b", level 3 "c" and "d"; the root emits x and y."""
-    none = [0, 0]
+    """Level 2 has "a" and "b", level 3 "c" and "d"; the root emits x and y.
+
+    Every action pays, which must not be taken for a chance.
+    """
+    none = [Fraction(1, 8), Fraction(1, 4)]
     return from_lists(
         [
             [("r", {"x": HALF, "y": HALF}, {"x": none, "y": none}, ["a", "b"])],

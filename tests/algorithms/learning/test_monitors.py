@@ -207,6 +207,9 @@ def test_each_monitor_sees_its_violation() -> None:
         broken = forged.broken()
         assert name in broken
         assert broken <= {name, "gstar-feasible"}
+    forged = Forged()  # a value so wrong that the program has no place for g*
+    forged.monitors(forged.triple((0,), value=2 * forged.p.phi(2)))
+    assert "gstar-feasible" in forged.broken()
     forged = Forged()  # a test that no call lived to store counts too
     forged.monitors(Sampled((0,), forged.env.draw((0, "uniform"), 10, forged.rng)))
     forged.monitors(Sampled((1,), forged.env.draw((0,), 10**20, forged.rng, level=2)))
@@ -219,17 +222,7 @@ def test_each_monitor_sees_its_violation() -> None:
     forged.monitors(forged.triple((1,)))
     forged.monitors(Descending((1,)))
     assert forged.broken() == {"no-relearning"}
-    totals = {
-        "csc-calls": {"calls": {"csc": 10**9}},
-        "lp-calls": {"calls": {"lp": 10**9}},
-        "multi-calls": {"calls": {"multi": 1}},
-        "trajectories": {"trajectories": 10**40},
-        "oracles": {"inaccurate_calls": 2},
-        "feasible": {"event_failed": True, "reason": "that"},
-        "epsilon-optimal": {"status": "failure", "reason": "this"},
-    }
-    for name, change in totals.items():
-        assert Forged().broken(**change) == {name}
+    assert Forged().broken(event_failed=True, reason="that") == {"feasible"}
 
 
 @pytest.mark.parametrize("algorithm", [VALOR, CONSTRAINED])

@@ -12,11 +12,13 @@ from olivine.algorithms.olive_program.program import (
     OliveProgram,
     average_bellman_errors,
 )
-from olivine.algorithms.olive_program.tiebreak import benign_rounds
+from olivine.algorithms.olive_program.tiebreak import _off_the_edge, benign_rounds
 from olivine.reduction.family.family import Family
 
 from tests.support.depth import deep, spread
 from tests.support.families import as_three_sat
+
+HALF = Fraction(1, 2)
 
 
 def interior(mdp: TabularMDP) -> TabularMDP:
@@ -76,7 +78,7 @@ def test_on_members_the_edge_does_no_harm(variant):
         assert enumerate_policies(program).optimum == value
 
 
-def chain(*rewards: int) -> TabularMDP:
+def chain(*rewards: Fraction | int) -> TabularMDP:
     def action(h: int) -> ActionData:
         ahead = {f"s{h + 1}": Fraction(1)} if h < len(rewards) else {}
         return "go", Fraction(rewards[h - 1]), ahead
@@ -101,5 +103,22 @@ def test_what_the_rule_does_not_know_is_refused():
     paper = Family(as_three_sat([[1, 2, 2]], 2), "paper").mdp()
     with pytest.raises(ValueError, match="met at two levels"):
         next(benign_rounds(paper))
-    with pytest.raises(ValueError, match=r"values in \[0, 1\]"):
-        next(benign_rounds(chain(1, 1)))
+    for rewards in ((1, 1), (1, Fraction(1, 16)), (0, Fraction(-1, 16))):
+        with pytest.raises(ValueError, match=r"values in \[0, 1\]"):
+            next(benign_rounds(chain(*rewards)))
+
+
+def test_the_policy_leaves_the_edge_where_some_action_does():
+    """By the first action that does; the optimal one stays where none does."""
+    ends = {"t": [1, 0, HALF, Fraction(1, 3)], "u": [0, 1], "v": [HALF, 1]}
+    mdp = TabularMDP.from_lists(
+        [
+            ("s", 1, [(name, 0, {name: 1}) for name in ends]),
+            *((n, 2, [(f"a{i}", r, {}) for i, r in enumerate(rs)])
+              for n, rs in ends.items()),
+        ]
+    )  # fmt: skip
+    best = mdp.optimal_values()
+    assert best.policy.tolist() == [0, 0, 1, 1]
+    assert _off_the_edge(mdp, best, 2).tolist() == [0, 2, 1, 0]
+    assert _off_the_edge(mdp, best, 1).tolist() == best.policy.tolist()

@@ -18,7 +18,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
+from olivine.algorithms.oracles.ledger import Ledger, reveal
 from olivine.algorithms.oracles.lp import mean_discrepancy
 from olivine.algorithms.two_sample import (
     TwoSamplePracticalParameters,
@@ -242,19 +242,6 @@ def test_policies_and_values_are_found_from_the_last_level_back() -> None:
     assert abs(fit.estimate - env.truth.optimal_value) <= p.estimate_bound
 
 
-def test_algorithm_touches_classes_through_oracles_only() -> None:
-    env = make("random-finite", 1)
-    values, policies = complete_classes(env, np.random.default_rng(0), size=24)
-    parameters, rng = theorem(env, values, policies), np.random.default_rng(0)
-    with Ledger() as ledger:
-        result = two_sample(env, guard(values), guard(policies), parameters, rng)
-    assert ledger.touches == []
-    assert result.succeeded
-    assert result.inaccurate_calls == 0
-    for policy in result.policies:
-        assert reveal(policy) is policy
-
-
 @pytest.mark.parametrize("kind", ["theorem", "practical"])
 def test_each_oracle_is_asked_for_its_share_of_the_accuracy(kind, monkeypatch) -> None:
     asked, costs = {}, set()
@@ -279,12 +266,6 @@ def test_each_oracle_is_asked_for_its_share_of_the_accuracy(kind, monkeypatch) -
     assert asked == {k: {float(p.oracle_share * v)} for k, v in accuracies.items()}
     # Below 1e-12 costs are rationals.
     assert costs == {np.dtype(object if kind == "theorem" else float)}
-
-
-def test_runs_repeat_by_seed() -> None:
-    first, second = (at_theorem("complete", 9)[2] for _ in range(2))
-    assert first.estimate == second.estimate
-    assert first.trajectories == second.trajectories
 
 
 def test_more_calls_than_t_max_are_a_failure() -> None:

@@ -19,7 +19,7 @@ from olivine.algorithms.learning.events import (
     Iteration,
     Triple,
 )
-from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
+from olivine.algorithms.oracles.ledger import reveal
 from olivine.algorithms.valor.algorithm import (
     constrained_step,
     pooled_step,
@@ -142,32 +142,6 @@ def test_depth_first() -> None:
         for futures in [log.triple.futures]
     )
     assert abs(log.triple.value - best) <= parameters.eps_stat
-
-
-@both
-def test_algorithms_touch_classes_through_oracles_only(name) -> None:
-    env = make("random-finite", 1)
-    values, policies = make_classes(env, "finite", np.random.default_rng(0))
-    parameters = theorem(env, values, policies, name)
-    with Ledger() as ledger:
-        result = ALGORITHMS[name](
-            env,
-            guard(values),
-            guard(policies),
-            parameters,
-            np.random.default_rng(0),
-        )
-    assert ledger.touches == []
-    assert result.succeeded
-    for policy in result.policies:
-        assert reveal(policy) is policy
-
-
-@both
-def test_runs_repeat_by_seed(name) -> None:
-    first, second = (at_theorem(name, "finite", 9)[2] for _ in range(2))
-    assert first.estimate == second.estimate
-    assert first.trajectories == second.trajectories
 
 
 # ------------------------------------------------------------ shows of issue 4
