@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from .reduction.verify.verification import verify
     from .solvers.milp.milp import to_pulp
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The imports above, for Python; a test holds both together.
 _HOMES = {
