@@ -1,4 +1,4 @@
-"""What is released: one version everywhere, archives that install and that are whole."""
+"""What is released: one version everywhere, archives that are whole and install."""
 
 import re
 import subprocess
