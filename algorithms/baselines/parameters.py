@@ -36,30 +36,22 @@ BATCH = (PSDP, FQI, BACKUP)
 
 @dataclass(frozen=True, kw_only=True)
 class BatchParameters(Parameters):
-    """Constants of PSDP, fitted Q iteration or Bellman backups.
-
-    Attributes
-    ----------
-    n
-        Trajectories of a data set: of a level, or (backup) of each state.
-    on_policy
-        For backup: whether ĝ_h is fitted to n further trajectories of each state,
-        with actions π̂_h(x), instead of to those that chose π̂_h, weighted by
-        K 1{a = π̂_h(x)}.
-    per_action
-        For backup: whether n trajectories of each state *and action* are drawn, so
-        that "given a = π(x)" is an average over exactly n.
-    """
+    """Constants of PSDP, fitted Q iteration or Bellman backups."""
 
     M: int = count()
+    # Trajectories of a data set: of a level, or (backup) of each state
     n: int = count("trajectories a level", practical=lambda p: 400 * p.K)
     eps_sub: Fraction = positive(
         "optimality asked of the oracles",
         practical=lambda p: min(p.eps / 16, Fraction(1, 10**4)),
     )
+    # For backup: whether ĝ_h is fitted to n further trajectories of each state, with
+    # actions π̂_h(x), instead of to those that chose π̂_h, weighted by K 1{a = π̂_h(x)}
     on_policy: bool = flag(
         "whether values are fitted to trajectories of their own", default=False
     )
+    # For backup: whether n trajectories of each state *and action* are drawn, so that
+    # "given a = π(x)" is an average over exactly n
     per_action: bool = flag(
         "whether each action is sampled n times in each state", default=False
     )
@@ -194,28 +186,20 @@ def practical_parameters(
 
 @dataclass(frozen=True, kw_only=True)
 class RmaxParameters(PacParameters):
-    """Constants of R-max.
+    """Constants of R-max."""
 
-    Attributes
-    ----------
-    X, K, H
-        Largest number of observations of a level (hidden states where observations
-        are features), actions, levels.
-    m
-        Visits after which a pair is known.
-    n
-        Episodes of a batch; between two batches the model is planned anew.
-    max_batches
-        None: no run needs more than `batches`.
-    """
-
+    # X, K, H: largest number of observations of a level (hidden states where
+    # observations are features), actions, levels
     X: int = count()
     K: int = count()
     H: int = count()
+    # Visits after which a pair is known
     m: int = count("visits that make a pair known", practical=20)
+    # Episodes of a batch; between two batches the model is planned anew
     n: int = count(
         "episodes of a batch", practical=lambda p: max(20, math.ceil(8 / p.eps))
     )
+    # None: no run needs more than `batches`
     max_batches: int | None = count(
         "batches after which the run fails", default=None, shown="batches"
     )

@@ -23,7 +23,7 @@ from ..environments.expectations import (
     table,
 )
 from ..environments.finite_model import FiniteModel
-from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally
+from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally, claim_table
 from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope
 from .backwards import LevelFit
@@ -39,51 +39,46 @@ from .parameters import (
 )
 from .rmax import Batch, RmaxModel
 
-_LEMMAS: dict[str, dict[str, Scope]] = {
-    PSDP: {"concentrability": "always", "classification": "probable"},
-    FQI: {"propagation": "always", "regression": "probable"},
-    BACKUP: {
-        "propagation": "always",
-        "classification": "probable",
-        "regression": "probable",
-    },
-    RMAX: {
-        "model": "premise",
-        "optimism": "event",
-        "simulation": "event",
-        "escape": "probable",
-    },
+_LEMMAS = {
+    PSDP: ("concentrability", "classification"),
+    FQI: ("propagation", "regression"),
+    BACKUP: ("propagation", "classification", "regression"),
+    RMAX: ("model", "optimism", "simulation", "escape"),
 }
 
 
 class BaselineMonitors(Review):
     """Record a run, then check it.
 
-    ===============  ============================================================
-    name             claim
-    ===============  ============================================================
-    oracles          every oracle call kept its accuracy, by certificate
-    csc/ls-calls     as many as stated
-    trajectories     as many as stated, at most
-    reported         the estimate is near V^π̂ (2ε for fitted Q iteration, else ε)
-    epsilon-optimal  V* - V^π̂ ≤ ε, and the run succeeds
-    concentrability  psdp: V* - V^π̂ ≤ Σ_h K^(h-1) gap_h
-    propagation      fqi: V* - V^π̂ ≤ 2 Σ_h h √(K^(h-1) σ_h), σ_h the squared errors
-                     of the regressions of a level, added up;
-                     backup: V* - V^π̂ ≤ Σ_h p_h + 2 Σ_h (h-1) v_h
-    classification   gap_h (psdp), p_h (backup): what π̂_h loses; as accurate as meant
-    regression       the squared error (fqi), v_h (backup) of ĝ_h; likewise
-    model            rmax: rewards and next cells of known pairs, dev/2 each
-    optimism         rmax: the optimistic value is at least V* - H dev
-    simulation       rmax: it is at most V^π̂ + H dev + the chance to meet an
-                     unknown pair
-    escape           rmax: that chance is at most ε/2
-    ===============  ============================================================
-
     Errors are taken between fits and *true* backups, clipped to [0, 1], so
     concentrability and propagation are inequalities of any run, whatever the classes.
     They need finite observations and are unknown elsewhere.
     """
+
+    claims = claim_table(
+        """
+        oracles          premise  every oracle call kept its accuracy, by certificate
+        csc-calls        always   as many as stated
+        ls-calls         always   as many as stated
+        trajectories     always   as many as stated, at most
+        reported         chance   the estimate is near V^π̂ (2ε for fitted Q iteration,
+                                  else ε)
+        epsilon-optimal  chance   V* - V^π̂ ≤ ε, and the run succeeds
+        concentrability  always   psdp: V* - V^π̂ ≤ Σ_h K^(h-1) gap_h
+        propagation      always   fqi: V* - V^π̂ ≤ 2 Σ_h h √(K^(h-1) σ_h), σ_h the
+                                  squared errors of the regressions of a level, added
+                                  up; backup: V* - V^π̂ ≤ Σ_h p_h + 2 Σ_h (h-1) v_h
+        classification   chance   gap_h (psdp), p_h (backup): what π̂_h loses; as
+                                  accurate as meant
+        regression       chance   the squared error (fqi), v_h (backup) of ĝ_h; likewise
+        model            premise  rmax: rewards and next cells of known pairs, dev/2
+                                  each
+        optimism         event    rmax: the optimistic value is at least V* - H dev
+        simulation       event    rmax: it is at most V^π̂ + H dev + the chance to meet
+                                  an unknown pair
+        escape           chance   rmax: that chance is at most ε/2
+        """
+    )
 
     def __init__(
         self,
@@ -94,21 +89,13 @@ class BaselineMonitors(Review):
         self._algorithm = getattr(parameters, "algorithm", RMAX)
         self._meant = problem.complete and parameters.version == "theorem"
 
+    def words(self) -> dict[str, Scope]:
+        return {"chance": "probable" if self._meant else "fact"}
+
     def scopes(self) -> dict[str, Scope]:
-        found: dict[str, Scope] = {
-            "oracles": "premise",
-            "csc-calls": "always",
-            "ls-calls": "always",
-            "trajectories": "always",
-            "reported": "probable",
-            "epsilon-optimal": "probable",
-        }
-        found |= _LEMMAS[self._algorithm]
-        if self._meant:
-            return found
-        return {
-            k: "fact" if scope == "probable" else scope for k, scope in found.items()
-        }
+        others = {n for names in _LEMMAS.values() for n in names}
+        others -= {*_LEMMAS[self._algorithm]}
+        return {n: s for n, s in super().scopes().items() if n not in others}
 
     def begin(self) -> None:
         self._fits: dict[int, LevelFit] = {}

@@ -17,7 +17,7 @@ from ..learning.deviations import (
     value_deviation,
 )
 from ..learning.events import Descending, Entered, Path
-from ..learning.monitors import FEATURES, UNKNOWN, Review
+from ..learning.monitors import FEATURES, UNKNOWN, Review, claim_table
 from ..learning.results import LearningResult, Scope
 from ..oracles.csc import csc
 from .algorithm import (
@@ -32,64 +32,8 @@ from .parameters import GlobalPolicyParameters
 _TOLERANCE = 1e-12
 
 
-def scopes(parameters: GlobalPolicyParameters) -> dict[str, Scope]:
-    """When each claim must hold.
-
-    What follows from the deviation bounds alone holds for any parameters; what is
-    proved by induction over levels needs the corrected ones (the printed constants
-    do not even bound their own φ_h).
-    """
-    single: Scope = "fact" if parameters.fall_back else "event"
-    corrected = parameters.version == "theorem"
-    induction: Scope = "event" if corrected else "fact"
-    return {
-        "event": "premise",
-        "oracles": "premise",
-        "realizable": "premise",
-        "complete": "premise",
-        "gstar-feasible": "event",
-        "tested-policy": "event",
-        "same-state": induction,
-        "fit": single,
-        "feasible": induction,
-        "learned-quality": induction,
-        "pruned-quality": induction,
-        "no-relearning": induction,
-        "pruned-paths": induction,
-        "dfslearn-calls": induction,
-        "test-calls": induction,
-        "csc-calls": induction,
-        "lp-calls": induction,
-        "multi-calls": induction,
-        "trajectories": induction,
-        "epsilon-optimal": "probable" if corrected else "fact",
-    }
-
-
 class GlobalPolicyMonitors(Review):
     """Record a run, then check it.
-
-    =================  ===========================================================
-    name               claim
-    =================  ===========================================================
-    event              deviation bounds of D, D'_q, D_q, over the whole classes
-    oracles            every oracle call kept its accuracy, by certificate
-    realizable         g* ∈ G
-    complete           at each fit Π_h holds a policy that is greedy for π̂_{h+1:H}
-    gstar-feasible     g* meets the program's constraint, if q loses at most φ_h
-    tested-policy      TestLearned true: V^π̂(p) ≥ V*(p) - φ_h - 8τ_val
-    same-state         TestLearned is true where p and q lead to the same state
-    fit                V^π̂(q) ≥ Q(q, ⋆) - 4τ_pol after a fit, for every learned q
-    feasible           no infeasible program or fit, no other event failure
-    learned-quality    V^π̂(q) ≥ V*(q) - φ_h for learned q, on each return
-    pruned-quality     V^π̂(p) ≥ V*(p) - φ_h - 8τ_val for pruned p, on each return
-    no-relearning      no descent into a learned state
-    pruned-paths       at most K M paths of a level were ever pruned
-    dfslearn-calls     at most T_max, and as many tests (test-calls)
-    csc/lp/multi-calls within the bounds that follow from the lemmas
-    trajectories       within the proof's own sum
-    epsilon-optimal    V* - V^π̂ ≤ ε, and the run succeeds
-    =================  ===========================================================
 
     Bounds include the oracles' accuracies. "On each return": to a level closer to the
     start. The paper's lemma says "at all times" of learned paths; while a call at that
@@ -98,9 +42,47 @@ class GlobalPolicyMonitors(Review):
     """
 
     p: GlobalPolicyParameters
+    claims = claim_table(
+        """
+        event            premise    deviation bounds of D, D'_q, D_q, over the whole
+                                    classes
+        oracles          premise    every oracle call kept its accuracy, by certificate
+        realizable       premise    g* ∈ G
+        complete         premise    at each fit Π_h holds a policy that is greedy for
+                                    π̂_{h+1:H}
+        gstar-feasible   event      g* meets the program's constraint, if q loses at
+                                    most φ_h
+        tested-policy    event      TestLearned true: V^π̂(p) ≥ V*(p) - φ_h - 8τ_val
+        same-state       induction  TestLearned is true where p and q lead to the same
+                                    state
+        fit              single     V^π̂(q) ≥ Q(q, ⋆) - 4τ_pol after a fit, for learned
+                                    q
+        feasible         induction  no infeasible program or fit, no other event failure
+        learned-quality  induction  V^π̂(q) ≥ V*(q) - φ_h for learned q, on each return
+        pruned-quality   induction  V^π̂(p) ≥ V*(p) - φ_h - 8τ_val for pruned p,
+                                    likewise
+        no-relearning    induction  no descent into a learned state
+        pruned-paths     induction  at most K M paths of a level were ever pruned
+        dfslearn-calls   induction  at most T_max
+        test-calls       induction  likewise
+        csc-calls        induction  within the bounds that follow from the lemmas
+        lp-calls         induction  likewise
+        multi-calls      induction  likewise
+        trajectories     induction  within the proof's own sum
+        epsilon-optimal  chance     V* - V^π̂ ≤ ε, and the run succeeds
+        """
+    )
 
-    def scopes(self) -> dict[str, Scope]:
-        return scopes(self.p)
+    def words(self) -> dict[str, Scope]:
+        # What is proved by induction over levels needs the corrected parameters (the
+        # printed constants do not even bound their own φ_h); what follows from the
+        # deviation bounds alone holds for any.
+        corrected = self.p.version == "theorem"
+        return {
+            "single": "fact" if self.p.fall_back else "event",
+            "induction": "event" if corrected else "fact",
+            "chance": "probable" if corrected else "fact",
+        }
 
     def begin(self) -> None:
         self.learned: list[set[int]] = [set() for _ in range(self.p.H)]

@@ -57,15 +57,9 @@ class EventFailedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class AtPath:
-    """Something at the end of a path.
+    """Something at the end of a path."""
 
-    Attributes
-    ----------
-    path
-        p, actions from the start.
-    """
-
-    path: Path
+    path: Path  # p, actions from the start
 
     @property
     def level(self) -> int:
@@ -90,62 +84,34 @@ class Sampled(AtPath):
 
 @dataclass(frozen=True, eq=False)
 class ConsensusTest(AtPath):
-    """One pass of dfslearn's loop over actions; the path is p∘a.
+    """One pass of dfslearn's loop over actions; the path is p∘a."""
 
-    Attributes
-    ----------
-    data
-        D', n_test draws at the end of p∘a; None past the last level.
-    optimistic, pessimistic
-        V_opt and V_pes; None past the last level.
-    value
-        V_a.
-    outcome
-        ``"end"`` (past the last level V_a = 0), ``"consensus"``, ``"descent"``.
-    relaxed
-        Whether the program was infeasible, and φ had to be doubled.
-    """
-
+    # D', n_test draws at the end of p∘a; None past the last level
     data: EmpiricalMeasure | None
+    # optimistic, pessimistic: V_opt and V_pes; None past the last level
     optimistic: Fraction | None
     pessimistic: Fraction | None
-    value: Fraction
+    value: Fraction  # V_a
+    # ``"end"`` (past the last level V_a = 0), ``"consensus"``, ``"descent"``
     outcome: Literal["end", "consensus", "descent"]
-    relaxed: bool = False
+    relaxed: bool = False  # Whether the program was infeasible, and φ had to be doubled
 
 
 @dataclass(frozen=True, eq=False)
 class Triple(AtPath):
-    """A learned state, (D, V, {V_a}), added to its level's data sets.
+    """A learned state, (D, V, {V_a}), added to its level's data sets."""
 
-    Attributes
-    ----------
-    data
-        D: (x_h, a_h, r_h) with a_h uniform.
-    value
-        V, which estimates V*(p).
-    futures
-        V_a for each action, which estimate V*(p∘a).
-    tests
-        The consensus tests behind them, one per action.
-    """
-
-    data: EmpiricalMeasure
-    value: Fraction
-    futures: tuple[Fraction, ...]
+    data: EmpiricalMeasure  # D: (x_h, a_h, r_h) with a_h uniform
+    value: Fraction  # V, which estimates V*(p)
+    futures: tuple[Fraction, ...]  # V_a for each action, which estimate V*(p∘a)
+    # The consensus tests behind them, one per action
     tests: tuple[ConsensusTest, ...] = ()
 
 
 class NewPolicies:
-    """An event after which a stopped run would have other policies to return.
+    """An event after which a stopped run would have other policies to return."""
 
-    Attributes
-    ----------
-    policies
-        One per level; None where there is none yet.
-    """
-
-    policies: Sequence[Any]
+    policies: Sequence[Any]  # One per level; None where there is none yet
 
     @property
     def by_level(self) -> Mapping[int, Any]:
@@ -155,40 +121,20 @@ class NewPolicies:
 
 @dataclass(frozen=True, eq=False)
 class Iteration(NewPolicies):
-    """An iteration of MetaAlg, after its policy was evaluated.
+    """An iteration of MetaAlg, after its policy was evaluated."""
 
-    Attributes
-    ----------
-    number
-        k, 1-based.
-    policies
-        π̂^(k), one policy per level.
-    estimate
-        V̂^(k).
-    mean_return
-        V̂^π̂, over n_eval trajectories.
-    accepted
-        Whether V̂ ≤ V̂^π̂ + ε/2.
-    """
-
-    number: int
-    policies: Sequence[Any]
-    estimate: Fraction
-    mean_return: Fraction
-    accepted: bool
+    number: int  # k, 1-based
+    policies: Sequence[Any]  # π̂^(k), one policy per level
+    estimate: Fraction  # V̂^(k)
+    mean_return: Fraction  # V̂^π̂, over n_eval trajectories
+    accepted: bool  # Whether V̂ ≤ V̂^π̂ + ε/2
 
 
 @dataclass(frozen=True)
 class UniformPolicy:
-    """Each action equally likely.
+    """Each action equally likely."""
 
-    Attributes
-    ----------
-    n_actions
-        K.
-    """
-
-    n_actions: int
+    n_actions: int  # K
 
     def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
         """Give action probabilities: 1/K, shape (n, K)."""
@@ -197,27 +143,16 @@ class UniformPolicy:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The policies of a run at a moment.
+    """The policies of a run at a moment."""
 
-    Attributes
-    ----------
-    trajectories
-        Collected up to then.
-    policies
-        One per level, uniform where the run has none yet.
-    """
-
-    trajectories: int
-    policies: tuple[Any, ...]
+    trajectories: int  # Collected up to then
+    policies: tuple[Any, ...]  # One per level, uniform where the run has none yet
 
 
 class Recorder:
     """An observer that keeps a run's policies each time that they change.
 
-    Attributes
-    ----------
-    points
-        From the start of the run on, by trajectories; the last one is its end.
+    `points`: From the start of the run on, by trajectories; the last one is its end.
     """
 
     def __init__(self) -> None:

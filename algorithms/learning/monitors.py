@@ -8,10 +8,12 @@ where what it is told is exact.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from textwrap import dedent
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,13 +85,24 @@ class Tally:
         )
 
 
+def claim_table(text: str) -> dict[str, tuple[str, str]]:
+    r"""Read lines of name, scope and claim; a claim goes on where a line is indented.
+
+    >>> claim_table("event  premise  bounds\n   of all\ncalls  always  at most 3")
+    {'event': ('premise', 'bounds of all'), 'calls': ('always', 'at most 3')}
+    """
+    joined = re.sub(r"\n +", " ", dedent(text).strip("\n"))
+    rows = [line.split(None, 2) for line in joined.splitlines()]
+    return {name: (scope, claim) for name, scope, claim in rows}
+
+
 class Review:
     """Records a run, and checks it: ``on_triple`` is called with each `Triple`.
 
-    A subclass has a method for each kind of event that it checks, named after the
-    event's class, and says in `scopes` when each of its claims must hold. What the
-    reviews share is checked here, for claims with the names "oracles", "feasible",
-    "csc-calls" and so on, "trajectories" and "epsilon-optimal".
+    A subclass lists its claims (`claims`) and has a method for each kind of event that
+    it checks, named after the event's class. What the reviews share is checked here,
+    for claims with the names "oracles", "feasible", "csc-calls" and so on,
+    "trajectories" and "epsilon-optimal".
 
     Parameters
     ----------
@@ -126,9 +139,17 @@ class Review:
         self.ended(result)
         return {name: tally.report() for name, tally in self.tallies.items()}
 
-    def scopes(self) -> Mapping[str, Scope]:
+    claims: ClassVar[Mapping[str, tuple[str, str]]]
+    """Of each claim: when it must hold, a `Scope` or a word of `words`; and what."""
+
+    def words(self) -> Mapping[str, Scope]:
+        """Say what the words of `claims` mean in this run."""
+        return {}
+
+    def scopes(self) -> dict[str, Scope]:
         """When each claim must hold."""
-        raise NotImplementedError
+        words: Mapping[str, Any] = self.words()
+        return {n: words.get(word, word) for n, (word, _) in self.claims.items()}
 
     def begin(self) -> None:
         """Forget what was met in the run."""
@@ -172,14 +193,9 @@ class Review:
 
 
 class MetaAlgReview(Review):
-    """The claims about MetaAlg: "policy-bound", "evaluation" and "progress".
+    """The claims about MetaAlg: "policy-bound", "evaluation" and "progress"."""
 
-    Attributes
-    ----------
-    learned
-        Learned hidden states of each level: sets, or dictionaries with them as keys.
-    """
-
+    # Learned hidden states of each level: sets, or dictionaries with them as keys
     learned: list[Any]
     _rejected: int | None
 

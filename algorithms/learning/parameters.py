@@ -171,19 +171,13 @@ Version = Literal["theorem", "paper"]
 
 @dataclass(frozen=True, kw_only=True)
 class PacParameters(Declared):
-    """What every guarantee is stated with.
+    """What every guarantee is stated with."""
 
-    Attributes
-    ----------
-    eps, delta
-        ε and δ, in (0, 1).
-    version
-        ``"theorem"`` (corrected where an erratum applies), ``"paper"`` (constants
-        as printed) or ``"practical"``.
-    """
-
+    # eps, delta: ε and δ, in (0, 1)
     eps: Fraction = unit("epsilon")
     delta: Fraction = unit("delta")
+    # ``"theorem"`` (corrected where an erratum applies), ``"paper"`` (constants as
+    # printed) or ``"practical"``
     version: str = "practical"
 
     def to_json(self) -> dict[str, Any]:
@@ -193,23 +187,16 @@ class PacParameters(Declared):
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(PacParameters):
-    """What the algorithms of the paper need to know, whatever they are.
-
-    Attributes
-    ----------
-    M, K, H
-        Bound on the hidden states of a level, actions, levels.
-    algorithm
-        Which algorithm they are for.
-    """
+    """What the algorithms of the paper need to know, whatever they are."""
 
     algorithms: ClassVar[tuple[str, ...]] = ()
     """Names that `algorithm` may have."""
 
+    # M, K, H: bound on the hidden states of a level, actions, levels
     M: int = count("bound on the hidden states of a level")
     K: int = count()
     H: int = count()
-    algorithm: str
+    algorithm: str  # Which algorithm they are for
 
     @classmethod
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
@@ -229,29 +216,19 @@ class Parameters(PacParameters):
 
 @dataclass(frozen=True)
 class ProblemSize:
-    """What a theorem's constants depend on.
+    """What a theorem's constants depend on."""
 
-    Attributes
-    ----------
-    algorithm
-        Whose constants.
-    eps, delta, M, K, H
-        As in `Parameters`.
-    log_values, log_policies
-        ln |G| and ln |Π|.
-    version
-        ``"theorem"`` or ``"paper"``.
-    """
-
-    algorithm: str
+    algorithm: str  # Whose constants
+    # eps, delta, M, K, H: as in `Parameters`
     eps: Fraction
     delta: Fraction
     M: int
     K: int
     H: int
+    # log_values, log_policies: ln |G| and ln |Π|
     log_values: float
     log_policies: float
-    version: Version
+    version: Version  # ``"theorem"`` or ``"paper"``
 
     def __post_init__(self) -> None:
         """Check ranges; ValueError names the argument."""

@@ -167,55 +167,26 @@ def _denominator(functions: FiniteQClass) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Consensus(AtPath):
-    """A consensus test at the end of p∘a, the path.
+    """A consensus test at the end of p∘a, the path."""
 
-    Attributes
-    ----------
-    data
-        n_test observations at its end.
-    members
-        Numbers of the functions compared, those that survive so far.
-    values
-        V̂^f(p∘a) of each: Fractions, shape (members,).
-    agreed
-        Whether they differ by no more than the tolerance.
-    sizes
-        Sample sizes that were in force.
-    """
-
-    data: EmpiricalMeasure
+    data: EmpiricalMeasure  # n_test observations at its end
+    # Numbers of the functions compared, those that survive so far
     members: NDArray[np.int64]
-    values: NDArray[Any]
-    agreed: bool
-    sizes: Sizes
+    values: NDArray[Any]  # V̂^f(p∘a) of each: Fractions, shape (members,)
+    agreed: bool  # Whether they differ by no more than the tolerance
+    sizes: Sizes  # Sample sizes that were in force
 
 
 @dataclass(frozen=True, eq=False)
 class Elimination(AtPath):
-    """A TD elimination, after which the state at the end of the path is learned.
+    """A TD elimination, after which the state at the end of the path is learned."""
 
-    Attributes
-    ----------
-    cells
-        The data set, n_train draws of (x, a, r), sorted.
-    members
-        Numbers of the functions that competed.
-    futures
-        V̂^f(p∘a) of each: Fractions, shape (members, K).
-    risks
-        R̂(f) of each: Fractions, shape (members,).
-    kept
-        Whether each stays: bool, shape (members,).
-    sizes
-        Sample sizes and slack that were in force.
-    """
-
-    cells: Cells
-    members: NDArray[np.int64]
-    futures: NDArray[Any]
-    risks: NDArray[Any]
-    kept: NDArray[np.bool_]
-    sizes: Sizes
+    cells: Cells  # The data set, n_train draws of (x, a, r), sorted
+    members: NDArray[np.int64]  # Numbers of the functions that competed
+    futures: NDArray[Any]  # V̂^f(p∘a) of each: Fractions, shape (members, K)
+    risks: NDArray[Any]  # R̂(f) of each: Fractions, shape (members,)
+    kept: NDArray[np.bool_]  # Whether each stays: bool, shape (members,)
+    sizes: Sizes  # Sample sizes and slack that were in force
 
     @property
     def survivors(self) -> NDArray[np.int64]:
@@ -225,31 +196,17 @@ class Elimination(AtPath):
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """V̂*, estimated by the value of a surviving member at the root.
+    """V̂*, estimated by the value of a surviving member at the root."""
 
-    Attributes
-    ----------
-    member
-        Its number.
-    estimate
-        V̂*.
-    """
-
-    member: int
-    estimate: Fraction
+    member: int  # Its number
+    estimate: Fraction  # V̂*
 
 
 class Survivors:
     """The state of a run: the functions of an exact class that are not eliminated.
 
-    Attributes
-    ----------
-    members
-        Numbers of the survivors, ascending.
-    learned
-        Eliminations done at each level.
-    enumerated
-        Functions evaluated so far, counted once for each data set.
+    `members`: Numbers of the survivors, ascending. `learned`: Eliminations done at each
+    level. `enumerated`: Functions evaluated so far, counted once for each data set.
     """
 
     def __init__(

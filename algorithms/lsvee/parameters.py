@@ -29,26 +29,15 @@ LSVEE = "lsvee"
 
 @dataclass(frozen=True)
 class Sizes:
-    """What one call of DFS-learn from outside samples.
+    """What one call of DFS-learn from outside samples."""
 
-    Attributes
-    ----------
-    n_test
-        Observations of a consensus test.
-    n_train
-        Tuples of an elimination.
-    slack
-        Functions stay whose empirical risk exceeds the least by at most this.
-    accuracy
-        How far V̂ of a test may be from its mean in the good event (Hoeffding).
-    rate
-        ln(4N/δ₂)/n_train, which Bernstein's inequality for risks is stated in.
-    """
-
-    n_test: int
-    n_train: int
+    n_test: int  # Observations of a consensus test
+    n_train: int  # Tuples of an elimination
+    # Functions stay whose empirical risk exceeds the least by at most this
     slack: Fraction
+    # How far V̂ of a test may be from its mean in the good event (Hoeffding)
     accuracy: Fraction
+    # ln(4N/δ₂)/n_train, which Bernstein's inequality for risks is stated in
     rate: Fraction
 
     def __post_init__(self) -> None:
@@ -61,30 +50,21 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class LsveeParameters(MetaAlgParameters):
-    """What a run of LSVEE needs to know.
-
-    Attributes
-    ----------
-    N
-        Number of functions.
-    first, on_demand
-        Sizes of the first DFS-learn, and of those on demand.
-    max_eliminations
-        Most states that one call of DFS-learn from outside may learn (M H by
-        the analysis); a run that needs more has left the good event and fails.
-    constant_tolerance
-        Tolerance of the consensus test at every level; None: the formula.
-    """
+    """What a run of LSVEE needs to know."""
 
     algorithm: str = LSVEE
-    N: int = count()
+    N: int = count()  # Number of functions
+    # first, on_demand: sizes of the first DFS-learn, and of those on demand
     first: Sizes
     on_demand: Sizes
+    # Most states that one call of DFS-learn from outside may learn (M H by the
+    # analysis); a run that needs more has left the good event and fails
     max_eliminations: int = count(
         "states that one call of DFS-learn may learn",
         practical=lambda p: 10 * p.M * p.H,
         shown="",
     )
+    # Tolerance of the consensus test at every level; None: the formula
     constant_tolerance: Fraction | None = margin(
         default=None, practical=lambda p: p.eps / 4, label="tolerance", shown=""
     )

@@ -15,7 +15,7 @@ from ..environments.protocol import Environment
 from ..exact.arrays import object_array
 from ..learning.draw_q_functions import optimal_member
 from ..learning.events import Descending, Path
-from ..learning.monitors import MetaAlgReview
+from ..learning.monitors import MetaAlgReview, claim_table
 from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope
 from .algorithm import Cells, Consensus, Elimination, Start
@@ -100,19 +100,6 @@ def _mean_rewards(environment: Environment, path: Path) -> NDArray[Any]:
     return found
 
 
-_PREMISES = ("realizable", "test-deviations", "risk-deviations")
-_LEMMAS = (
-    "qstar-kept",
-    "consensus",
-    "futures",
-    "td-errors",
-    "value-accuracy",
-    "no-relearning",
-    "terminates",
-    "policy-bound",
-    "trajectories",
-)
-_LIKELY = ("start-estimate", "evaluation", "progress", "epsilon-optimal")
 _UNLISTED = "observations are features that cannot be listed"
 
 
@@ -121,33 +108,36 @@ class LsveeMonitors(MetaAlgReview):
 
     The analysis is the one that docs/lsvee.md spells out for the recalled constants;
     √K φ = ε/(320 H²), and tol(h) is the tolerance of tests below level h.
-
-    ==================  =========================================================
-    name                claim
-    ==================  =========================================================
-    realizable          Q* ∈ F
-    test-deviations     |V̂^f(p) - V^f(p)| ≤ φ/2 for every function of every test
-    risk-deviations     Bernstein's bound on the excess risks of every elimination
-    qstar-kept          Q* is never eliminated
-    consensus           where a test agrees, true values differ by ≤ tol(h) + φ
-    futures             what an elimination is given differs by ≤ tol(h), and from
-                        V*(p∘a) by ≤ tol(h) + φ/2
-    td-errors           survivors have root mean square Bellman errors ≤ 5φ/2
-    value-accuracy      at a learned state of level h, true values of survivors
-                        differ from each other, and V*(p), by ≤ tol(h) + 5√Kφ
-    no-relearning       no descent into a learned state
-    terminates          no call of DFS-learn learns more than it can
-    policy-bound        V^f - V^π_f ≤ p_ul + H(5√Kφ/2 + φ/2), p_ul the chance to meet
-                        a state not learned
-    trajectories        within the bound
-    start-estimate      |V̂* - V^f| ≤ ε/8 for the function that gave it
-    evaluation          |V̂ - V^π| ≤ ε/8
-    progress            each rejected policy leads to a new state
-    epsilon-optimal     V* - V^π ≤ ε, and the run succeeds
-    ==================  =========================================================
     """
 
     p: LsveeParameters
+    claims = claim_table(
+        """
+        realizable       premise  Q* ∈ F
+        test-deviations  premise  |V̂^f(p) - V^f(p)| ≤ φ/2 for every function of every
+                                  test
+        risk-deviations  premise  Bernstein's bound on the excess risks of every
+                                  elimination
+        qstar-kept       lemma    Q* is never eliminated
+        consensus        lemma    where a test agrees, true values differ by ≤ tol(h) +
+                                  φ
+        futures          lemma    what an elimination is given differs by ≤ tol(h), and
+                                  from V*(p∘a) by ≤ tol(h) + φ/2
+        td-errors        lemma    survivors have root mean square Bellman errors ≤ 5φ/2
+        value-accuracy   lemma    at a learned state of level h, true values of
+                                  survivors differ from each other, and V*(p), by ≤
+                                  tol(h) + 5√Kφ
+        no-relearning    lemma    no descent into a learned state
+        terminates       lemma    no call of DFS-learn learns more than it can
+        policy-bound     lemma    V^f - V^π_f ≤ p_ul + H(5√Kφ/2 + φ/2), p_ul the chance
+                                  to meet a state not learned
+        trajectories     lemma    within the bound
+        start-estimate   chance   |V̂* - V^f| ≤ ε/8 for the function that gave it
+        evaluation       chance   |V̂ - V^π| ≤ ε/8
+        progress         chance   each rejected policy leads to a new state
+        epsilon-optimal  chance   V* - V^π ≤ ε, and the run succeeds
+        """
+    )
 
     def __init__(self, problem: Problem, parameters: LsveeParameters) -> None:
         super().__init__(problem, parameters)
@@ -157,13 +147,10 @@ class LsveeMonitors(MetaAlgReview):
         self._step = parameters.eps / (320 * parameters.H**2)
         self._phi = parameters.phi * (1 + Fraction(1, 2**60))
 
-    def scopes(self) -> dict[str, Scope]:
-        """When each claim must hold: with free parameters the lemmas claim nothing."""
-        free = self.p.version == "practical"
-        scopes: dict[str, Scope] = dict.fromkeys(_PREMISES, "premise")
-        scopes |= dict.fromkeys(_LEMMAS, "fact" if free else "event")
-        scopes |= dict.fromkeys(_LIKELY, "fact" if free else "probable")
-        return scopes
+    def words(self) -> dict[str, Scope]:
+        free = self.p.version == "practical"  # then the lemmas claim nothing
+        lemma: Scope = "fact" if free else "event"
+        return {"lemma": lemma, "chance": "fact" if free else "probable"}
 
     def begin(self) -> None:
         super().begin()

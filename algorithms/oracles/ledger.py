@@ -41,32 +41,18 @@ KINDS = ("csc", "lp", "ls", "multi")
 
 @dataclass(frozen=True)
 class Call:
-    """One oracle call.
+    """One oracle call."""
 
-    Attributes
-    ----------
-    kind
-        Which oracle.
-    rows
-        Size of the input: rows of all data and functionals it was given.
-    operations
-        Basic operations the oracle reports, or None where an engine does not
-        count its own.
-    seconds
-        Wall time.
-    honoured
-        Whether the accuracies asked for were achieved, by the oracle's own
-        certificate.
-    inside
-        The oracle that made the call (a "multi" calls "csc"), or None for a
-        call made by the algorithm.
-    """
-
-    kind: str
-    rows: int
+    kind: str  # Which oracle
+    rows: int  # Size of the input: rows of all data and functionals it was given
+    # Basic operations the oracle reports, or None where an engine does not count its
+    # own
     operations: int | None
-    seconds: float
+    seconds: float  # Wall time
+    # Whether the accuracies asked for were achieved, by the oracle's own certificate
     honoured: bool
+    # The oracle that made the call (a "multi" calls "csc"), or None for a call made by
+    # the algorithm
     inside: str | None
 
 
@@ -75,21 +61,15 @@ class Ledger:
     """Record of oracle calls and evaluations; use as a context manager.
 
     Ledgers nest: each open one records.
-
-    Attributes
-    ----------
-    entries
-        Oracle calls in order of completion.
-    evaluations, evaluated_rows
-        How often functions were evaluated outside of oracles, and on how many
-        observations in total.
-    touches
-        Attempts to get at a guarded class in another way, as messages.
     """
 
+    # Oracle calls in order of completion
     entries: list[Call] = field(default_factory=list)
+    # evaluations, evaluated_rows: how often functions were evaluated outside of
+    # oracles, and on how many observations in total
     evaluations: int = 0
     evaluated_rows: int = 0
+    # Attempts to get at a guarded class in another way, as messages
     touches: list[str] = field(default_factory=list)
     _tokens: list[Token[tuple[Ledger, ...]]] = field(default_factory=list, repr=False)
 

@@ -22,56 +22,30 @@ from .functionals import Constraint, Functional
 
 @dataclass(frozen=True)
 class CscProblem:
-    """Cost-sensitive classification over codes.
+    """Cost-sensitive classification over codes."""
 
-    Attributes
-    ----------
-    n_observations, n_actions
-        |X| and K.
-    data
-        Observations below |X|, weighted.
-    costs
-        float64, shape (n, K).
-    """
-
+    # n_observations, n_actions: |X| and K
     n_observations: int
     n_actions: int
-    data: EmpiricalMeasure
-    costs: NDArray[np.float64]
+    data: EmpiricalMeasure  # Observations below |X|, weighted
+    costs: NDArray[np.float64]  # float64, shape (n, K)
 
 
 @dataclass(frozen=True)
 class LeastSquaresProblem:
-    """Least squares over codes.
+    """Least squares over codes."""
 
-    Attributes
-    ----------
-    n_observations
-        |X|.
-    data
-        Observations below |X|, weighted.
-    targets
-        float64, shape (n,).
-    """
-
-    n_observations: int
-    data: EmpiricalMeasure
-    targets: NDArray[np.float64]
+    n_observations: int  # |X|
+    data: EmpiricalMeasure  # Observations below |X|, weighted
+    targets: NDArray[np.float64]  # float64, shape (n,)
 
 
 @dataclass(frozen=True)
 class LpProblem:
-    """A linear program over functions of codes.
+    """A linear program over functions of codes."""
 
-    Attributes
-    ----------
-    n_observations
-        |X|.
-    objective, constraints, maximise
-        As for `olivine.algorithms.oracles.lp.lp`.
-    """
-
-    n_observations: int
+    n_observations: int  # |X|
+    # objective, constraints, maximise: as for `olivine.algorithms.oracles.lp.lp`
     objective: Functional
     constraints: tuple[Constraint, ...]
     maximise: bool

@@ -10,7 +10,7 @@ from ..environments.finite_truth import FiniteTruth
 from ..exact.data import EmpiricalMeasure
 from ..learning.deviations import value_deviation
 from ..learning.events import Entered, Path
-from ..learning.monitors import FEATURES, MetaAlgReview
+from ..learning.monitors import FEATURES, MetaAlgReview, claim_table
 from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope
 from ..oracles.ledger import reveal
@@ -24,57 +24,45 @@ from .deviations import (
 )
 from .parameters import TwoSampleParameters
 
-_PREMISES = ("event", "oracles", "complete", "markov")
-_LEMMAS = (
-    "dfslearn-calls",
-    "no-relearning",
-    "same-state",
-    "val-sets",
-    "learned-sets",
-    "value-accuracy",
-    "policy-loss",
-    "estimate-accuracy",
-    "policy-bound",
-    "lp-calls",
-)
-_ALWAYS = ("nested", "csc-calls", "ls-calls", "trajectories")
-_PROBABLE = ("evaluation", "progress", "epsilon-optimal")
-
 
 class TwoSampleMonitors(MetaAlgReview):
     """Record a run, then check it.
-
-    ==================  =========================================================
-    name                claim
-    ==================  =========================================================
-    event               deviation bounds of event E for every data set: τ, τ_V, τ_L
-    oracles             every oracle call kept its accuracy, by certificate
-    complete            policy-value completeness, up to clipping at 1
-    markov              the process is an MDP over observations
-    test-class          (for another class than G) what its test takes for alike is
-                        alike for G, too, as where it contains G
-    dfslearn-calls      at most T_max per level
-    no-relearning       dfslearn does not recurse in a state of a val set
-    same-state          data sets of one state have a discrepancy of at most 2τ
-    val-sets            |S^val_h| ≤ M, no state twice
-    learned-sets        |S^learned_h| ≤ T_max
-    nested              S^val ⊆ S^learned ⊆ S^check, children of learned states in
-                        S^check, whenever polvalfun is called
-    value-accuracy      |E_s[ĝ_h] - E_s[g*]| within the proposition, s in S^check_h
-    policy-loss         V*(s) - Q*(s, π̂_h) within the proposition, s learned
-    estimate-accuracy   |V̂* - V*| within that of the start state, and τ
-    policy-bound        V* - V^π̂ ≤ p_ul + the proposition's term, each iteration
-    csc/ls/lp-calls     H per iteration; two programs per test and each of M data sets
-    trajectories        within the proof's own sum
-    evaluation          |V̂^π̂ - V^π̂| ≤ ε/8
-    progress            each rejected iteration learns a new state
-    epsilon-optimal     V* - V^π̂ ≤ ε, and the run succeeds
-    ==================  =========================================================
 
     That clipping does no harm is shown in docs/two-sample.md.
     """
 
     p: TwoSampleParameters
+    claims = claim_table(
+        """
+        event              premise  deviation bounds of event E for every data set: τ,
+                                    τ_V, τ_L
+        oracles            premise  every oracle call kept its accuracy, by certificate
+        complete           premise  policy-value completeness, up to clipping at 1
+        markov             premise  the process is an MDP over observations
+        dfslearn-calls     calls    at most T_max per level
+        no-relearning      event    dfslearn does not recurse in a state of a val set
+        same-state         event    data sets of one state differ by at most 2τ
+        val-sets           event    |S^val_h| ≤ M, no state twice
+        learned-sets       event    |S^learned_h| ≤ T_max
+        value-accuracy     event    |E_s[ĝ_h] - E_s[g*]| within the proposition, for s
+                                    in S^check_h
+        policy-loss        event    V*(s) - Q*(s, π̂_h) likewise, s learned
+        estimate-accuracy  event    |V̂* - V*| within that of the start state, and τ
+        policy-bound       event    V* - V^π̂ ≤ p_ul + the proposition's term, each
+                                    iteration
+        lp-calls           event    two programs per test and each of M data sets
+        nested             always   S^val ⊆ S^learned ⊆ S^check, children of learned
+                                    states in S^check, whenever polvalfun is called
+        csc-calls          always   H per iteration
+        ls-calls           always   likewise
+        trajectories       always   within the proof's own sum
+        evaluation         chance   |V̂^π̂ - V^π̂| ≤ ε/8
+        progress           chance   each rejected iteration learns a new state
+        epsilon-optimal    chance   V* - V^π̂ ≤ ε, and the run succeeds
+        test-class         premise  what the test's class, another than G, takes for
+                                    alike is alike for G, as where it contains G
+        """
+    )
 
     def __init__(
         self,
@@ -86,17 +74,18 @@ class TwoSampleMonitors(MetaAlgReview):
         self.tests = problem.values if test_class is None else test_class
         self.other = self.tests is not problem.values
 
+    def words(self) -> dict[str, Scope]:
+        chosen = self.p.T_max < self.p.visits  # nothing is claimed of it
+        return {
+            "calls": "fact" if chosen else "event",
+            "chance": "fact" if self.p.version == "practical" else "probable",
+        }
+
     def scopes(self) -> dict[str, Scope]:
-        chance: Scope = "fact" if self.p.version == "practical" else "probable"
-        scopes: dict[str, Scope] = dict.fromkeys(_PREMISES, "premise")
-        scopes |= dict.fromkeys(_LEMMAS, "event")
-        scopes |= dict.fromkeys(_ALWAYS, "always")
-        scopes |= dict.fromkeys(_PROBABLE, chance)
-        if self.other:
-            scopes["test-class"] = "premise"
-        if self.p.T_max < self.p.visits:  # chosen; nothing is claimed of it
-            scopes["dfslearn-calls"] = "fact"
-        return scopes
+        found = super().scopes()
+        if not self.other:
+            del found["test-class"]
+        return found
 
     def begin(self) -> None:
         super().begin()

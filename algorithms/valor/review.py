@@ -19,63 +19,48 @@ from ..learning.events import (
     Sampled,
     Triple,
 )
-from ..learning.monitors import FEATURES, MetaAlgReview
+from ..learning.monitors import FEATURES, MetaAlgReview, claim_table
 from ..learning.results import LearningResult, Scope
 from .parameters import CONSTRAINED, ValorParameters
 
 
 class ValorMonitors(MetaAlgReview):
-    """Record a run, then check it.
-
-    ==================  =========================================================
-    name                claim
-    ==================  =========================================================
-    event               deviation bounds of event E, over the whole classes
-    oracles             every oracle call kept its accuracy, by certificate
-    realizable          g* ∈ G, π* ∈ Π
-    dfslearn-calls      at most T_max per level
-    no-relearning       no descent into a learned state
-    value-accuracy      |V - V*(s)| ≤ φ_h - 2ε_stat
-    future-accuracy     |V_a - V*(s∘a)| ≤ φ_{h+1} + 3ε_stat + ε_feas + ε_sub
-    gstar-feasible      |V - E_D[g*]| ≤ φ_h for every data set, so at all times
-    feasible            no infeasible program, no other event failure
-    policy-bound        V* - V^π̂ ≤ p_ul + the proposition's term, each iteration
-    csc/lp/multi-calls  within the theorem's counts
-    trajectories        within the proof's own sum
-    evaluation          |V̂^π̂ - V^π̂| ≤ ε/8
-    progress            each rejected iteration learns a new state
-    epsilon-optimal     V* - V^π̂ ≤ ε, and the run succeeds
-    ==================  =========================================================
-    """
+    """Record a run, then check it."""
 
     p: ValorParameters
+    claims = claim_table(
+        """
+        event            premise  deviation bounds of event E, over the whole classes
+        oracles          premise  every oracle call kept its accuracy, by certificate
+        realizable       premise  g* ∈ G, π* ∈ Π
+        dfslearn-calls   calls    at most T_max per level
+        no-relearning    lemma    no descent into a learned state
+        value-accuracy   lemma    |V - V*(s)| ≤ φ_h - 2ε_stat
+        future-accuracy  lemma    |V_a - V*(s∘a)| ≤ φ_{h+1} + 3ε_stat + ε_feas + ε_sub
+        gstar-feasible   lemma    |V - E_D[g*]| ≤ φ_h for every data set, at all times
+        feasible         calls    no infeasible program, no other event failure
+        policy-bound     lemma    V* - V^π̂ ≤ p_ul + the proposition's term, each
+                                  iteration
+        csc-calls        counts   within the theorem's counts
+        lp-calls         counts   likewise
+        multi-calls      counts   likewise
+        trajectories     always   within the proof's own sum
+        evaluation       chance   |V̂^π̂ - V^π̂| ≤ ε/8
+        progress         chance   each rejected iteration learns a new state
+        epsilon-optimal  chance   V* - V^π̂ ≤ ε, and the run succeeds
+        """
+    )
 
-    def scopes(self) -> dict[str, Scope]:
+    def words(self) -> dict[str, Scope]:
         p = self.p
         # With φ of one's own the lemmas claim nothing.
         lemma: Scope = "event" if p.slack is None else "fact"
-        # Nor with a T_max of one's own that is too small for what it bounds.
-        calls: Scope = "fact" if p.T_max < p.M + p.iterations * p.n_exp else lemma
-        chance: Scope = "fact" if p.version in ("practical", "frugal") else "probable"
-        counts: Scope = "fact" if p.fall_back else "always"
         return {
-            "event": "premise",
-            "oracles": "premise",
-            "realizable": "premise",
-            "dfslearn-calls": calls,
-            "no-relearning": lemma,
-            "value-accuracy": lemma,
-            "future-accuracy": lemma,
-            "gstar-feasible": lemma,
-            "feasible": calls,
-            "policy-bound": lemma,
-            "csc-calls": counts,
-            "lp-calls": counts,
-            "multi-calls": counts,
-            "trajectories": "always",
-            "evaluation": chance,
-            "progress": chance,
-            "epsilon-optimal": chance,
+            "lemma": lemma,
+            # Nor with a T_max of one's own that is too small for what it bounds.
+            "calls": "fact" if p.T_max < p.M + p.iterations * p.n_exp else lemma,
+            "chance": "fact" if p.version in ("practical", "frugal") else "probable",
+            "counts": "fact" if p.fall_back else "always",
         }
 
     def begin(self) -> None:

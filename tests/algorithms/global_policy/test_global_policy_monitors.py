@@ -20,7 +20,6 @@ from olivine.algorithms.global_policy import (
     global_policy,
 )
 from olivine.algorithms.global_policy.algorithm import Comparison, Refit, Return
-from olivine.algorithms.global_policy.review import scopes
 from olivine.algorithms.learning.events import Descending
 from olivine.algorithms.learning.problem import Problem
 from olivine.claims.global_policy import constants
@@ -265,7 +264,8 @@ def test_claims_bind_where_they_are_proved() -> None:
     made, p, _, _ = record()
     free = GlobalPolicyPracticalParameters(0.3, 0.1, 2, 3, 2)
     kinds = {"theorem": p, "paper": constants(made, "paper"), "practical": free}
-    found = {kind: scopes(q) for kind, q in kinds.items()}
+    problem = Problem(made.environment, made.values, made.policies)
+    found = {k: GlobalPolicyMonitors(problem, q).scopes() for k, q in kinds.items()}
     premises = {"event", "oracles", "realizable", "complete"}
     alone = {"gstar-feasible", "tested-policy", "fit"}
     for kind, by_name in found.items():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.events import Entered, notify
-from olivine.algorithms.learning.monitors import Review
+from olivine.algorithms.learning.monitors import Review, claim_table
 from olivine.algorithms.learning.parameters import (
     ByChoice,
     ByTheorem,
@@ -120,8 +120,13 @@ def test_a_copy_of_the_fields_is_the_same_parameters(m, k, h) -> None:
 class ToyReview(Review):
     """Counts what it was told."""
 
-    def scopes(self):
-        return {"calls": "always", "trajectories": "always", "epsilon-optimal": "fact"}
+    claims = claim_table(
+        """
+        calls            always  one
+        trajectories     always  n
+        epsilon-optimal  fact    V* - V^π ≤ ε
+        """
+    )
 
     def begin(self):
         self.calls = 0
