@@ -24,7 +24,7 @@ from ..algorithms.environments.protocol import ActionRule
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.global_policy.algorithm import global_policy
 from ..algorithms.global_policy.parameters import GlobalPolicyParameters
-from ..algorithms.oracles.ledger import reveal
+from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
 from ..solvers.lp.lp import solve_lp
 from ..solvers.model.model import LinearModel
@@ -324,7 +324,7 @@ def worst_permitted(
     policy_class: Any, /, sets: Sequence[ClassificationSet], *, epsilon_feas: float
 ) -> MultiResult:
     """Answer with the member of a finite class that is worst of those permitted."""
-    revealed: FinitePolicyClass = reveal(policy_class)
+    revealed: FinitePolicyClass = unguard(policy_class)
     best: tuple[Fraction, Any, list[Fraction]] | None = None
     for member in revealed.members:
         costs = []

@@ -33,7 +33,7 @@ from ..algorithms.learning.deviations import largest_value_deviation, value_diff
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Descending, Path
 from ..algorithms.learning.results import LearningResult
-from ..algorithms.oracles.ledger import reveal
+from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.lp import mean_discrepancy
 from ..algorithms.two_sample.algorithm import two_sample
 from ..algorithms.two_sample.deviations import (
@@ -419,7 +419,7 @@ def _outvoted() -> Evidence:
         deviations = _largest_deviations(found.made, data, path)
         worst = list(map(max, worst, deviations))
     inside = all(map(operator.le, worst, (p.tau, p.tau_V, p.tau_L)))
-    chosen = reveal(run.policy_step(2, ()))(np.array([1])).tolist()
+    chosen = unguard(run.policy_step(2, ()))(np.array([1])).tolist()
     lost = found.loss if chosen == [1] else Fraction(0)
     printed, right = 2 * p.M * p.tau_V, p.loss_bound(2)
     return Evidence(

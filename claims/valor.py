@@ -36,7 +36,7 @@ from ..algorithms.learning.deviations import largest_value_deviation
 from ..algorithms.learning.draw_classes import ClassKind, make_classes
 from ..algorithms.learning.events import Triple
 from ..algorithms.learning.results import LearningResult
-from ..algorithms.oracles.ledger import reveal
+from ..algorithms.oracles.ledger import unguard
 from ..algorithms.valor.algorithm import (
     constrained_step,
     pooled_step,
@@ -275,8 +275,8 @@ def _sacrifice() -> Evidence:
     the constrained step does not."""
     run = sacrificed(np.random.default_rng(0))
     rare = np.array([1])
-    pooled = action_weights(reveal(pooled_step(run, 2)), rare, 2)[0].tolist()
-    found = action_weights(reveal(constrained_step(run, 2)), rare, 2)[0].tolist()
+    pooled = action_weights(unguard(pooled_step(run, 2)), rare, 2)[0].tolist()
+    found = action_weights(unguard(constrained_step(run, 2)), rare, 2)[0].tolist()
     lost = Fraction(found[1], 2 * sum(found))
     return Evidence(
         pooled[0] == 0 and lost <= 2 * run.parameters.phi(2),

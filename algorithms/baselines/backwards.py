@@ -51,7 +51,7 @@ from ..learning.problem import Frame, Problem
 from ..learning.results import LearningResult
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
-from ..oracles.ledger import evaluate, guard, reveal
+from ..oracles.ledger import evaluate, guard, unguard
 from ..oracles.results import CscResult, LeastSquaresResult
 from .parameters import (
     BACKUP,
@@ -93,7 +93,7 @@ class Greedy:
 
     def unguarded(self) -> Greedy:
         """Return the same policy without guards."""
-        return Greedy([reveal(g) for g in self.functions])
+        return Greedy([unguard(g) for g in self.functions])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +123,11 @@ def _backwards(
         for h in range(environment.horizon, 0, -1):
             found = step(h, policies, ahead)
             policy = found.policy
-            bare = policy.unguarded() if isinstance(policy, Greedy) else reveal(policy)
+            bare = policy.unguarded() if isinstance(policy, Greedy) else unguard(policy)
             policies.insert(0, bare)
             ahead = tuple(fit.function for fit in found.fits)
             losses = tuple(fit.loss for fit in found.fits)
-            seen = tuple(map(reveal, ahead))
+            seen = tuple(map(unguard, ahead))
             notify(observers, LevelFit(h, found.data, bare, seen, losses))
         estimate = found.estimate()
     return frame.result(policies, estimate, iterations=1)
@@ -243,7 +243,7 @@ def backup(
         ).policy
         importance = None
         if p.on_policy:
-            data = samples(h, reveal(policy))
+            data = samples(h, unguard(policy))
         actions, rewards = decisions(data)
         if not p.on_policy:  # given a = π̂_h(x)
             taken = evaluate(policy, data.observations) == actions

@@ -50,7 +50,7 @@ from ..learning.problem import Frame, Problem
 from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
 from ..oracles.functionals import Constraint, Functional
-from ..oracles.ledger import evaluate, guard, reveal
+from ..oracles.ledger import evaluate, guard, unguard
 from ..oracles.lp import ValueProgram
 from ..oracles.multi import ClassificationSet, MultiResult, multi
 from .parameters import (
@@ -215,7 +215,7 @@ class GlobalPolicyRun:
 
     def played(self) -> Policies:
         """π̂ as the environment plays it: it may see through guards."""
-        return tuple(reveal(policy) for policy in self.policies)
+        return tuple(unguard(policy) for policy in self.policies)
 
     # ------------------------------------------------------------- TestLearned
 
@@ -357,7 +357,7 @@ class GlobalPolicyRun:
         feasible: bool,
     ) -> None:
         policies = list(self.played())
-        policies[level - 1] = reveal(policy)
+        policies[level - 1] = unguard(policy)
         paths = tuple(self.learned[level - 1])
         sets, found = tuple(datasets), tuple(values)
         refit = Refit(level, paths, sets, found, tuple(policies), feasible)

@@ -20,7 +20,7 @@ from ..environments.protocol import Environment
 from ..exact.arrays import END, object_array
 from ..exact.data import EmpiricalMeasure, pool
 from ..oracles.csc import importance_costs
-from ..oracles.ledger import evaluate, reveal
+from ..oracles.ledger import evaluate, unguard
 from ..oracles.results import CscResult
 from .events import (
     Entered,
@@ -237,7 +237,7 @@ def metaalg(
             policies = tuple(found)
             # Lines 6 and 7. The environment, not the algorithm, plays the policy:
             # it may see through guards.
-            played = [reveal(policy) for policy in policies]
+            played = [unguard(policy) for policy in policies]
             deployed = environment.run(
                 played, parameters.n_eval, rng, first=parameters.n_exp
             )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..environments.truth import Path, Truth
 from ..exact.arrays import object_array
 from ..exact.numbers import Number
-from ..oracles.ledger import reveal
+from ..oracles.ledger import unguard
 from .events import Iteration
 from .problem import Problem
 from .results import LearningResult, MonitorReport, Scope
@@ -219,7 +219,7 @@ class MetaAlgReview(Review):
             for name in ("policy-bound", "evaluation"):
                 self.tallies[name].skip(UNKNOWN)
         else:
-            policies = [reveal(policy) for policy in iteration.policies]
+            policies = [unguard(policy) for policy in iteration.policies]
             value = self.truth.policy_value(policies)
             missed = chance_of_unlearned(self.truth, self.p.K, self.learned, policies)
             at = f"iteration {iteration.number}"

@@ -331,9 +331,9 @@ class MetaAlgParameters(Parameters):
     """What a run of MetaAlg needs to know.
 
     The paths explored on demand are the first n_exp of the n_eval trajectories, so
-    n_exp ≤ n_eval (erratum 12). Exploration on demand runs dfslearn again at a path
-    that it was run at before if `repeat_paths` says so: the paper does, its analysis
-    needs only new states.
+    n_exp ≤ n_eval (docs/errata.md, 12). Exploration on demand runs dfslearn again at a
+    path that it was run at before if `repeat_paths` says so: the paper does, its
+    analysis needs only new states.
     """
 
     n_exp: int = count("paths explored on demand", practical=10, place=2)
@@ -359,7 +359,7 @@ class MetaAlgParameters(Parameters):
 
     @property
     def iterations(self) -> int:
-        """Iterations of MetaAlg at most (M H; the printed M K is erratum 9)."""
+        """Iterations of MetaAlg at most (M H, not M K: docs/errata.md, 9)."""
         return self.M * self.H if self.max_iterations is None else self.max_iterations
 
 

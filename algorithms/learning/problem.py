@@ -12,7 +12,7 @@ import numpy as np
 
 from ..environments.protocol import Environment, require_deterministic
 from ..exact.seeds import RecordedSeed
-from ..oracles.ledger import Ledger, reveal
+from ..oracles.ledger import Ledger, unguard
 from .results import LearningResult
 
 
@@ -137,7 +137,7 @@ class Frame:
             algorithm=self._algorithm,
             environment=self._environment.name,
             status="success" if failure is None else "failure",
-            policies=None if policies is None else tuple(map(reveal, policies)),
+            policies=None if policies is None else tuple(map(unguard, policies)),
             estimate=estimate,
             trajectories=self._environment.trajectories - self._before,
             calls=dict(self._ledger.calls),

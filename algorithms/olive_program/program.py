@@ -9,7 +9,7 @@ asks for (paper, "OLIVE is not Oracle-Efficient"; Jiang et al. 2017)
 with g = 0 once the episode has ended. The paper prints this with an
 importance weight, E[K·1{a = π(x)}(g(x) − r − g(x′))] under a uniform action a
 out of K, which is the conditional expectation above. Its form for Q-functions
-leaves the factor K out, so φ means a K-th there (erratum 6); here φ bounds the
+leaves the factor K out, so φ means a K-th there (docs/errata.md, 6); here φ bounds the
 conditional expectation in both forms.
 """
 

@@ -12,7 +12,7 @@ each action: a `SampledConstraint` keeps those, in exact rationals. So the
 program stays exact, whatever the data are, and has a model like the exact one.
 
 The paper's form for Q-functions prints no factor K(x); then φ bounds a K-th of
-the error (erratum 6). Both forms here have the factor.
+the error (docs/errata.md, 6). Both forms here have the factor.
 """
 
 from __future__ import annotations

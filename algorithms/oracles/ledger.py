@@ -18,7 +18,7 @@ is kept.
 (1, 1)
 
 An algorithm that is to touch a class only through oracles and evaluation gets
-``guard(policy_class)``: oracles see through the guard, everybody else gets an
+``guard(policy_class)``: oracles see through the guard, other code gets an
 error, and the ledger remembers the attempt.
 """
 
@@ -152,17 +152,17 @@ def oracle(
         @functools.wraps(solve)
         def recorded(*args: P.args, **kwargs: P.kwargs) -> R:
             guarded = _guards(args[0])
-            opened = (reveal(args[0]), *args[1:])
+            given = (unguard(args[0]), *args[1:])
             inside = _running.get()
             token = _running.set(kind)
             start = time.perf_counter()
             try:
-                result = solve(*opened, **kwargs)
+                result = solve(*given, **kwargs)
             finally:
                 _running.reset(token)
             seconds = time.perf_counter() - start
             if _open_ledgers.get():
-                size = rows(*opened, **kwargs)
+                size = rows(*given, **kwargs)
                 call = Call(
                     kind, size, result.operations, seconds, result.honoured, inside
                 )
@@ -209,7 +209,7 @@ def evaluate(function: Callable[[Observations], Any], observations: Any) -> Any:
         ledger.evaluations += 1
         ledger.evaluated_rows += len(observations)
     if isinstance(function, GuardedFunction):
-        function = reveal(function)
+        function = unguard(function)
     return function(observations)
 
 
@@ -274,7 +274,7 @@ def guard(function_class: Any) -> Any:
     return OracleOnly(function_class)
 
 
-def reveal(guarded: Any) -> Any:
+def unguard(guarded: Any) -> Any:
     """Unwrap a guarded class or function; anything else is returned as it is.
 
     For oracles, and for looking at the result once an algorithm has ended.

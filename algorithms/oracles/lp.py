@@ -43,7 +43,7 @@ from ..classes.protocols import ValueClass, ValueFunction
 from ..classes.tabular import TabularValueClass
 from ..exact.data import EmpiricalMeasure, Field
 from .functionals import Constraint, Functional, Number
-from .ledger import OracleOnly, oracle, reveal
+from .ledger import OracleOnly, oracle, unguard
 from .lp_polyhedral import (
     LinearForm,
     PolyhedralProgram,
@@ -179,7 +179,7 @@ class ValueProgram:
         self, value_class: ValueClass, constraints: Sequence[Constraint] = ()
     ) -> None:
         self.guards_function = isinstance(value_class, OracleOnly)
-        self._value_class: ValueClass = reveal(value_class)
+        self._value_class: ValueClass = unguard(value_class)
         self._backend = open_program(self._value_class)
         self.rows = 0
         for constraint in constraints:

@@ -205,7 +205,7 @@ class KernelProgram:
         points: Observations,
         coefficients: NDArray[np.float64],
     ) -> float:
-        """αᵀKα, kept: whoever maximises an objective minimises it next."""
+        """αᵀKα, kept: the same objective is maximised and minimised."""
         if self._last is None or self._last[0] is not objective:
             square = _quadratic_form(self._class, points, coefficients)
             self._last = (objective, square)

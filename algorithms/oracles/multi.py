@@ -6,7 +6,7 @@ cost on each is at most U_j + ε_feas, if some policy of Π is within U_j on eac
 The definition asks for one policy of Π. For deterministic tabular policies
 that is NP-hard (`olivine.reduction.multi.hardness`) although CSC is easy there, so no
 implementation over CSC calls can be polynomial, as the paper says of one by
-multiplicative weights (erratum 7). What CSC calls do give is a finite mixture
+multiplicative weights (docs/errata.md, 7). What CSC calls do give is a finite mixture
 of policies of Π. Costs and values are linear in the mixture, so what the
 algorithms of the paper need of the oracle stays true.
 

@@ -191,7 +191,7 @@ class TwoSampleLearner:
             After more than T_max calls at a level.
         """
         if len(path) == self.horizon:
-            return  # level H+1 (erratum 16)
+            return  # level H+1 (docs/errata.md, 16)
         enter(path, self.calls, self.parameters.T_max, self.observers)
         h = len(path)  # index of the level
         # D̃: sample x_h at the end of the path, a_h uniform, r_h, x_{h+1}.

@@ -70,7 +70,7 @@ class TwoSampleParameters(DfsParameters):
         As printed, τ_V is set for sums over M data sets and τ_L for sums over T_max
         of them; the algorithm sums policy values over the learned sets (up to T_max)
         and losses over the val sets (up to M). Corrected, the two are exchanged
-        (erratum 15), which gives the proof's own last line.
+        (docs/errata.md, 15), which gives the proof's own last line.
         """
         p = problem
         calls = p.M * (p.K + 1) * (1 + p.H * p.n_exp)

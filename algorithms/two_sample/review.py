@@ -13,7 +13,7 @@ from ..learning.events import Entered, Path
 from ..learning.monitors import FEATURES, MetaAlgReview, claim_table
 from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope
-from ..oracles.ledger import reveal
+from ..oracles.ledger import unguard
 from ..oracles.lp import mean_discrepancy
 from .algorithm import Regression, Visit, observed_mdp
 from .deviations import (
@@ -198,7 +198,7 @@ class TwoSampleMonitors(MetaAlgReview):
             abs(fit.estimate - truth.optimal_value), p.estimate_bound, "V̂*"
         )
         for h in range(1, p.H + 1):
-            function, policy = reveal(fit.values[h - 1]), reveal(fit.policies[h - 1])
+            function, policy = unguard(fit.values[h - 1]), unguard(fit.policies[h - 1])
             for path in self.checked[h - 1].values():
                 mean = Fraction(truth.expectation(path, function))
                 values.at_most(

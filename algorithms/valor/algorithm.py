@@ -53,7 +53,7 @@ from ..learning.metaalg import (
 from ..learning.problem import Problem
 from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
-from ..oracles.ledger import guard, reveal
+from ..oracles.ledger import guard, unguard
 from ..oracles.multi import ClassificationSet, multi
 from .consensus import ConsensusPrograms
 from .parameters import CONSTRAINED, VALOR, ValorParameters
@@ -144,7 +144,7 @@ class LocalValues:
     ) -> Fraction:
         """Average of r_h + V_a where the policy takes a_h after the path."""
         # The environment, not the algorithm, plays the policy.
-        rules = (*path, reveal(policy))
+        rules = (*path, unguard(policy))
         played = self.environment.draw(rules, fresh, self.rng, successors=False)
         return self._mean_return(played, futures)
 

@@ -34,7 +34,7 @@ from ..learning.events import (
 )
 from ..learning.metaalg import EXACT_COSTS, decisions
 from ..learning.problem import Problem
-from ..oracles.ledger import reveal
+from ..oracles.ledger import unguard
 from .algorithm import LocalValues, local_values
 from .parameters import FrugalFields
 
@@ -211,7 +211,7 @@ class FrugalValues(LocalValues):
         aim, n, drawn = float(p.eps) ** 2 / (32 * p.H), p.n_pilot, 0
         batches: list[EmpiricalMeasure] = []
         while True:
-            rules = (*path, reveal(policy))
+            rules = (*path, unguard(policy))
             played = self.environment.draw(rules, n - drawn, self.rng, successors=False)
             batches.append(played)
             data, drawn = pool(batches, shares="draws"), n

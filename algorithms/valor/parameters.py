@@ -144,7 +144,7 @@ class ValorParameters(DfsParameters):
         """Most calls of each oracle: of csc, lp and multi.
 
         Two programs per consensus test, H policies per policy step, up to M H
-        steps. Version ``"paper"`` counts as printed (erratum 10): T_max H K
+        steps. Version ``"paper"`` counts as printed (docs/errata.md, 10): T_max H K
         programs and M H policies.
         """
         tests, calls = self.T_max * self.H * self.K, self.T_max * self.H

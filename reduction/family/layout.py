@@ -131,7 +131,7 @@ class Layout:
     def literal_level(self) -> int:
         """Level of the literal states: 2 in `paper`, else 3.
 
-        In `paper` they are met at levels 2 and 3 (erratum 4); the label is the
+        In `paper` they are met at levels 2 and 3 (docs/errata.md, 4); the label is the
         level at which [try x_i] meets them and the pair constraints bind.
         """
         return 3 if self.declaration.variable_states else 2

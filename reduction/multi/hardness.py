@@ -4,7 +4,7 @@ Definition "multi data set classification oracle" (paper, appendix "Additional
 oracles") asks for one policy of Π within U_j + ε_feas on every data set. For
 deterministic tabular policies that decides 3-SAT, though CSC is easy there, so
 it cannot be done by polynomially many CSC calls, as the paper says of
-multiplicative weights, unless P = NP (erratum 7). Ours.
+multiplicative weights, unless P = NP (docs/errata.md, 7). Ours.
 
 Observations are the variables, actions the truth values: a policy is an
 assignment. Clause j is a data set of its three literals, each an example of its

@@ -26,7 +26,7 @@ The value of both literals of a pair is the same in every round. So all actions
 pairs, and that is their Q-value: the constraint of the clause holds whichever of
 them a greedy policy takes. The paper lets f be "any Q-function with" the values
 of the state that is tried; some such functions violate constraints of earlier
-rounds (erratum 5), so the values are fixed here for all states.
+rounds (docs/errata.md, 5), so the values are fixed here for all states.
 
 In `strict` any run that binds the lowest level with a positive error, or the level
 with the largest, meets the same program (Theorem T, docs/ties.md): this is one of

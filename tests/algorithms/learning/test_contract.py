@@ -16,7 +16,7 @@ from olivine.algorithms.learning.events import NewPolicies
 from olivine.algorithms.learning.learn import learn
 from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.learning.results import LearningResult
-from olivine.algorithms.oracles.ledger import Ledger, guard, reveal
+from olivine.algorithms.oracles.ledger import Ledger, guard, unguard
 
 every = pytest.mark.parametrize("name", registry.names())
 
@@ -121,7 +121,7 @@ def test_classes_are_seen_through_oracles_and_evaluation_only(name) -> None:
     assert made.ledger.touches == []
     assert made.result.succeeded
     assert made.result.inaccurate_calls == 0
-    assert all(reveal(policy) is policy for policy in made.result.policies)
+    assert all(unguard(policy) is policy for policy in made.result.policies)
     counted = {kind: n for kind, n in made.result.calls.items() if n}
     assert counted == {kind: n for kind, n in made.ledger.calls.items() if n}
 

@@ -108,7 +108,7 @@ def test_weights_stay_within_the_theorem_on_larger_problems(seed):
     assert found.feasible
     assert found.violation <= epsilon
     assert found.calls <= found.call_bound
-    # Limits that nobody can meet, by more than ε: it says so, with a proof.
+    # Limits that no mixture can meet, by more than ε: it says so, with a proof.
     tight = [ClassificationSet(s.data, s.costs, s.limit - 1) for s in sets]
     refused = by_weights(policies, tight, epsilon_feas=epsilon)
     assert refused.status is MultiStatus.INFEASIBLE

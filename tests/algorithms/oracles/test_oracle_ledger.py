@@ -18,7 +18,7 @@ from olivine.algorithms.oracles.ledger import (
     evaluate,
     guard,
     oracle,
-    reveal,
+    unguard,
 )
 from olivine.algorithms.oracles.lp import (
     Constraint,
@@ -114,7 +114,7 @@ def test_oracles_see_through_the_guard_and_guard_what_they_return():
         assert isinstance(function, GuardedFunction)
         with pytest.raises(AttributeError, match="outside of oracles"):
             function.values  # noqa: B018
-    assert reveal(policy).actions.tolist() == [1, 0]
+    assert unguard(policy).actions.tolist() == [1, 0]
 
 
 def test_what_algorithms_may_ask_of_a_guarded_class():

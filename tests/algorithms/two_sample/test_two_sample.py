@@ -18,7 +18,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.oracles.ledger import Ledger, reveal
+from olivine.algorithms.oracles.ledger import Ledger, unguard
 from olivine.algorithms.oracles.lp import mean_discrepancy
 from olivine.algorithms.two_sample import (
     TwoSamplePracticalParameters,
@@ -226,7 +226,7 @@ def test_policies_and_values_are_found_from_the_last_level_back() -> None:
     ahead = np.zeros(0)
     for h in (3, 2, 1):
         codes = np.arange(env.space(h).n_codes)
-        pi, g = reveal(fit.policies[h - 1]), reveal(fit.values[h - 1])
+        pi, g = unguard(fit.policies[h - 1]), unguard(fit.values[h - 1])
         means = env.truth.q_values(h).astype(float)
         if h < 3:  # Q of ĝ instead of Q*: E[r] = Q* - V*(next state)
             for v in log.visits:

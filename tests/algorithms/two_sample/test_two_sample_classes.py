@@ -17,7 +17,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.two_sample import (
     TwoSamplePracticalParameters,
     two_sample,
@@ -128,7 +128,7 @@ def test_errors_double_level_by_level() -> None:
     two_sample(*given_, theorem(*given_), rng, observers=[log])
     truth, high = made.environment.truth, np.array([1])
     errors = [
-        float(truth.values(h)[1]) - reveal(g)(high)[0]
+        float(truth.values(h)[1]) - unguard(g)(high)[0]
         for h, g in enumerate(log.fits[0].values[1:], 2)
     ]
     assert errors[-1] == pytest.approx(3.8 * 0.3 / (192 * 256))
@@ -142,11 +142,13 @@ def test_erratum_15_learned_sets_can_outvote_a_state() -> None:
     found, rare = outvoted(), np.array([1])
     p, (x, y) = found.run.parameters, (found.made.environment.truth.values(2))
     assert y - x == found.loss
-    policy = reveal(found.run.policy_step(2, None))
+    policy = unguard(found.run.policy_step(2, None))
     assert policy(rare).tolist() == [1]
     assert 2 * p.M * p.tau_V < found.loss <= p.loss_bound(2)
     few = outvoted(copies=1)  # two sets: the bound for M sets is right
-    lost = few.loss if reveal(few.run.policy_step(2, None))(rare).tolist() == [1] else 0
+    lost = (
+        few.loss if unguard(few.run.policy_step(2, None))(rare).tolist() == [1] else 0
+    )
     assert lost <= 2 * p.M * p.tau_V
     with pytest.raises(ValueError, match="copies"):
         outvoted(copies=126)

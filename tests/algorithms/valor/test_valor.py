@@ -19,7 +19,7 @@ from olivine.algorithms.learning.events import (
     Iteration,
     Triple,
 )
-from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.valor.algorithm import (
     constrained_step,
     pooled_step,
@@ -197,13 +197,13 @@ def test_pooling_sacrifices_a_rarely_weighted_state_and_constraints_do_not() -> 
             gap = abs(future - truth.path_value((*triple.path, a)))
             assert gap <= run.parameters.phi(3)
     pooled, constrained = pooled_step(run, 2), constrained_step(run, 2)
-    assert reveal(pooled)(rare).tolist() == [1]
-    chance = Fraction(float(reveal(constrained)(rare)[0, 0]))
+    assert unguard(pooled)(rare).tolist() == [1]
+    chance = Fraction(float(unguard(constrained)(rare)[0, 0]))
     lost = (1 - chance) * Fraction(1, 2)
     assert lost <= 2 * run.parameters.phi(2)
     # With few copies, pooling does well too.
     fair = sacrificed(np.random.default_rng(0), copies=5)
-    assert reveal(pooled_step(fair, 2))(rare).tolist() == [0]
+    assert unguard(pooled_step(fair, 2))(rare).tolist() == [0]
 
 
 def test_more_than_m_k_iterations_can_be_needed() -> None:

@@ -24,7 +24,7 @@ from olivine.algorithms.learning.events import (
 )
 from olivine.algorithms.learning.metaalg import metaalg
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.oracles.ledger import reveal
+from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.oracles.multi import multi
 from olivine.algorithms.valor.algorithm import (
     LocalValues,
@@ -123,7 +123,7 @@ def test_a_class_without_the_optimum_fails_without_an_exception() -> None:
 def test_an_infeasible_policy_step_is_a_failed_event() -> None:
     run = sacrificed(np.random.default_rng(0), error=Fraction(1, 5))
     step = constrained_step(run, 2)  # falls back on pooling, as parameters say
-    assert reveal(step)(np.array([1])).tolist() == [1]
+    assert unguard(step)(np.array([1])).tolist() == [1]
     object.__setattr__(run.parameters, "fall_back", False)
     with pytest.raises(EventFailedError, match="policy step at level 2: infeasible"):
         constrained_step(run, 2)
@@ -149,7 +149,7 @@ def test_the_constrained_step_asks_for_what_the_listing_says(monkeypatch) -> Non
     for h in (1, 2, 3):
         constrained_step(run, h)
         policy_class, sets, accuracy = asked.pop()
-        assert reveal(policy_class) is policies.at_level(h)
+        assert unguard(policy_class) is policies.at_level(h)
         assert accuracy == 1 / 5000
         slack = 2 * (4 - h) * (6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas)
         slack -= 4 * p.eps_stat + p.eps_sub
