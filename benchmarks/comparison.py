@@ -1,8 +1,8 @@
-"""docs/comparison.md from the records of ``olivine learn all``.
+"""docs/comparison.md from the records of ``olivine compare``.
 
 Run from the project's folder::
 
-    OMP_NUM_THREADS=1 olivine learn all --json -o docs/comparison.svg > comparison.jsonl
+    OMP_NUM_THREADS=1 olivine compare --json -o docs/comparison.svg > comparison.jsonl
     python -m benchmarks.comparison < comparison.jsonl > docs/comparison.md
 """
 
@@ -10,7 +10,8 @@ import json
 import os
 import sys
 
-from olivine.cli.experiments.learn_all import remarks, row
+from olivine.cli.experiments.comparison import cells as cells_of
+from olivine.cli.experiments.comparison import remarks
 
 from benchmarks import order
 
@@ -19,7 +20,7 @@ HEAD = """# The algorithms compared
 Written by
 
 ```sh
-OMP_NUM_THREADS=1 olivine learn all --json -o docs/comparison.svg > comparison.jsonl
+OMP_NUM_THREADS=1 olivine compare --json -o docs/comparison.svg > comparison.jsonl
 python -m benchmarks.comparison < comparison.jsonl > docs/comparison.md
 ```
 
@@ -68,7 +69,7 @@ def section(env, records):
 
 def cells(record):
     """A row with its seconds as an order."""
-    *others, _ = row(record)
+    *others, _ = cells_of(record)
     return [*others, "" if record["seconds"] is None else order(record["seconds"])]
 
 

@@ -45,7 +45,12 @@ def barrier(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="backup, average or square-loss.", show_default=False
+            metavar="NAME",
+            help="backup, average or square-loss.",
+            autocompletion=lambda incomplete: [
+                name for name in OPTIONS if name.startswith(incomplete)
+            ],
+            show_default=False,
         ),
     ] = None,
     horizon: Annotated[

@@ -145,7 +145,7 @@ def generate(
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
     from .common import family_folder
-    from .experiments.learn_run import OutOfTimeError, limited
+    from .experiments.runs import OutOfTimeError, limited
 
     start, begun = time.perf_counter(), time.process_time()
     exact_penalty = checked_penalty(variant, penalty)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,34 +24,7 @@ from .common.output import (
     print_json,
     say,
 )
-
-SEEDS = 50
-CURVE_SEEDS = 5
-MOST_SEEDS = 1_000_000
-RUN_LIMIT = 10.0
-"""Seconds of CPU time that a run of ``learn all`` may take."""
-
-
-def complete_algorithms(incomplete: str) -> list[str]:
-    """Give what a shell may complete a list of algorithms to."""
-    from ..algorithms.learning import registry
-
-    return _completions(incomplete, [*registry.names(), "all"])
-
-
-def complete_environments(incomplete: str) -> list[str]:
-    """Give what a shell may complete a list of environments to."""
-    from ..algorithms.environments import registry
-    from .experiments.learn_run import register_environments
-
-    register_environments()
-    return _completions(incomplete, registry.names())
-
-
-def _completions(incomplete: str, names: list[str]) -> list[str]:
-    """Complete the last word of a list with commas."""
-    before, comma, last = incomplete.rpartition(",")
-    return [before + comma + name for name in names if name.startswith(last)]
+from .experiments import options
 
 
 @verb
@@ -61,117 +33,28 @@ def learn(
         str | None,
         typer.Argument(
             metavar="ALGORITHM",
-            help="See --list; all compares them all.",
-            autocompletion=complete_algorithms,
+            help="See --list.",
+            autocompletion=options.complete_algorithms,
             show_default=False,
         ),
     ] = None,
-    env: Annotated[
-        str | None,
-        typer.Option(
-            "--env",
-            metavar="ENV",
-            help="See --list; several for all: ENV,ENV.",
-            autocompletion=complete_environments,
-            show_default=False,
-        ),
-    ] = None,
-    algorithms: Annotated[
-        str | None,
-        typer.Option(
-            "--algorithms",
-            metavar="NAME,NAME",
-            help="Learning curves of these, or of all, over --seeds (5).",
-            autocompletion=complete_algorithms,
-            show_default=False,
-        ),
-    ] = None,
-    curve: Annotated[
-        Path | None,
-        typer.Option(
-            "--curve",
-            metavar="FIGURE",
-            help="With --algorithms: draw the value of each policy against "
-            "trajectories (.svg, .png, .pdf).",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="With --algorithms: a row for each run (.jsonl, or .parquet with the "
-            "extra parquet).",
-            show_default=False,
-        ),
-    ] = None,
+    env: options.Environment = None,
     listing: Annotated[
         bool, typer.Option("--list", help="List algorithms and environments.")
     ] = False,
-    params: Annotated[
-        str | None,
-        typer.Option(
-            "--params",
-            metavar="theorem|paper|practical|frugal",
-            help="Constants: the theorem's (corrected where an erratum applies), as "
-            "printed, free, or, for VALOR, free and with samples shared by all calls. "
-            "By default the theorem's; for all, free ones where "
-            "observations are continuous.",
-            show_default=False,
-        ),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            "--classes",
-            metavar="tabular|finite|linear",
-            help="Function classes; the default depends on the algorithm.",
-            show_default=False,
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", help="Accuracy, in (0, 1).")
-    ] = 0.3,
-    delta: Annotated[
-        float, typer.Option("--delta", help="Failure probability, in (0, 1).")
-    ] = 0.1,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="An option of the environment, or a setting of the algorithm.",
-            show_default=False,
-        ),
-    ] = None,
+    params: options.Params = None,
+    classes: options.Classes = None,
+    epsilon: options.Epsilon = 0.3,
+    delta: options.Delta = 0.1,
+    setting: options.Settings = None,
     seed: Seed = 0,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds",
-            min=1,
-            max=MOST_SEEDS,
-            help="For all and --algorithms: runs of each on each environment (50; 5).",
-            show_default=False,
-        ),
-    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
             "--time-limit",
             parser=parse_seconds,
             metavar="SECONDS",
-            help="For all and --algorithms: seconds of CPU time of a run (10).",
-            show_default=False,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            min=1,
-            help="For all and --algorithms: how many at a time (1).",
+            help="Seconds of CPU time of the run; none by default.",
             show_default=False,
         ),
     ] = None,
@@ -189,16 +72,6 @@ def learn(
             "--run-anyway", help="Check the assumptions, and run in any case."
         ),
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="For all: a figure to write (.svg, .png, .pdf).",
-            show_default=False,
-        ),
-    ] = None,
     json_lines: Json = False,
 ) -> int:
     """Run a learning algorithm on an environment.
@@ -208,28 +81,16 @@ def learn(
     violated where it must hold is a contradiction. An algorithm that finds no
     policy ends with status "failure", which is a result.
 
-    ALGORITHM all runs every algorithm on every environment, 50 seeds each. It
-    tells how many runs end ε-optimal, trajectories, oracle calls and seconds. A run
-    may take 10 seconds of CPU time (--time-limit), and the runs of a pair thirty
-    times that. Runs that are stopped or not begun count among the 50, and are
-    told.
+    olivine compare runs all algorithms on all environments, olivine curves draws
+    their learning curves.
 
-    With --algorithms the value of what each run would return, if it were stopped, is
-    recorded as trajectories grow, for the median and range over seeds: --curve draws
-    it. Runs that their limit stops keep the curve that they have.
-
-    Without both, --time-limit is the CPU time of the run; there is none by default.
-
-    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing, or the
-    run did not end within its limit.
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 the run did not end within
+    its limit.
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
-    from .experiments.comparison import Plan
-    from .experiments.learn_all import learn_all
-    from .experiments.learn_assumptions import Examination
-    from .experiments.learn_curves import learn_curves
-    from .experiments.learn_run import OutOfTimeError, prepare
+    from .experiments.assumptions import Examination
+    from .experiments.runs import OutOfTimeError, prepare
 
     examination = None
     if check or run_anyway:
@@ -238,46 +99,8 @@ def learn(
         if listing:
             _list(json_lines)
             return ExitStatus.DONE
-        if algorithms is not None:
-            _refuse_beside_algorithms(algorithm, output, examination)
-            known = () if algorithms == "all" else tuple(algorithms.split(","))
-            if env is None:
-                raise ValueError("--env: missing (--list shows the environments)")
-            plan = Plan(
-                tuple(env.split(",")),
-                params,
-                epsilon,
-                delta,
-                seeds or CURVE_SEEDS,
-                seed,
-                RUN_LIMIT if time_limit is None else time_limit,
-                algorithms=known,
-                classes=classes,
-                settings=tuple(setting or ()),
-            )
-            return learn_curves(plan, curve, out, jobs or 1, json_lines=json_lines)
-        for option, path in (("--curve", curve), ("--out", out)):
-            if path is not None:
-                raise ValueError(f"{option}: only with --algorithms")
         if algorithm == "all":
-            if classes or setting:
-                raise ValueError("all: --classes and --set are for one algorithm")
-            if examination is not None:
-                raise ValueError("all: assumptions are checked for one algorithm")
-            names = () if env is None else tuple(env.split(","))
-            limit = RUN_LIMIT if time_limit is None else time_limit
-            plan = Plan(
-                names, params, epsilon, delta, seeds or SEEDS, seed, limit, 30 * limit
-            )
-            return learn_all(plan, output, jobs or 1, json_lines=json_lines)
-        only = {
-            "--seeds": seeds,
-            "--jobs": jobs,
-            "--output": output,
-        }
-        for option, value in only.items():
-            if value is not None:
-                raise ValueError(f"{option}: only for olivine learn all")
+            raise ValueError("learn all: this is olivine compare now")
         run = prepare(
             algorithm,
             env,
@@ -313,6 +136,8 @@ def learn(
         print_json(record)
     else:
         _show(record)
+    for warning in record["warnings"]:
+        say(f"olivine: warning: {warning}")
     for contradiction in record["contradictions"]:
         say(
             f"olivine: contradiction: {contradiction} (this should be impossible: "
@@ -321,22 +146,10 @@ def learn(
     return ExitStatus.CONTRADICTION if record["contradictions"] else ExitStatus.DONE
 
 
-def _refuse_beside_algorithms(
-    algorithm: str | None, output: Path | None, examination: object
-) -> None:
-    """Refuse, with a ValueError, what does not go with --algorithms."""
-    if algorithm is not None:
-        raise ValueError(f"--algorithms: {algorithm!r} is named beside it")
-    if output is not None:
-        raise ValueError("--output: only for olivine learn all; see --curve and --out")
-    if examination is not None:
-        raise ValueError("--algorithms: assumptions are checked for one algorithm")
-
-
 def _list(json_lines: bool) -> None:
     from ..algorithms.environments import registry as environments
     from ..algorithms.learning import registry
-    from .experiments.learn_run import register_environments
+    from .experiments.runs import register_environments
 
     register_environments()
     entries = registry.algorithms()

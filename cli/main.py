@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -17,6 +19,19 @@ from .common import signals
 from .common.output import ExitStatus, describe, drop_stdout, say
 from .common.streams import prepare_streams
 from .common.values import convert_directly
+
+_UsageError: Any = typer.BadParameter.__base__
+
+MOVED = {
+    "--algorithms": "olivine curves",
+    "--curve": "-o of olivine curves",
+    "--out": "--rows of olivine curves and compare",
+    "--output": "olivine compare and curves",
+    "-o": "olivine compare and curves",
+    "--seeds": "olivine compare and curves",
+    "--jobs": "olivine compare and curves",
+}
+"""Former options of ``learn``, and which verb has them."""
 
 
 class _Verb(TyperCommand):
@@ -40,6 +55,12 @@ class _Verbs(TyperGroup):
             return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = plain(error.message)
+            raise
+        except _UsageError as error:
+            option = getattr(error, "option_name", "")
+            if error.ctx.info_name == "learn" and option in MOVED:
+                error.message = f"No such option: {option}; see {MOVED[option]}."
+                error.possibilities = None
             raise
 
 
@@ -65,6 +86,8 @@ VERBS = (
     "solve",
     "trace",
     "learn",
+    "compare",
+    "curves",
     "sweep",
     "contrast",
     "multi",
@@ -90,9 +113,20 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in verbs:
-        made.command(cls=_Verb)(getattr(import_module(f"olivine.cli.{name}"), name))
+        function = getattr(import_module(f"olivine.cli.{name}"), name)
+        made.command(cls=_Verb, help=flowing(function.__doc__))(function)
     made.callback()(_olivine)
     return made
+
+
+def flowing(text: str) -> str:
+    r"""Join the lines of each paragraph, so that any width breaks them anew.
+
+    >>> flowing("One\nline.\n\nAnother.")
+    'One line.\n\nAnother.'
+    """
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def asked(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -137,6 +171,10 @@ def main() -> None:
 
 def _run() -> None:
     try:
+        match sys.argv[1:]:
+            case ["--install-completion" | "--show-completion", _]:
+                # So Typer takes the name of a shell, and does not look for one.
+                os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
         try:
             command_line(asked(sys.argv[1:]))()
         finally:

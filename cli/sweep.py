@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .common.command import (
     verb,
 )
-from .common.console import (
-    print_table,
-    progress_bar,
-    tell,
-)
 from .common.options import Json
 from .common.output import (
     ExitStatus,
     describe,
-    print_json,
     report_error,
     say,
     worst,
 )
 
 if TYPE_CHECKING:
-    from .experiments.sweep_plan import Sweep
     from .experiments.units import Row
 
 
@@ -98,10 +89,12 @@ def sweep(
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """
     from .common.outputs import check_outputs
-    from .experiments.parquet import check_results, write_results
+    from .experiments.export import check_results, write_results
+    from .experiments.frame import draw, work, written
     from .experiments.rows import open_rows
-    from .experiments.sweep_plan import read_sweep
-    from .experiments.workers import LostWorkersError, WorkersError, cores
+    from .experiments.summaries import show
+    from .experiments.sweep_file import read_sweep
+    from .experiments.workers import cores
     from .figures.files import check_suffix
 
     try:
@@ -115,164 +108,50 @@ def sweep(
         check_outputs([output, figure, parquet], [str(file), *plan.files])
     except (ValueError, OSError) as error:
         return report_error(str(file), describe(error), json_lines=json_lines)
-    checks = {unit.key: unit.check for unit in plan.units}
     statuses: list[ExitStatus] = []
     try:
-        with open_rows(output, plan.says, checks) as found:
-            if found.remark:
-                say(f"olivine: {found.remark}")
-            try:
-                for row in _failures(plan, found, jobs or cores(), dask, json_lines):
-                    statuses.append(ExitStatus(row["exit"]))
-            except WorkersError as error:
-                say(f"olivine: {error}. Rows so far are in {output}")
-                lost = isinstance(error, LostWorkersError)
-                statuses += [ExitStatus.UNDECIDED if lost else ExitStatus.BAD_INPUT]
-            rows = [found.rows[u.key] for u in plan.units if u.key in found.rows]
+        with open_rows(
+            output, plan.says, {u.key: u.check for u in plan.units}
+        ) as stored:
+            if stored.remark:
+                say(f"olivine: {stored.remark}")
+            missing = [unit for unit in plan.units if unit.key not in stored.rows]
+            total, begun = len(plan.units), len(stored.rows)
+            if begun:
+                say(f"olivine: {begun} of {total} rows are there already")
+
+            def keep(row: Row) -> None:
+                if "error" not in row:
+                    stored.append(row)
+
+            statuses = work(
+                missing,
+                keep,
+                "sweep",
+                total,
+                begun=begun,
+                jobs=jobs or cores(),
+                address=dask,
+                json_lines=json_lines,
+            )
+            rows = [stored.rows[u.key] for u in plan.units if u.key in stored.rows]
     except (ValueError, OSError) as error:
         return report_error(
             str(output), describe(error, str(output)), json_lines=json_lines
         )
-    show(plan.kind, rows, json_lines)
-    try:
-        if figure is not None and rows:
-            draw(plan.kind, figure, rows)
-        if parquet is not None:
-            write_results(parquet, rows)
-    except (ValueError, OSError) as error:
-        place = str(figure if figure is not None else parquet)
-        statuses.append(
-            report_error(place, describe(error, place), json_lines=json_lines)
+    if len(rows) < len(plan.units):
+        lacking = len(plan.units) - len(rows)
+        say(
+            f"olivine: {lacking} of {len(plan.units)} are missing; rows so far are in "
+            f"{output}, and the same command goes on"
         )
+    show(plan.kind, rows, json_lines)
+    drawn = figure if rows else None
+    if not written(
+        [
+            (drawn, lambda path: draw(plan.kind, path, rows)),
+            (parquet, lambda path: write_results(path, rows)),
+        ]
+    ):
+        statuses.append(ExitStatus.BAD_INPUT)
     return worst([*statuses, *(ExitStatus(row["exit"]) for row in rows)])
-
-
-def _failures(
-    plan: Sweep, found: Any, jobs: int, dask: str | None, json_lines: bool
-) -> Iterator[Row]:
-    """Do what is missing and append each row; yield those of failures, not kept."""
-    from .experiments.workers import rows_of
-
-    missing = [unit for unit in plan.units if unit.key not in found.rows]
-    if found.rows:
-        say(f"olivine: {len(found.rows)} of {len(plan.units)} rows are there already")
-    with progress_bar("sweep", len(plan.units), json_lines) as progress:
-        task = progress.task_ids[0]
-        progress.update(task, completed=len(found.rows))
-        for row in rows_of(missing, jobs, dask):
-            tell_trouble(row)
-            if "error" in row:
-                yield row
-            else:
-                found.append(row)
-            progress.advance(task)
-    if done := len(plan.units) - len(found.rows):
-        say(f"olivine: {done} of {len(plan.units)} are missing; run the command again")
-
-
-def tell_trouble(row: Row) -> None:
-    """Say contradictions and errors on standard error."""
-    name = row.get("file", row["key"])
-    for text in row.get("contradictions", ()):
-        say(f"olivine: {name}: contradiction: {text}")
-    if "error" in row:
-        said = row["error"]
-        say(f"olivine: {said if said.startswith(name) else f'{name}: {said}'}")
-    if "traceback" in row:
-        print(row["traceback"], end="", file=sys.stderr)
-
-
-def draw(kind: str, figure: Path, rows: Sequence[Row]) -> None:
-    """Draw what rows of this kind are drawn as; errors as `save_curves`."""
-    from .experiments.summaries import curves_of, phases_of
-    from .figures.sweep import save_curves, save_phases
-
-    if kind == "learning":
-        save_curves(figure, curves_of(rows))
-    else:
-        save_phases(figure, phases_of(rows))
-
-
-def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
-    """Sum rows up: objects on lines, or a table."""
-    from .experiments.summaries import curves_of, phases_of
-
-    found = curves_of(rows) if kind == "learning" else phases_of(rows)
-    groups = [group.to_json() for group in found]
-    if json_lines:
-        for group in groups:
-            print_json(group)
-    elif kind == "learning":
-        show_curves(groups)
-    elif groups:
-        _show_phases(groups)
-
-
-def show_curves(groups: Sequence[dict[str, Any]]) -> None:
-    """Print a row for each algorithm on each environment."""
-    header = "environment", "algorithm", "constants", "ε-optimal", "trajectories"
-    print_table(
-        (*header, "V^π: median", "range", "V*"),
-        [
-            (
-                group["env"],
-                group["algorithm"],
-                group["params"],
-                _score(group),
-                _number(group["trajectories"], ".3g"),
-                _number(group["value"], ".4g"),
-                _ends(group["least"], group["most"]),
-                _number(group["optimal_value"], ".4g") + _span(group["optimal_range"]),
-            )
-            for group in groups
-        ],
-        spare=("constants", "V*"),
-    )
-    for group in groups:
-        if group["refused"]:
-            tell(f"{group['algorithm']}: {group['refused']}")
-
-
-def _ends(least: float | None, most: float | None) -> str:
-    return "" if least is None else f"{least:.4g} to {most:.4g}"
-
-
-def _span(ends: tuple[float, float] | None) -> str:
-    """Say in what range V* is, where seeds differ in it."""
-    return "" if ends is None else f" ({_ends(*ends)})"
-
-
-def _score(group: dict[str, Any]) -> str:
-    if group["refused"]:
-        return "refused"
-    stopped = f", {group['stopped']} stopped" if group["stopped"] else ""
-    lost = group["seeds"] - group["runs"] - group["stopped"]
-    more = f", {lost} without a curve" if lost else ""
-    return f"{group['successes']} of {group['seeds']}{stopped}{more}"
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-def _show_phases(groups: Sequence[dict[str, Any]]) -> None:
-    routes = list(dict.fromkeys(name for group in groups for name in group["seconds"]))
-    header = "variant", "variables", "clauses", "ratio", "satisfiable"
-    print_table(
-        (*header, "optimum: median", "least", *(f"{route} (s)" for route in routes)),
-        [
-            (
-                group["variant"],
-                str(group["variables"]),
-                str(group["clauses"]),
-                f"{group['ratio']:.3g}",
-                f"{group['satisfiable']} of {group['formulas']}"
-                + (f", {group['undecided']} undecided" if group["undecided"] else ""),
-                group["optimum"]["median"] or "",
-                group["optimum"]["least"] or "",
-                *(_number(group["seconds"].get(route), ".3g") for route in routes),
-            )
-            for group in groups
-        ],
-        spare=("least", "clauses"),
-    )

@@ -33,8 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.protocols import Observations
-from ..environments.protocol import Environment, Truth
+from ..environments.protocol import Environment, Truth, knows_truth
 from ..exact.data import EmpiricalMeasure
+from .evaluation import evaluate
 
 Path = tuple[int, ...]
 Observer = Callable[[Any], object]
@@ -190,6 +191,13 @@ class Recorder:
             raise RuntimeError("the recorder has not begun")
         return self._environment.truth
 
+    @property
+    def optimal_value(self) -> Fraction | None:
+        """V* of the run's environment, None where it is not known."""
+        if self._environment is None or not knows_truth(self._environment):
+            return None
+        return self._environment.truth.optimal_value
+
     def _add(self, policies: Sequence[Any]) -> None:
         if self._environment is not None:
             now = self._environment.trajectories
@@ -201,24 +209,47 @@ class Recorder:
         Parameters
         ----------
         n
-            Episodes that estimate a value elsewhere; they are not counted.
+            Episodes that estimate a value elsewhere; the curve does not count them.
         seed
             Of their generator, the same for each point.
         """
-        truth = self.truth
-        found: list[Fraction | float] = []
+        return [value for value, _ in self.measured(n, seed)]
+
+    def measured(
+        self, n: int, seed: Sequence[int]
+    ) -> list[tuple[Fraction | float, float | None]]:
+        """Give `values`, each with its standard error, None where it is exact.
+
+        Parameters
+        ----------
+        n, seed
+            See `values`.
+        """
+        if self._environment is None:
+            raise RuntimeError("the recorder has not begun")
+        found: list[tuple[Fraction | float, float | None]] = []
         last: tuple[Any, ...] = ()
         for point in self.points:
             # The same objects have the same value.
-            if found and all(map(_same, point.policies, last)):
-                found.append(found[-1])
-            elif truth.exact:
-                found.append(truth.policy_value(point.policies))
+            if not found or not all(map(_same, point.policies, last)):
+                found.append(self._measure(point.policies, n, seed))
             else:
-                rng = np.random.default_rng(seed)
-                found.append(truth.estimate_policy_value(point.policies, n, rng)[0])
+                found.append(found[-1])
             last = point.policies
         return found
+
+    def _measure(
+        self, policies: Sequence[Any], n: int, seed: Sequence[int]
+    ) -> tuple[Fraction | float, float | None]:
+        assert self._environment is not None
+        rng = np.random.default_rng(seed)
+        if not knows_truth(self._environment):
+            played = evaluate(self._environment, policies, n, seed=rng)
+            return played.mean, played.standard_error
+        truth = self._environment.truth
+        if truth.exact:
+            return truth.policy_value(policies), None
+        return truth.estimate_policy_value(policies, n, rng)
 
 
 def _same(one: object, other: object) -> bool:

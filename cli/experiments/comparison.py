@@ -1,211 +1,219 @@
-"""Every algorithm on every environment, over many seeds: ``olivine learn all``.
+"""Every algorithm on every environment, over many seeds: ``olivine compare``.
 
-A cell is one algorithm on one environment. Its runs are made one after another
-in child processes, so that none can hang or exhaust the others, until all seeds
-are done or the cell's time is up; what is not done is counted, never guessed.
+A cell is one algorithm on one environment. Its seeds are run until all are done or it
+is clear that more would say nothing; what is not done is counted, never guessed.
 """
 
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from ..common.console import print_table, tell
 from ..common.output import ExitStatus
-from .learn_run import LearningRun, prepare, register_environments
+from .runs import LearningRun
+from .units import LearningUnit, Row
 
 CALLS = ("csc", "lp", "ls", "multi")
 EARLY = 3
 """Runs stopped by their limit before any is done, after which a cell is left."""
-PATIENCE = 10
-"""Wall seconds for each second of CPU time: what waits for ever ends, too."""
+BUDGET = 30
+"""A cell begins no run after so many times the limit of a run."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What to compare."""
+class Cell:
+    """The runs of a cell so far."""
 
-    environments: tuple[str, ...] = ()  # Their names; all if there are none
-    # Constants for all; None: the theorem's where observations are finite, else
-    # practical ones
-    params: str | None = None
-    # epsilon, delta: accuracy and failure probability
-    epsilon: float = 0.3
-    delta: float = 0.1
-    seeds: int = 50  # Runs of a cell: seeds first, first + 1,
-    first: int = 0  # The first seed
-    # run_limit, cell_limit: seconds of CPU time of one run, and those after which a
-    # cell begins no other; at most `PATIENCE` times as much wall time
-    run_limit: float = 10.0
-    cell_limit: float = 300.0
-    algorithms: tuple[str, ...] = ()  # Their names; all if there are none
-    classes: str | None = None  # Kind of the classes; None: each algorithm's own
-    # KEY=VALUE, each for the environments and algorithms that have it
-    settings: tuple[str, ...] = ()
+    def __init__(self, run: LearningRun, seeds: Sequence[int]) -> None:
+        self.run, self.seeds = run, seeds
+        self.rows: list[Row] = []  # As they came
+        self.left: str | None = None  # Why no run was begun for some seeds
+        self._begun = 0
+        self._closed = False
 
-    def cells(self) -> list[LearningRun]:
-        """All cells, by environment."""
-        from ...algorithms.environments import registry as environments
-        from ...algorithms.learning import registry
-
-        register_environments()
-        names = self.environments or tuple(environments.names())
-        algorithms = self.algorithms or registry.names()
-        self._check_settings(algorithms, names)
-        return [
-            self.cell(algorithm, environment)
-            for environment in dict.fromkeys(names)
-            for algorithm in dict.fromkeys(algorithms)
-        ]
-
-    def _check_settings(
-        self, algorithms: Sequence[str], environments: Sequence[str]
-    ) -> None:
-        """Refuse, with a ValueError, a setting that nothing here has."""
-        from ...algorithms.environments.registry import options
-        from ...algorithms.learning import registry
-
-        known = {k for a in algorithms for k in registry.get(a).settings}
-        known |= {k for e in environments for k in options(e)}
-        for text in self.settings:
-            key, equals, _ = text.partition("=")
-            if not equals:
-                raise ValueError(f"--set: {text!r} is not KEY=VALUE")
-            if key not in known:
-                raise ValueError(
-                    f"--set: unknown {key!r}{registry.suggestion(key, known)}"
-                )
-
-    def cell(self, algorithm: str, environment: str) -> LearningRun:
-        """One of the cells; errors as for `cells`."""
-        from ...algorithms.environments import make
-        from ...algorithms.environments.registry import options
-        from ...algorithms.learning import registry
-
-        register_environments()
-        own = registry.get(algorithm).settings.keys() | options(environment).keys()
-        settings = [s for s in self.settings if s.partition("=")[0] in own]
-        params, classes = self.params or "theorem", self.classes
-        cell = prepare(
-            algorithm, environment, params, classes, self.epsilon, self.delta, settings
-        )
-        world = make(environment, self.first, **cell.for_env)
-        if not all(world.space(h).is_finite for h in range(1, world.horizon + 1)):
-            # Nothing tabular there, and no theorem's sample fits into memory.
-            default = registry.get(algorithm).default_classes
-            cell = replace(
-                cell,
-                params=self.params or "practical",
-                classes=classes or ("finite" if default == "tabular" else default),
-            )
-        return cell
-
-
-def run_cell(cell: LearningRun, plan: Plan) -> tuple[dict[str, Any], ExitStatus]:
-    """Run a cell and sum it up.
-
-    Gives ``algorithm``, ``env``, ``params``, ``classes``, ``epsilon``, ``seeds``
-    (wanted), ``runs`` (that ended), ``successes`` (status "success" and suboptimality
-    at most ε), ``failures`` (status "failure"), ``timeouts`` (stopped by the limit),
-    ``contradictions``, ``trajectories`` (median, an integer), ``calls``, ``enumerated``
-    (functions evaluated) and ``seconds`` (means), ``suboptimality`` (mean, over runs
-    with a policy) and ``worst``, ``refused`` (why the algorithm does not take the task,
-    or null), ``left`` (why no run was begun for some seeds, or null). Medians and means
-    are those of the runs that ended. A contradiction, undecided where runs are missing,
-    or done.
-    """
-    from ...solvers.child.child import children_seconds, run_in_child
-
-    wall, cpu = time.monotonic(), children_seconds()
-    records: list[dict[str, Any]] = []
-    timeouts, refused, left = 0, None, None
-    for seed in range(plan.first, plan.first + plan.seeds):
-        spent = children_seconds() - cpu
-        waited = (time.monotonic() - wall) / PATIENCE
-        if max(spent, waited) >= plan.cell_limit:
-            left = f"the {plan.cell_limit:g} s of CPU time of a pair are over"
-            break
-        child = run_in_child(
-            _record_or_refusal,
-            cell,
-            seed,
-            time_limit=PATIENCE * plan.run_limit,
-            cpu_limit=plan.run_limit,
-        )
-        if child.status == "timeout":
-            timeouts += 1
-            if timeouts >= EARLY and not records:
-                left = (
-                    f"{EARLY} runs did not end within {plan.run_limit:g} s of CPU time"
-                )
+    def units(self) -> Iterator[LearningUnit]:
+        """Begin runs while that says something."""
+        for seed in self.seeds:
+            if self.refused is not None or self._leave():
                 break
-            continue
-        if child.status != "done" or child.value is None:
-            left = f"seed {seed}: {child.message}"
-            break
-        if isinstance(child.value, str):
-            refused = child.value
-            break
-        records.append(child.value)
-    record = _summary(cell, plan, records) | {
-        "timeouts": timeouts,
-        "refused": refused,
-        "left": left,
-    }
-    if record["contradictions"]:
-        return record, ExitStatus.CONTRADICTION
-    undecided = refused is None and len(records) < plan.seeds
-    return record, ExitStatus.UNDECIDED if undecided else ExitStatus.DONE
+            self._begun += 1
+            yield LearningUnit(self.run, seed, curve=False)
+        self._closed = True
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no row is to come."""
+        return self._closed and len(self.rows) == self._begun
+
+    @property
+    def ended(self) -> list[Row]:
+        """Rows of runs that ended, by their seeds."""
+        ended = (r for r in self.rows if r["status"] in ("success", "failure"))
+        return sorted(ended, key=lambda row: int(row["seed"]))
+
+    @property
+    def refused(self) -> str | None:
+        """Why the algorithm does not take the task."""
+        refusals = (r["reason"] for r in self.rows if r["status"] == "refused")
+        return next(refusals, None)
+
+    @property
+    def stopped(self) -> int:
+        """How many runs their limit stopped."""
+        return sum(r["status"] == "unknown" and "error" not in r for r in self.rows)
+
+    def _leave(self) -> bool:
+        """Whether to begin no more runs; then `left` says why."""
+        limit, stopped, ended = self.run.time_limit, self.stopped, self.ended
+        failed = next((row for row in self.rows if "error" in row), None)
+        if failed is not None:
+            self.left = f"seed {failed['seed']}: {failed['error']}"
+        elif stopped >= EARLY and not ended:
+            self.left = f"{EARLY} runs did not end within {limit:g} s of CPU time"
+        elif limit is not None:
+            spent = stopped * limit + sum(row["seconds"] for row in ended)
+            if spent >= BUDGET * limit:
+                self.left = f"the {BUDGET * limit:g} s of CPU time of a pair are over"
+        return self.left is not None
+
+    @property
+    def status(self) -> ExitStatus:
+        """A contradiction, undecided where runs are missing, or done."""
+        if any(row["contradictions"] for row in self.ended):
+            return ExitStatus.CONTRADICTION
+        missing = self.refused is None and len(self.ended) < len(self.seeds)
+        return ExitStatus.UNDECIDED if missing else ExitStatus.DONE
+
+    def to_json(self) -> dict[str, Any]:
+        """Sum the runs up.
+
+        ``seeds`` (wanted), ``runs`` (that ended), ``successes`` (status "success" and
+        suboptimality at most ε), ``failures`` (status "failure"), ``timeouts`` (stopped
+        by the limit), ``trajectories`` (median, an integer), ``calls``, ``enumerated``
+        (functions evaluated) and ``seconds`` (means), ``suboptimality`` (mean, over
+        runs with a policy) and ``worst``, ``refused``, ``left``. Medians and means are
+        those of the runs that ended.
+        """
+        run, rows = self.run, self.ended
+        gaps = [r["suboptimality"] for r in rows if r["suboptimality"] is not None]
+        gaps = [float(Fraction(gap)) for gap in gaps]
+        spent = [row["trajectories"] for row in rows]
+        kinds = dict.fromkeys([*CALLS, *(k for r in rows for k in r["calls"])])
+        return {
+            "algorithm": run.algorithm,
+            "env": run.env,
+            "params": run.params,
+            "classes": run.kind,
+            "epsilon": run.epsilon,
+            "seeds": len(self.seeds),
+            "runs": len(rows),
+            "successes": sum(succeeded(row, run.epsilon) for row in rows),
+            "failures": sum(row["status"] == "failure" for row in rows),
+            "contradictions": [
+                f"seed {row['seed']}: {text}"
+                for row in rows
+                for text in row["contradictions"]
+            ],
+            "trajectories": statistics.median_high(spent) if rows else None,
+            "calls": {k: _mean([r["calls"].get(k, 0) for r in rows]) for k in kinds},
+            "enumerated": _mean([row["enumerated"] for row in rows]),
+            "value": _mean([float(r["value"]) for r in rows if _is_estimated(r)]),
+            "suboptimality": _mean(gaps),
+            "worst": max(gaps, default=None),
+            "seconds": _mean([row["seconds"] for row in rows]),
+            "timeouts": self.stopped,
+            "refused": self.refused,
+            "left": self.left,
+        }
 
 
-def _record_or_refusal(cell: LearningRun, seed: int) -> dict[str, Any] | str:
-    try:
-        record, _ = cell.with_seed(seed)
-    except ValueError as error:
-        return " ".join(str(error).split())
-    return record
+def _is_estimated(row: Row) -> bool:
+    """Whether a run has an estimated value, and no V* to hold it against."""
+    return row["value"] is not None and row["optimal_value"] is None
 
 
-def _summary(
-    cell: LearningRun, plan: Plan, records: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    gaps = [
-        Fraction(r["suboptimality"]) for r in records if r["suboptimality"] is not None
+class Comparison:
+    """Cells whose runs are begun one cell after the other."""
+
+    def __init__(self, runs: Sequence[LearningRun], seeds: Sequence[int]) -> None:
+        self.cells = [Cell(run, seeds) for run in runs]
+        self._by_name = {(c.run.algorithm, c.run.env): c for c in self.cells}
+        self._told = 0
+
+    def units(self) -> Iterator[LearningUnit]:
+        """All runs that are to be begun; what a row says may spare others."""
+        for cell in self.cells:
+            yield from cell.units()
+
+    def add(self, row: Row) -> None:
+        """Take a row."""
+        self._by_name[row["algorithm"], row["env"]].rows.append(row)
+
+    def finished(self) -> Iterator[Cell]:
+        """Cells that are done by now and not given before, in order."""
+        while self._told < len(self.cells) and self.cells[self._told].is_done:
+            self._told += 1
+            yield self.cells[self._told - 1]
+
+
+def show(records: Sequence[Mapping[str, Any]]) -> None:
+    """Print one table for each environment, and below what was refused."""
+    for env in dict.fromkeys(record["env"] for record in records):
+        own = [record for record in records if record["env"] == env]
+        tell(str(env))
+        print_table(
+            (
+                "algorithm",
+                "constants, classes",
+                "ε-optimal",
+                "trajectories",
+                "calls",
+                "V* − V^π",
+                "seconds",
+            ),
+            [cells(record) for record in own if record["refused"] is None],
+            spare=("constants, classes", "calls", "seconds"),
+        )
+        for line in remarks(own):
+            tell(f"  {line}")
+        tell()
+
+
+def remarks(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what was refused and what is missing, each reason once."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        name = record["algorithm"]
+        for reason in (record["refused"], record["left"]):
+            if reason:
+                found.setdefault(reason.removeprefix(f"{name}: "), []).append(name)
+        if record["timeouts"]:
+            late = f"runs stopped by the limit of CPU time: {record['timeouts']}"
+            if record["runs"]:
+                late += "; what else stands there is of the runs that ended"
+            found.setdefault(late, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
+
+
+def cells(record: Mapping[str, Any]) -> list[str]:
+    """Give a record's row in a table."""
+    counts = dict(record["calls"]) | {"functions": record["enumerated"]}
+    calls = ", ".join(f"{n:.3g} {kind}" for kind, n in counts.items() if n)
+    trajectories, gap = record["trajectories"], record["suboptimality"]
+    lost = "" if gap is None else f"{gap:.3g} (≤ {record['worst']:.3g})"
+    if record.get("value") is not None:
+        lost = f"unknown; V^π ≈ {record['value']:.3g}"
+    return [
+        str(record["algorithm"]),
+        f"{record['params']}, {record['classes']}",
+        score(record),
+        "" if trajectories is None else f"{trajectories:.2e}",
+        calls,
+        lost,
+        "" if record["seconds"] is None else f"{record['seconds']:.3g}",
     ]
-    successes = sum(succeeded(record, plan.epsilon) for record in records)
-    contradicted = [r for r in records if r["contradictions"]]
-    return {
-        "algorithm": cell.algorithm,
-        "env": cell.env,
-        "params": cell.params,
-        "classes": cell.classes,
-        "epsilon": plan.epsilon,
-        "seeds": plan.seeds,
-        "runs": len(records),
-        "successes": successes,
-        "failures": sum(record["status"] == "failure" for record in records),
-        "contradictions": [
-            f"seed {r['seed']}: {text}"
-            for r in contradicted
-            for text in r["contradictions"]
-        ],
-        "trajectories": statistics.median_high([r["trajectories"] for r in records])
-        if records
-        else None,
-        "calls": {
-            kind: _mean([record["calls"].get(kind, 0) for record in records])
-            for kind in dict.fromkeys(
-                [*CALLS, *(k for r in records for k in r["calls"])]
-            )
-        },
-        "enumerated": _mean([record["enumerated"] for record in records]),
-        "suboptimality": _mean([float(gap) for gap in gaps]),
-        "worst": float(max(gaps)) if gaps else None,
-        "seconds": _mean([record["seconds"] for record in records]),
-    }
 
 
 def score(record: Mapping[str, Any]) -> str:
@@ -220,6 +228,8 @@ def score(record: Mapping[str, Any]) -> str:
         "not begun": record["seeds"] - record["runs"] - stopped,
     }
     missing = [f"{count} {what}" for what, count in counts.items() if count]
+    if record.get("value") is not None:
+        return ", ".join([f"V* unknown, {record['runs']} ended", *missing])
     return ", ".join([f"{record['successes']} of {record['seeds']}", *missing])
 
 

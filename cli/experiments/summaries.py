@@ -1,4 +1,4 @@
-"""What rows of a sweep say together: phases of formulas, and learning curves."""
+"""What rows say together: phases of formulas, and learning curves; as tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from ..common.console import print_table, tell
+from ..common.output import print_json
 from .comparison import succeeded
 from .units import Row
 
@@ -215,4 +217,87 @@ def _over_runs(
         [min(v) for v in values],
         [max(v) for v in values],
         [(at[-1], own[-1], cut) for (at, own), cut in zip(steps, stopped, strict=True)],
+    )
+
+
+def show(kind: str, rows: Sequence[Row], json_lines: bool) -> None:
+    """Sum rows up: objects on lines, or a table."""
+    found = curves_of(rows) if kind == "learning" else phases_of(rows)
+    groups = [group.to_json() for group in found]
+    if json_lines:
+        for group in groups:
+            print_json(group)
+    elif kind == "learning":
+        show_curves(groups)
+    elif groups:
+        _show_phases(groups)
+
+
+def show_curves(groups: Sequence[dict[str, Any]]) -> None:
+    """Print a row for each algorithm on each environment."""
+    header = "environment", "algorithm", "constants", "ε-optimal", "trajectories"
+    print_table(
+        (*header, "V^π: median", "range", "V*"),
+        [
+            (
+                group["env"],
+                group["algorithm"],
+                group["params"],
+                _score(group),
+                _number(group["trajectories"], ".3g"),
+                _number(group["value"], ".4g"),
+                _ends(group["least"], group["most"]),
+                _number(group["optimal_value"], ".4g") + _span(group["optimal_range"]),
+            )
+            for group in groups
+        ],
+        spare=("constants", "V*"),
+    )
+    for group in groups:
+        if group["refused"]:
+            tell(f"{group['algorithm']}: {group['refused']}")
+
+
+def _ends(least: float | None, most: float | None) -> str:
+    return "" if least is None else f"{least:.4g} to {most:.4g}"
+
+
+def _span(ends: tuple[float, float] | None) -> str:
+    """Say in what range V* is, where seeds differ in it."""
+    return "" if ends is None else f" ({_ends(*ends)})"
+
+
+def _score(group: dict[str, Any]) -> str:
+    if group["refused"]:
+        return "refused"
+    stopped = f", {group['stopped']} stopped" if group["stopped"] else ""
+    lost = group["seeds"] - group["runs"] - group["stopped"]
+    more = f", {lost} without a curve" if lost else ""
+    return f"{group['successes']} of {group['seeds']}{stopped}{more}"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _show_phases(groups: Sequence[dict[str, Any]]) -> None:
+    routes = list(dict.fromkeys(name for group in groups for name in group["seconds"]))
+    header = "variant", "variables", "clauses", "ratio", "satisfiable"
+    print_table(
+        (*header, "optimum: median", "least", *(f"{route} (s)" for route in routes)),
+        [
+            (
+                group["variant"],
+                str(group["variables"]),
+                str(group["clauses"]),
+                f"{group['ratio']:.3g}",
+                f"{group['satisfiable']} of {group['formulas']}"
+                + (f", {group['undecided']} undecided" if group["undecided"] else ""),
+                group["optimum"]["median"] or "",
+                group["optimum"]["least"] or "",
+                *(_number(group["seconds"].get(route), ".3g") for route in routes),
+            )
+            for group in groups
+        ],
+        spare=("least", "clauses"),
     )

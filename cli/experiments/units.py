@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..common.output import ExitStatus
 from ..verify import Job
-from .learn_run import MONTE_CARLO, PATIENCE, LearningRun, OutOfTimeError
+from .runs import MONTE_CARLO, PATIENCE, PLAYED, LearningRun, OutOfTimeError
 
 if TYPE_CHECKING:
+    from ...algorithms.learning.events import Recorder
     from ...reduction.family.instance import Instance
-    from .comparison import Plan
 
 Row = dict[str, Any]
 """``key``, ``exit`` (an exit status), and what is found."""
@@ -95,7 +95,7 @@ _OF_RUN = _ANY | {
 _OF_CURVE: dict[str, Callable[[Any], bool]] = {
     "curve": _is_curve,
     "exact": lambda value: isinstance(value, bool),
-    "optimal_value": _is_rational,
+    "optimal_value": _is_rational_or_none,
     "epsilon": _is_number,
 }
 _OF_END: dict[str, Callable[[Any], bool]] = {
@@ -199,13 +199,15 @@ class LearningUnit:
     """A run of an algorithm with a seed: the row has the record of ``learn``.
 
     Beside it stand ``curve`` (``trajectories`` and ``values``: V^π of what the run
-    would return if it were stopped then, the last entries at its end) and ``exact``
-    (whether values are). The status is "unknown" where the limit stopped the run,
-    "refused" where the algorithm does not take the task.
+    would return if it were stopped then, the last entries at its end; where values are
+    estimated their ``standard_errors``, too) and ``exact`` (whether values are). The
+    status is "unknown" where the limit stopped the run, "refused" where the algorithm
+    does not take the task.
     """
 
     run: LearningRun
     seed: int
+    curve: bool = True  # Whether it is wanted
 
     @property
     def key(self) -> str:
@@ -234,7 +236,8 @@ class LearningUnit:
         self.load()
         limit = self.run.time_limit
         wall = None if limit is None else 2 * PATIENCE * limit + 60
-        child = run_in_child(_with_curve, self.run, self.seed, time_limit=wall)
+        task = _with_curve if self.curve else _alone
+        child = run_in_child(task, self.run, self.seed, time_limit=wall)
         if child.value is not None:
             row, status = child.value
         else:
@@ -255,43 +258,53 @@ def _failed(run: LearningRun, seed: int, status: str, reason: str) -> Row:
         "status": status,
         "reason": reason,
         "params": run.params,
-        "classes": run.classes,
+        "classes": run.kind,
         "seed": seed,
     }
 
 
-def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
-    """Run, and evaluate the policies on the way, up to the limit if it is reached."""
-    from ...algorithms.learning.events import Recorder
-
-    recorder, status = Recorder(), ExitStatus.DONE
+def _alone(
+    run: LearningRun, seed: int, recorder: Recorder | None = None
+) -> tuple[Row, ExitStatus]:
+    """Run, up to the limit if it is reached."""
+    status = ExitStatus.DONE
     try:
         record, _ = run.with_seed(seed, recorder=recorder)
         if record["contradictions"]:
             status = ExitStatus.CONTRADICTION
     except OutOfTimeError as error:
         record, status = _failed(run, seed, "unknown", str(error)), ExitStatus.UNDECIDED
-        if recorder.points:
+        if recorder is not None and recorder.points:
             recorder.end()
     except ValueError as error:
         return _failed(run, seed, "refused", " ".join(str(error).split())), status
     record["epsilon"] = run.epsilon
-    if not recorder.points:  # stopped before it began
-        return record, status
-    values = recorder.values(MONTE_CARLO, [seed, 2])
-    record["exact"] = recorder.truth.exact
-    record["optimal_value"] = str(recorder.truth.optimal_value)
-    record["curve"] = {
-        "trajectories": [point.trajectories for point in recorder.points],
-        "values": [float(value) for value in values],
-    }
     return record, status
 
 
-def learning_units(plan: Plan) -> list[LearningUnit]:
-    """All runs of a plan, seed by seed, so that each seed's rows come together."""
-    from dataclasses import replace
+def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
+    """Run, and evaluate the policies on the way."""
+    from ...algorithms.learning.events import Recorder
 
-    cells = [replace(cell, time_limit=plan.run_limit) for cell in plan.cells()]
-    seeds = range(plan.first, plan.first + plan.seeds)
+    recorder = Recorder()
+    record, status = _alone(run, seed, recorder)
+    if not recorder.points or record["status"] == "refused":
+        return record, status
+    best = recorder.optimal_value
+    n = PLAYED if best is None else MONTE_CARLO
+    measured = recorder.measured(n, [seed, 2])
+    errors = [error for _, error in measured if error is not None]
+    record["exact"] = not errors
+    record["optimal_value"] = None if best is None else str(best)
+    record["curve"] = {
+        "trajectories": [point.trajectories for point in recorder.points],
+        "values": [float(value) for value, _ in measured],
+    } | ({"standard_errors": errors} if errors else {})
+    return record, status
+
+
+def learning_units(
+    cells: Sequence[LearningRun], seeds: Sequence[int]
+) -> list[LearningUnit]:
+    """All runs of cells, seed by seed, so that each seed's rows come together."""
     return [LearningUnit(cell, seed) for seed in seeds for cell in cells]

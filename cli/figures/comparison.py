@@ -1,4 +1,4 @@
-"""The figure of ``olivine learn all``: what each algorithm needs, and gets."""
+"""The figure of ``olivine compare``: what each algorithm needs, and gets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..experiments.comparison import Plan
-
 # Dark enough to be told from white in print.
 _FULL, _EDGE, _GREY = "#0072B2", "#222222", "#777777"
 
 
-def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) -> None:
+def save_figure(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Draw a panel for each environment and write the figure atomically.
 
     A row is an algorithm. The dot stands at the median number of trajectories of
@@ -46,7 +44,7 @@ def save_figure(path: Path, plan: Plan, records: Sequence[Mapping[str, Any]]) ->
             panel.set_axis_off()
         title = (
             "Trajectories until the end of a run (median), and runs that end "
-            f"ε-optimal, ε = {plan.epsilon:g}, {plan.seeds} seeds"
+            f"ε-optimal, ε = {records[0]['epsilon']:g}, {records[0]['seeds']} seeds"
         )
         figure.suptitle(textwrap.fill(title, 70 * columns), fontsize=10)
         _legend(figure, columns)

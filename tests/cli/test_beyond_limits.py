@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from olivine.cli.common import family_folder, memory
-from olivine.cli.experiments.learn_run import OutOfTimeError, limited
+from olivine.cli.experiments.runs import OutOfTimeError, limited
 from olivine.reduction.formula.dimacs_write import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import olivine as package
 import pytest
@@ -252,8 +253,7 @@ def test_a_verb_loads_no_more_than_it_needs() -> None:
         "from olivine.reduction.family.family import Family\n"
         "from olivine.reduction.formula.formula import Formula\n"
         "Family(Formula.from_clauses([[1]]).three_sat(), 'paper').mdp().heights\n"
-        "heavy = {'pydantic', 'rich', 'scipy', 'pulp', 'highspy', 'networkx', "
-        "'multiprocessing'}\n"
+        "heavy = {'pydantic', 'rich', 'scipy', 'pulp', 'highspy', 'networkx'}\n"
         "print(*(v for v in VERBS if f'olivine.cli.{v}' in sys.modules))\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
@@ -261,3 +261,20 @@ def test_a_verb_loads_no_more_than_it_needs() -> None:
         [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True
     )
     assert done.stdout.splitlines()[-2:] == [b"solve", b""]
+
+
+@pytest.mark.parametrize("verb", ["verify", "solve", "sweep", "compare"])
+def test_help_breaks_no_line_early_at_80_columns(verb, monkeypatch) -> None:
+    """A word that begins a line did not fit on the line before."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    lines = olivine(verb, "--help").out.split("\n")
+    text = [line.strip() for line in lines[: lines.index(next(filter(is_box, lines)))]]
+    pairs = [(a, b) for a, b in pairwise(text) if a and b]
+    assert len(pairs) >= 2
+    for before, after in pairs:
+        assert len(before) + 1 + len(after.split()[0]) > 76
+
+
+def is_box(line: str) -> bool:
+    return line.startswith("╭")

@@ -4,6 +4,8 @@ import pytest
 from olivine.cli.main import command_line
 from typer.testing import CliRunner
 
+from tests.support.commands import run_olivine
+
 
 def completions(line, shell):
     """What a shell that the command was installed in would offer."""
@@ -27,10 +29,12 @@ def completions(line, shell):
         ("olivine sw", ["sweep"]),
         ("olivine verify --variant ga", ["gap"]),
         ("olivine learn va", ["valor", "valor-constrained"]),
-        ("olivine learn --algorithms psdp,ol", ["psdp,olive"]),
+        ("olivine curves --algorithms psdp,ol", ["psdp,olive"]),
         ("olivine learn valor --env gr", ["grid"]),
         ("olivine learn valor --env grid,thr", ["grid,threesat"]),
         ("olivine learn --ru", ["--run-anyway"]),
+        ("olivine barrier ", ["backup", "average", "square-loss"]),
+        ("olivine barrier sq", ["square-loss"]),
     ],
 )
 def test_a_line_is_completed(shell, line, offered):
@@ -49,3 +53,14 @@ def test_the_script_of_a_shell_is_shown(shell, monkeypatch):
     result = CliRunner().invoke(command_line(), arguments, prog_name="olivine")
     assert result.exit_code == 0
     assert f"_OLIVINE_COMPLETE=complete_{shell}" in result.output
+
+
+@pytest.mark.parametrize(("named", "installed"), [("zsh", ".zshrc"), ("fish", "fish")])
+def test_the_shell_that_is_named_gets_its_script(named, installed, tmp_path):
+    """Whatever the shell is from which the command is called."""
+    done = run_olivine(
+        "--install-completion", named, env={"HOME": str(tmp_path), "SHELL": "/bin/bash"}
+    )
+    assert done.status == 0
+    assert f"{named} completion installed" in done.out
+    assert any(installed in str(file) for file in tmp_path.rglob("*"))

@@ -16,8 +16,8 @@ from olivine.algorithms.learning.events import (
     UniformPolicy,
     notify,
 )
-from olivine.cli.experiments.comparison import Plan
-from olivine.cli.experiments.learn_run import prepare
+from olivine.cli.experiments.plan import Plan
+from olivine.cli.experiments.runs import prepare
 from olivine.cli.experiments.summaries import curves_of
 from olivine.cli.experiments.units import LearningUnit, learning_units
 
@@ -118,8 +118,8 @@ def made(monkeypatch):
 def test_a_run_stopped_by_its_limit_keeps_its_curve(made, tmp_path):
     figure = tmp_path / "curve.svg"
     done = olivine(
-        "learn", "--algorithms", "hangs,refuses", "--env", "grid", "--seeds", "1",
-        "--time-limit", "0.2", "--json", "--curve", figure,
+        "curves", "--algorithms", "hangs,refuses", "--env", "grid", "--seeds", "1",
+        "--time-limit", "0.2", "--json", "-o", figure,
     )  # fmt: skip
     assert done.status == 3
     hangs, refused = done.records
@@ -137,7 +137,7 @@ def test_a_run_stopped_by_its_limit_keeps_its_curve(made, tmp_path):
 
 def test_an_error_of_ours_is_told_as_one(made):
     plan = Plan(("grid",), None, seeds=1, algorithms=("breaks",))
-    (unit,) = learning_units(plan)
+    (unit,) = learning_units(plan.cells(), plan.each)
     row = unit()
     assert (row["exit"], row["status"]) == (70, "error")
     assert "of course not" in row["reason"]
@@ -202,9 +202,9 @@ def test_learn_writes_rows_a_table_and_a_figure(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     out, figure = tmp_path / "runs.parquet", tmp_path / "curve.svg"
     done = olivine(
-        "learn", "--algorithms", "psdp,two-sample", "--env", "tabular,threesat",
-        "--seeds", "2", "--seed", "3", "--set", "states=2", "--out", out,
-        "--curve", figure,
+        "curves", "--algorithms", "psdp,two-sample", "--env", "tabular,threesat",
+        "--seeds", "2", "--seed", "3", "--set", "states=2", "--rows", out,
+        "-o", figure,
     )  # fmt: skip
     assert done.status == 0
     assert "2 of 2" in done.out
@@ -232,8 +232,8 @@ def test_learn_writes_rows_a_table_and_a_figure(tmp_path):
 def test_json_lines_have_the_rows_that_are_printed(tmp_path):
     out = tmp_path / "runs.jsonl"
     done = olivine(
-        "learn", "--algorithms", "rmax", "--env", "tabular", "--seeds", "2", "--json",
-        "--out", out,
+        "curves", "--algorithms", "rmax", "--env", "tabular", "--seeds", "2", "--json",
+        "--rows", out,
     )  # fmt: skip
     assert out.read_text() == done.out
     assert [record["seed"] for record in done.records] == [0, 1]
@@ -242,12 +242,12 @@ def test_json_lines_have_the_rows_that_are_printed(tmp_path):
 def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     done = olivine(
-        "learn",
+        "curves",
         "--algorithms",
         "rmax",
         "--env",
         "grid",
-        "--out",
+        "--rows",
         tmp_path / "r.parquet",
     )
     assert done.status == 2
@@ -257,26 +257,36 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("valor", "--env", "grid", "--curve", "c.svg"), "--curve: only with"),
-        (("valor", "--env", "grid", "--out", "c.jsonl"), "--out: only with"),
-        (("valor", "--algorithms", "olive", "--env", "grid"), "named beside it"),
         (("--algorithms", "olive"), "--env: missing"),
         (("--algorithms", "oliv", "--env", "grid"), "did you mean 'olive'"),
         (("--algorithms", "rmax", "--env", "gird"), "did you mean 'grid'"),
         (("--algorithms", "rmax", "--env", "grid", "--set", "n"), "not KEY=VALUE"),
         (("--algorithms", "rmax", "--env", "grid", "--set", "no=1"), "unknown 'no'"),
-        (("--algorithms", "rmax", "--env", "grid", "--curve", "c.txt"), ".svg"),
-        (("--algorithms", "rmax", "--env", "grid", "--out", "c.csv"), ".jsonl or"),
-        (("--algorithms", "rmax", "--env", "grid", "--out", "no/c.jsonl"), "No such"),
-        (("--algorithms", "rmax", "--env", "grid", "-o", "c.svg"), "--output: only"),
-        (("--algorithms", "rmax", "--env", "grid", "--run-anyway"), "one algorithm"),
+        (("--algorithms", "rmax", "--env", "grid", "-o", "c.txt"), ".svg"),
+        (("--algorithms", "rmax", "--env", "grid", "--rows", "c.csv"), ".jsonl or"),
+        (("--algorithms", "rmax", "--env", "grid", "--rows", "no/c.jsonl"), "No such"),
     ],
 )
 def test_refusals(arguments, words):
-    done = olivine("learn", *arguments)
+    done = olivine("curves", *arguments)
     assert done.status == 2
     assert words in done.err
     assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("all",), "this is olivine compare now"),
+        (("--algorithms", "olive"), "see olivine curves"),
+        (("valor", "--curve", "c.svg"), "see -o of olivine curves"),
+        (("valor", "--seeds", "3"), "see olivine compare and curves"),
+    ],
+)
+def test_former_spellings_say_what_replaces_them(arguments, words):
+    done = olivine("learn", *arguments)
+    assert done.status == 2
+    assert words in " ".join(done.err.split())
 
 
 def test_a_unit_is_what_its_seed_makes_it():

@@ -23,9 +23,8 @@ VERBS = {
     "verify -j 2": ["verify", "-j", "2", FULL3, FULL3, FULL3, "--json"],
     "generate": ["generate", FULL3, "-o", "{}/new/folder"],
     "report": ["report", FULL3, "-o", "{}/page.html"],
-    "learn all": [
-        "learn",
-        "all",
+    "compare": [
+        "compare",
         "--env",
         "threesat",
         "--seeds",
@@ -40,7 +39,7 @@ WHOLE = {  # what a run that was not stopped in time leaves
     "verify -j 2": set(),
     "generate": {"new"},
     "report": {"page.html"},
-    "learn all": {"f.svg"},
+    "compare": {"f.svg"},
     "contrast": {"c"},
 }
 pytestmark = pytest.mark.skipif(

@@ -7,7 +7,7 @@ import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import MonitorReport
 from olivine.cli.experiments import learn_progress
-from olivine.cli.experiments.learn_run import prepare
+from olivine.cli.experiments.runs import prepare
 
 from tests.support.commands import olivine, run_olivine
 from tests.support.depth import deep, spread
@@ -162,8 +162,9 @@ def test_for_people() -> None:
             (("fqi", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
             (("backup", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
             (("rmax", "--env", "tabular", "--epsilon", "1e-300"), "10^300"),
-            (("valor", "--env", "tabular", "--jobs", "2"), "--jobs: only for"),
-            (("all", "--env", ""), "unknown environment ''"),
+            (("valor", "--env", ""), "unknown environment ''"),
+            (("valor", "--env", "no:such"), "no:such: cannot be had: ModuleNot"),
+            (("valor", "--env", "json:such"), "json:such: cannot be had: Attribute"),
         ],
         20,
     ),

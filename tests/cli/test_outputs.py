@@ -48,7 +48,7 @@ def test_the_input_is_never_replaced(formula, tmp_path, verb: str, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", ["same", "symbolic", "hard", "via"])
-@pytest.mark.parametrize("verb", ["sweep", "sweep input", "learn", "verify"])
+@pytest.mark.parametrize("verb", ["sweep", "sweep input", "curves", "verify"])
 def test_outputs_of_one_command_never_replace_each_other(
     tmp_path, verb: str, kind: str
 ) -> None:
@@ -75,17 +75,17 @@ def test_outputs_of_one_command_never_replace_each_other(
     arguments = {
         "sweep": ("sweep", file, "-o", one, "--figure", other),
         "sweep input": ("sweep", file, "-o", other),
-        "learn": (
-            "learn", "--algorithms", "rmax", "--env", "grid", "--seeds", 1,
-            "--curve", one, "--out", other,
+        "curves": (
+            "curves", "--algorithms", "rmax", "--env", "grid", "--seeds", 1,
+            "-o", one, "--rows", other,
         ),
         "verify": ("verify", SATISFIABLE, *ROUTES, "--certificate", one),
     }  # fmt: skip
-    if verb == "learn":  # of two suffixes, so links alone can be one file
+    if verb == "curves":  # of two suffixes, so links alone can be one file
         if kind in ("same", "via"):
             return
         other = other.rename(tmp_path / "b.jsonl")
-        arguments["learn"] = (*arguments["learn"][:-1], other)
+        arguments["curves"] = (*arguments["curves"][:-1], other)
     done = olivine(*arguments[verb])
     assert done.status == 2
     assert words in done.err

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from olivine.cli.experiments import workers
 from olivine.cli.experiments.summaries import phases_of
-from olivine.cli.experiments.sweep_plan import read_sweep
+from olivine.cli.experiments.sweep_file import read_sweep
 from olivine.cli.experiments.workers import LostWorkersError, rows_of
 from olivine.cli.figures.sweep import save_phases
 from olivine.solvers.child.process import Worker
@@ -467,7 +467,8 @@ def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
     rows = tmp_path / "rows.jsonl"
     done = olivine("sweep", plan(SMALL), "-o", rows)
     assert done.status == 3
-    assert f"out of memory. Rows so far are in {rows}" in done.err
+    assert "a worker was lost: out of memory" in done.err
+    assert f"5 of 6 are missing; rows so far are in {rows}" in done.err
     assert len(keys_in(rows)) == 1
 
 
@@ -556,7 +557,7 @@ def test_the_sweep_files_of_the_page_are_read(plan):
 def test_the_commands_of_the_page_name_options_that_there_are(tmp_path):
     curves, sweep = (block.split()[1:] for block in page("sh"))
     # Refused for what is added, after all that stands before it was read.
-    assert "only for" in olivine(*curves, "-o", "f.svg").err
+    assert "f.txt: a figure's name" in olivine(*curves, "-o", "f.txt").err
     absent = tmp_path / "absent" / "rows.jsonl"
     assert "No such file" in olivine(*sweep, "-o", absent).err
 

@@ -1,4 +1,4 @@
-"""olivine learn all: its records, its table, its figure, its refusals."""
+"""olivine compare: its records, its table, its figure, its refusals."""
 
 import itertools
 import time
@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import LearningResult
-from olivine.cli.experiments.comparison import Plan, run_cell
-from olivine.cli.experiments.learn_all import learn_all
-from olivine.cli.experiments.learn_run import prepare
+from olivine.cli.experiments.comparison import Comparison
+from olivine.cli.experiments.plan import Plan
+from olivine.cli.experiments.runs import prepare
 
 from tests.support.commands import olivine
 from tests.support.depth import spread
@@ -17,7 +17,7 @@ from tests.support.depth import spread
 KEYS = {
     "algorithm", "env", "params", "classes", "epsilon", "seeds", "runs", "successes",
     "failures", "timeouts", "contradictions", "trajectories", "calls", "suboptimality",
-    "worst", "seconds", "enumerated", "refused", "left",
+    "worst", "seconds", "enumerated", "refused", "left", "value",
 }  # fmt: skip
 
 
@@ -31,6 +31,14 @@ def result(name, task, status="success"):
     return LearningResult(
         name, task.environment.name, status, tuple(best), Fraction(1), 7, {"csc": 2}
     )
+
+
+def compared(plan):
+    """Run a plan; its cells by the names of their algorithms."""
+    comparison = Comparison(plan.cells(), plan.each)
+    for unit in comparison.units():
+        comparison.add(unit())
+    return {cell.run.algorithm: cell for cell in comparison.cells}
 
 
 def refuses(task):
@@ -58,7 +66,7 @@ def made(monkeypatch):
 @pytest.mark.children
 def test_a_record_for_each_algorithm(made):
     done = olivine(
-        "learn", "all", "--env", "tabular", "--seeds", "4", "--epsilon", "0.9",
+        "compare", "--env", "tabular", "--seeds", "4", "--epsilon", "0.9",
         "--time-limit", "0.1", "--json",
     )  # fmt: skip
     assert done.status == 3  # runs are missing
@@ -79,21 +87,21 @@ def test_a_record_for_each_algorithm(made):
 
 def test_success_asks_for_epsilon(made):
     """The same runs, counted at another ε."""
-    loose, tight = (Plan(("tabular",), None, eps, seeds=6) for eps in (0.99, 1e-9))
-    (cell,) = [c for c in loose.cells() if c.algorithm == "wins"]
-    first, status = run_cell(cell, loose)
-    again, _ = run_cell(cell, tight)
-    assert status == 0
-    assert first["successes"] == 6
-    assert again["successes"] < 6
-    assert first["worst"] == again["worst"] > 1e-9
+    loose, tight = (
+        compared(Plan(("tabular",), None, eps, seeds=6, algorithms=("wins",)))["wins"]
+        for eps in (0.99, 1e-9)
+    )
+    assert loose.status == 0
+    assert loose.to_json()["successes"] == 6
+    assert tight.to_json()["successes"] < 6
+    assert loose.to_json()["worst"] == tight.to_json()["worst"] > 1e-9
 
 
 @pytest.mark.children
 def test_table_and_figure(made, tmp_path):
     figure = tmp_path / "all.svg"
     done = olivine(
-        "learn", "all", "--env", "tabular,lock", "--seeds", "1", "--time-limit", "0.1",
+        "compare", "--env", "tabular,lock", "--seeds", "1", "--time-limit", "0.1",
         "-o", str(figure),
     )  # fmt: skip
     assert done.status == 3
@@ -106,7 +114,7 @@ def test_table_and_figure(made, tmp_path):
     assert "no run ended: 0 of 1, 1 stopped" in text
 
 
-def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path, capsys):
+def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path):
     """Runs of which all but one are stopped: in the record, the table, the figure."""
 
     def slow(task):
@@ -116,10 +124,13 @@ def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path, capsys):
 
     monkeypatch.setattr(registry, "_ALGORITHMS", {"slow": entry("slow", slow)})
     monkeypatch.setattr("olivine.cli.experiments.comparison.EARLY", 4)
-    plan = Plan(("tabular",), None, 0.9, seeds=5, run_limit=0.1)
     figure = tmp_path / "all.svg"
-    assert learn_all(plan, figure, 1, json_lines=False) == 3
-    shown = capsys.readouterr().out
+    done = olivine(
+        "compare", "--env", "tabular", "--epsilon", "0.9", "--seeds", "5",
+        "--time-limit", "0.1", "-o", figure,
+    )  # fmt: skip
+    assert done.status == 3
+    shown = done.out
     assert "1 of 5, 4 stopped" in shown
     assert "of the runs that ended" in shown
     text = figure.read_text()
@@ -132,12 +143,14 @@ def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize("environments", spread([1, 2], 1))
 def test_the_title_of_a_figure_is_not_cut(made, monkeypatch, tmp_path, environments):
     figure = tmp_path / "all.svg"
-    names = ("tabular", "random-finite")[:environments]
-    plan = Plan(names, None, 0.9, seeds=1, run_limit=0.1)
+    names = ",".join(("tabular", "random-finite")[:environments])
     figures = []
     keep = lambda path, drawn: figures.append(drawn)  # noqa: E731
     monkeypatch.setattr("olivine.cli.figures.comparison.write_figure", keep)
-    learn_all(plan, figure, 1, json_lines=True)
+    olivine(
+        "compare", "--env", names, "--algorithms", "wins,refuses", "--seeds", "1",
+        "--epsilon", "0.9", "-o", figure,
+    )  # fmt: skip
     (drawn,) = figures
     drawn.draw_without_rendering()
     boxes = [drawn._suptitle.get_window_extent(), drawn.legends[0].get_window_extent()]
@@ -156,25 +169,27 @@ def test_limits_count_cpu_time(made, monkeypatch):
 
     monkeypatch.setattr(registry, "_ALGORITHMS", {"waits": entry("waits", waits)})
     plan = Plan(("tabular",), None, 0.9, seeds=1, run_limit=0.3)
-    (cell,) = plan.cells()
-    record, _ = run_cell(cell, plan)
+    record = compared(plan)["waits"].to_json()
     assert (record["runs"], record["timeouts"]) == (1, 0)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("all", "--env", "lokc"), "did you mean 'lock'"),
-        (("all", "--set", "M=3"), "for one algorithm"),
-        (("all", "--epsilon", "2"), "(0, 1)"),
-        (("all", "--params", "theorems"), "did you mean 'theorem'"),
-        (("all", "-o", "figure.txt"), ".svg"),
-        (("all", "-o", "absent/figure.svg"), "No such file"),
-        (("wins", "--env", "tabular", "--seeds", "3"), "only for olivine learn all"),
+        (("--env", "lokc"), "did you mean 'lock'"),
+        (("--algorithms", "winz"), "did you mean 'wins'"),
+        (("--set", "no=3"), "unknown 'no'"),
+        (("--set", "no"), "not KEY=VALUE"),
+        (("--epsilon", "2"), "(0, 1)"),
+        (("--params", "theorems"), "did you mean 'theorem'"),
+        (("-o", "figure.txt"), ".svg"),
+        (("-o", "absent/figure.svg"), "No such file"),
+        (("--rows", "rows.csv"), ".jsonl or .parquet"),
+        (("-o", "x.svg", "--rows", "absent/x.jsonl"), "No such file"),
     ],
 )
 def test_refusals(made, arguments, words):
-    done = olivine("learn", *arguments)
+    done = olivine("compare", *arguments)
     assert done.status == 2
     assert words in done.err
     assert done.out == ""
@@ -183,7 +198,7 @@ def test_refusals(made, arguments, words):
 def test_several_at_a_time():
     """Workers import the real algorithms."""
     done = olivine(
-        "learn", "all", "--env", "tabular", "--seeds", "1", "--jobs", "2", "--json"
+        "compare", "--env", "tabular", "--seeds", "1", "--jobs", "2", "--json"
     )
     assert done.status in (0, 3)
     names = [record["algorithm"] for record in done.records]
@@ -218,10 +233,11 @@ def test_every_algorithm_takes_feature_observations(name, env):
 
 
 @pytest.mark.children
-def test_no_run_begins_when_a_pair_has_had_its_time(made):
-    plan = Plan(("tabular",), None, 0.9, seeds=50, cell_limit=1e-9)
-    (cell,) = [c for c in plan.cells() if c.algorithm == "wins"]
-    record, status = run_cell(cell, plan)
+def test_no_run_begins_when_a_pair_has_had_its_time(made, monkeypatch):
+    monkeypatch.setattr("olivine.cli.experiments.comparison.BUDGET", 0)
+    plan = Plan(("tabular",), None, 0.9, seeds=50, algorithms=("wins",))
+    cell = compared(plan)["wins"]
+    record = cell.to_json()
     assert (record["runs"], record["timeouts"]) == (0, 0)
     assert "are over" in record["left"]
-    assert status == 3
+    assert cell.status == 3

@@ -1,17 +1,21 @@
-"""One run of ``olivine learn``: read its options, run, compare with the truth."""
+"""One run of an algorithm: read its options, run, compare with the truth."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import os
 import re
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -19,21 +23,44 @@ if TYPE_CHECKING:
     from ...algorithms.learning.events import Recorder
     from ...algorithms.learning.registry import Algorithm
     from ...algorithms.learning.results import LearningResult
-    from .learn_assumptions import Examination
+    from .assumptions import Examination
 
 PATIENCE = 10
 """Wall seconds for each second of CPU time: a run that waits ends, too."""
 
 MONTE_CARLO = 20_000
-"""Episodes that estimate V^π where it is not known exactly."""
+"""Episodes of a model of ours that estimate V^π where it is not known exactly."""
+PLAYED = 1_000
+"""Episodes that estimate V^π where nothing is known but how to play."""
 
 
-def register_environments() -> None:
-    """Add the environments that stand on a higher floor than the algorithms."""
-    from ...algorithms.environments import register
-    from ...reduction.family.environment import threesat
+def register_environments(*named: str) -> None:
+    """Have all environments known by name, those named ``module:function`` too."""
+    from ...algorithms.environments import registry
+    from ...reduction.family import environment  # noqa: F401 (registers its own)
 
-    register("threesat", threesat)
+    for name in named:
+        if ":" in name and name not in registry.names():
+            registry.register(name, _own(name))
+
+
+def _own(name: str) -> Callable[..., Environment]:
+    """Find a function of the user's, which takes options as keywords.
+
+    It may take a numpy Generator as well, before them.
+    """
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last, so that nothing there hides a library
+    try:
+        made = getattr(import_module(module), attribute)
+        takes = inspect.signature(made).parameters.values()
+    except Exception as error:  # whatever the user's module raises
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ValueError(f"--env: {name}: cannot be had: {reason}") from None
+    if any(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in takes):
+        return made  # type: ignore[no-any-return]
+    return functools.wraps(made)(lambda _, **options: made(**options))
 
 
 @dataclass(frozen=True)
@@ -44,7 +71,7 @@ class LearningRun:
     algorithm: str
     env: str
     params: str  # ``"theorem"``, ``"paper"``, ``"practical"`` or ``"frugal"``
-    classes: str  # Kind of the classes
+    classes: Any  # Kind of the classes, or one's own as `Task` takes them
     # epsilon, delta: accuracy and failure probability, in (0, 1)
     epsilon: float
     delta: float
@@ -52,6 +79,23 @@ class LearningRun:
     for_env: Mapping[str, Any]
     for_algorithm: Mapping[str, Any]
     time_limit: float | None = None  # Seconds of CPU time of a run, None for no limit
+    # One's own environment, or a function that makes it of a seed; None for `env`
+    world: Any = None
+
+    def environment(self, seed: int) -> Environment:
+        """Make the environment of a seed."""
+        from ...algorithms.environments import make
+
+        if self.world is not None:
+            own = self.world(seed) if callable(self.world) else self.world
+            return cast("Environment", own)
+        register_environments(self.env)
+        return make(self.env, seed, **self.for_env)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the classes, "own" for one's own."""
+        return self.classes if isinstance(self.classes, str) else "own"
 
     def with_seed(
         self,
@@ -78,11 +122,9 @@ class LearningRun:
     ) -> tuple[dict[str, Any], LearningResult]:
         import numpy as np
 
-        from ...algorithms.environments import make
         from ...algorithms.learning import registry
 
-        register_environments()
-        environment = make(self.env, seed, **self.for_env)
+        environment = self.environment(seed)
         algorithm = registry.get(self.algorithm)
         if examination is not None:
             examination.begin(algorithm, environment, self.classes)
@@ -110,8 +152,10 @@ class LearningRun:
         record = result.to_json()
         record |= _truth(environment, result, seed)
         record |= {
+            "env": self.env,
+            "warnings": list(_warnings(record, self.epsilon)),
             "params": self.params,
-            "classes": self.classes,
+            "classes": self.kind,
             "settings": dict(self.for_env) | dict(self.for_algorithm),
             "seed": seed,
             "seconds": round(result.seconds or seconds, 6),
@@ -141,7 +185,7 @@ def prepare(
     if env is None:
         raise ValueError("--env: missing (--list shows the environments)")
     algorithm = registry.get(name)
-    register_environments()
+    register_environments(env)
     algorithm.check_kind("--params", params)
     kind = _choice("--classes", classes or algorithm.default_classes, KINDS)
     for option, value in (("--epsilon", epsilon), ("--delta", delta)):
@@ -261,22 +305,45 @@ def _truth(
     """Give V^π, V* and their difference: rationals, or an estimate of the first."""
     import numpy as np
 
-    best = environment.truth.optimal_value
+    from ...algorithms.environments.protocol import knows_truth
+    from ...algorithms.learning.evaluation import evaluate
+
+    best = None
+    if known := knows_truth(environment):
+        best = environment.truth.optimal_value
     found: dict[str, Any] = {
         "value": None,
-        "optimal_value": str(best),
+        "optimal_value": None if best is None else str(best),
         "suboptimality": None,
     }
     if result.policies is None:
         return found
-    policies = list(result.policies)
-    if environment.truth.exact:
+    policies, rng = list(result.policies), np.random.default_rng([seed, 2])
+    if best is not None and environment.truth.exact:
         value = environment.truth.policy_value(policies)
         return found | {"value": str(value), "suboptimality": str(best - value)}
-    rng = np.random.default_rng([seed, 2])
-    mean, error = environment.truth.estimate_policy_value(policies, MONTE_CARLO, rng)
-    return found | {
-        "value": str(mean),
-        "suboptimality": str(float(best) - mean),
-        "standard_error": error,
-    }
+    if known:
+        n = MONTE_CARLO
+        mean, error = environment.truth.estimate_policy_value(policies, n, rng)
+    else:
+        played = result.evaluation or evaluate(environment, policies, PLAYED, seed=rng)
+        mean, error, n = played.mean, played.standard_error, played.episodes
+    if best is not None:
+        found["suboptimality"] = str(float(best) - mean)
+    return found | {"value": str(mean), "standard_error": error, "episodes": n}
+
+
+def _warnings(record: Mapping[str, Any], epsilon: float) -> Iterator[str]:
+    """Say what a reader of the record might take for more than it is."""
+    best, estimate = record["optimal_value"], record["estimate"]
+    if best is not None and Fraction(best) <= Fraction(str(epsilon)):
+        yield (
+            f"epsilon: {epsilon:g} is no less than V* = {float(Fraction(best)):.3g}: "
+            "every policy is ε-optimal, and a success says nothing"
+        )
+    if estimate is not None and not 0 <= Fraction(estimate) <= 1:
+        off = max(-Fraction(estimate), Fraction(estimate) - 1)
+        yield (
+            f"the estimate {float(Fraction(estimate)):.3g} of V* is outside [0, 1], "
+            f"so it is wrong by {float(off):.2g} at least"
+        )

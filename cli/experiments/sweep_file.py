@@ -24,10 +24,9 @@ from ..common.options import (
 from ..common.output import describe
 from ..common.reading import Reading, expand, open_regular
 from ..verify import Job, RouteName
-from .comparison import Plan
+from .plan import MOST_RUNS, Plan
 from .units import FormulaUnit, RandomJob, Unit, learning_units
 
-MOST_UNITS = 1_000_000
 MOST_CLAUSES = 100_000_000
 MOST_LITERALS = 3 * MOST_CLAUSES
 LARGEST = 1 << 24
@@ -80,8 +79,8 @@ def read_sweep(path: Path) -> Sweep:
 
 def _check_number(units: int) -> None:
     """Refuse, before they are made, more units than fit into memory."""
-    if units > MOST_UNITS:
-        raise ValueError(f"{units} rows are too many; at most {MOST_UNITS} can be")
+    if units > MOST_RUNS:
+        raise ValueError(f"{units} rows are too many; at most {MOST_RUNS} can be")
 
 
 # ------------------------------------------------------------ values of keys
@@ -298,12 +297,11 @@ def _learning(values: dict[str, Any], folder: Path) -> Made:
         settings=tuple(f"{k}={_setting(v)}" for k, v in values["settings"].items()),
     )
     cells = plan.cells()
-    _check_number(len(cells) * plan.seeds)
     names = {
         "algorithms": list(dict.fromkeys(cell.algorithm for cell in cells)),
         "environments": list(dict.fromkeys(cell.env for cell in cells)),
     }
-    return learning_units(plan), values | names, ()
+    return learning_units(cells, plan.each), values | names, ()
 
 
 def _setting(value: Any) -> str:

@@ -1,0 +1,148 @@
+"""Options that the verbs of learning share, and what a shell completes them to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common.options import parse_seconds
+
+MOST_SEEDS = 1_000_000
+
+
+def complete_algorithms(incomplete: str) -> list[str]:
+    """Give what a shell may complete a list of algorithms to."""
+    from ...algorithms.learning import registry
+
+    return _completions(incomplete, registry.names())
+
+
+def complete_environments(incomplete: str) -> list[str]:
+    """Give what a shell may complete a list of environments to."""
+    from ...algorithms.environments import registry
+    from .runs import register_environments
+
+    register_environments()
+    return _completions(incomplete, registry.names())
+
+
+def _completions(incomplete: str, names: list[str]) -> list[str]:
+    """Complete the last word of a list with commas."""
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in names if name.startswith(last)]
+
+
+def listed(text: str | None) -> tuple[str, ...]:
+    """Read a list with commas; nothing, or "all", is the empty one.
+
+    >>> listed("valor,psdp"), listed("all")
+    (('valor', 'psdp'), ())
+    """
+    return () if text in (None, "all") else tuple(str(text).split(","))
+
+
+Algorithms = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithms",
+        metavar="NAME,NAME",
+        help="Algorithms, see olivine learn --list; all by default.",
+        autocompletion=complete_algorithms,
+        show_default=False,
+    ),
+]
+Environments = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="ENV,ENV",
+        help="Environments, see olivine learn --list, or module:function for your own; "
+        "all by default.",
+        autocompletion=complete_environments,
+        show_default=False,
+    ),
+]
+Environment = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="ENV",
+        help="See --list; or module:function, which makes your own.",
+        autocompletion=complete_environments,
+        show_default=False,
+    ),
+]
+Params = Annotated[
+    str | None,
+    typer.Option(
+        "--params",
+        metavar="theorem|paper|practical|frugal",
+        help="Constants: the theorem's (corrected where an erratum applies), as "
+        "printed, free, or, for VALOR, free and with samples shared by all calls. "
+        "By default the theorem's; for several runs free ones where observations are "
+        "continuous.",
+        show_default=False,
+    ),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="tabular|finite|linear",
+        help="Function classes; the default depends on the algorithm.",
+        show_default=False,
+    ),
+]
+Epsilon = Annotated[float, typer.Option("--epsilon", help="Accuracy, in (0, 1).")]
+Delta = Annotated[
+    float, typer.Option("--delta", help="Failure probability, in (0, 1).")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An option of the environment, or a setting of the algorithm.",
+        show_default=False,
+    ),
+]
+Seeds = Annotated[
+    int,
+    typer.Option(
+        "--seeds",
+        min=1,
+        max=MOST_SEEDS,
+        help="Runs of each algorithm on each environment.",
+    ),
+]
+RunLimit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        parser=parse_seconds,
+        metavar="SECONDS",
+        help="Seconds of CPU time of a run.",
+    ),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs at a time.")]
+Figure = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FIGURE",
+        help="A figure to write (.svg, .png, .pdf).",
+        show_default=False,
+    ),
+]
+Rows = Annotated[
+    Path | None,
+    typer.Option(
+        "--rows",
+        metavar="FILE",
+        help="Write a row for each run (.jsonl, or .parquet with the extra parquet).",
+        show_default=False,
+    ),
+]
