@@ -5,13 +5,15 @@ name is noted before the thing is made, removal puts signals off, and what an
 exception in the wrong place left is removed when Python ends. A child that is
 killed removes nothing: it works below a folder, its root, that its parent removes.
 A child's children die after it, and maybe after that removal, so a process makes
-its own root and never what the root is in.
+its own root and never what the root is in. A process that is killed with its children
+leaves its folders, but no lock on them: the next one to make a folder removes those.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -20,6 +22,13 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing is locked and nothing tidied
+    fcntl = None
 
 _SIGNALS = [
     getattr(signal, name)
@@ -28,8 +37,12 @@ _SIGNALS = [
 ]
 _TRIES = 20
 
+_NAME = re.compile("olivine-[0-9a-f]{32}")
+
 _owned: set[Path] = set()
+_locks: dict[Path, int] = {}  # descriptors that say a folder is in use
 _root: Path | None = None
+_is_tidy = False
 
 
 @contextmanager
@@ -75,7 +88,7 @@ def scratch_folder() -> Iterator[Path]:
     """Make an empty folder for temporary files, for this user alone."""
     make_root()
     with owned(scratch_name()) as folder:
-        folder.mkdir(mode=0o700)
+        _make(folder)
         yield folder
 
 
@@ -89,16 +102,59 @@ def work_below(folder: Path) -> None:
     global _root
     _root = folder
     _owned.clear()
+    _locks.clear()  # open all the same: the parent's folders are in use, too
 
 
 def make_root() -> None:
     """Make the folder of a child's scratch folders, before it has any or children."""
-    if _root is not None:
-        _root.mkdir(mode=0o700, exist_ok=True)
+    if _root is not None and not _root.exists():
+        _make(_root)
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that counts as in use while this process, or a child, lives."""
+    if fcntl is None:
+        folder.mkdir(mode=0o700)
+        return
+    if folder.parent == Path(tempfile.gettempdir()):
+        _tidy(folder.parent)
+    while True:
+        folder.mkdir(mode=0o700)
+        lock = os.open(folder, os.O_RDONLY)
+        with suppress(OSError):  # a file system without locks: nothing is tidied
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        if folder.exists():
+            _locks[folder] = lock
+            return
+        os.close(lock)  # taken for a leftover before it was locked
+
+
+def _tidy(place: Path) -> None:
+    """Remove what processes left that were killed, once in the life of this one."""
+    global _is_tidy
+    if _is_tidy:
+        return
+    _is_tidy = True
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in [each for each in entries if _NAME.fullmatch(each.name)]:
+            _remove_leftover(Path(entry.path))
+
+
+def _remove_leftover(folder: Path) -> None:
+    with suppress(OSError):
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(lock).st_uid == os.getuid():
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
 
 
 def remove(path: Path) -> None:
     """Remove a file or a folder, if it is there, as well as can be."""
+    if (lock := _locks.pop(path, None)) is not None:
+        os.close(lock)
     with suppress(OSError):
         os.unlink(path)
         return
@@ -110,5 +166,5 @@ def remove(path: Path) -> None:
 
 @atexit.register
 def _remove_all() -> None:
-    for path in _owned:
+    for path in {*_owned, *_locks}:
         remove(path)

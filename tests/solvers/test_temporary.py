@@ -2,6 +2,10 @@ import contextlib
 import errno
 import os
 import signal
+import subprocess
+import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -82,6 +86,60 @@ def test_what_an_interrupt_left_goes_with_python(folder) -> None:
     temporary._owned.add(left)
     temporary._remove_all()
     temporary._owned.clear()
+    assert list(folder.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from olivine.solvers.child.child import run_in_child
+from olivine.solvers.child.temporary import scratch_folder
+def work():
+    with scratch_folder() as folder:
+        (folder / "file").write_text("")
+        os.kill({victim}, signal.SIGKILL)
+        signal.pause()
+def within():
+    with scratch_folder() as folder:
+        {call}
+within()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children die with their parent")
+@pytest.mark.parametrize(
+    ("victim", "call"),
+    [("os.getpid()", "work()"), ("os.getppid()", "run_in_child(work)")],
+)
+def test_what_a_killed_process_left_goes_with_the_next(
+    folder, monkeypatch, victim, call
+) -> None:
+    code = KILLED.format(victim=victim, call=call)
+    environment = os.environ | {"TMPDIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    left = set(folder.iterdir())
+    assert left
+    others = {folder / "olivine-notes", folder / f"olivine-{'0' * 31}"}
+    for other in others:
+        other.mkdir()
+    (folder / f"olivine-{'0' * 32}").symlink_to(folder / "olivine-notes")
+    for _ in range(500):  # its child is being killed
+        monkeypatch.setattr(temporary, "_is_tidy", False)
+        with temporary.scratch_folder() as ours:
+            now = {path for path in folder.iterdir() if not path.is_symlink()}
+        if now == {ours, *others}:
+            return
+        time.sleep(0.01)
+    raise AssertionError(now)
+
+
+def test_folders_in_use_are_no_leftovers(folder, monkeypatch) -> None:
+    """Neither this process takes them for some, nor a child of it."""
+    with temporary.scratch_folder() as ours:
+        for tidy in (temporary._tidy, partial(run_in_child, temporary._tidy)):
+            monkeypatch.setattr(temporary, "_is_tidy", False)
+            tidy(folder)
+            assert list(folder.iterdir()) == [ours]
     assert list(folder.iterdir()) == []
 
 
