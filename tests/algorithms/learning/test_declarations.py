@@ -184,18 +184,18 @@ def test_an_algorithm_is_one_declaration() -> None:
 def test_a_folder_is_found_by_its_name_in_modules(monkeypatch) -> None:
     package = types.ModuleType("olivine_toy")
     package.ALGORITHMS = (declare(
-        "toy", "does nothing", parameters=None, learn=None, review=None, settings={}
+        "toy-algorithm", "idle", parameters=None, learn=None, review=None, settings={}
     ),)  # fmt: skip
     with monkeypatch.context() as while_it_is_there:
         while_it_is_there.setitem(sys.modules, "olivine_toy", package)
         while_it_is_there.setattr(
-            registry, "MODULES", {**registry.MODULES, "olivine_toy": ("toy",)}
+            registry, "MODULES", {**registry.MODULES, "olivine_toy": ("toy-algorithm",)}
         )
         while_it_is_there.setattr(registry, "_ALGORITHMS", {})
-        assert registry.get("toy") is package.ALGORITHMS[0]
-        assert registry.names()[-1] == "toy"
-    with pytest.raises(ValueError, match="unknown algorithm 'toy'"):
-        registry.get("toy")
+        assert registry.get("toy-algorithm") is package.ALGORITHMS[0]
+        assert registry.names()[-1] == "toy-algorithm"
+    with pytest.raises(ValueError, match="unknown algorithm 'toy-algorithm'"):
+        registry.get("toy-algorithm")
 
 
 def test_a_review_can_report_more_than_once() -> None:
