@@ -50,14 +50,7 @@ from ..oracles.ledger import Ledger
 from ..oracles.lp import ValueProgram
 from ..valor.algorithm import valor
 from ..valor.parameters import PracticalParameters
-from .exact import (
-    Distribution,
-    chosen_actions,
-    measure,
-    pooled,
-    roll_in,
-    uniform,
-)
+from .exact import Distribution, chosen_actions, measure, pooled, roll_in, uniform
 
 A, B = 0, 1
 HALF = Fraction(1, 2)

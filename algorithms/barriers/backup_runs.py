@@ -34,11 +34,7 @@ from ..exact.numbers import check_count
 from ..exact.seeds import RecordedSeed
 from ..learning.results import LearningResult
 from ..valor.algorithm import valor
-from ..valor.parameters import (
-    PracticalParameters,
-    TheoremParameters,
-    ValorParameters,
-)
+from ..valor.parameters import PracticalParameters, TheoremParameters, ValorParameters
 from .backup import HALF, A, B, BackupBarrier, Ties
 
 Loss = Callable[[Fraction, Fraction], Fraction]

@@ -81,9 +81,7 @@ class BaselineMonitors(Review):
     )
 
     def __init__(
-        self,
-        problem: Problem,
-        parameters: BatchParameters | RmaxParameters,
+        self, problem: Problem, parameters: BatchParameters | RmaxParameters
     ) -> None:
         super().__init__(problem, parameters)
         self._algorithm = getattr(parameters, "algorithm", RMAX)

@@ -10,12 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .finite import zero_class
-from .protocols import (
-    Observations,
-    PolicyClass,
-    ValueClass,
-    check_level,
-)
+from .protocols import Observations, PolicyClass, ValueClass, check_level
 
 
 class _ByLevel:

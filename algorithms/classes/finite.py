@@ -20,11 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exact.arrays import check_actions, check_observations, reject
-from .protocols import (
-    Observations,
-    Stationary,
-    check_resolution,
-)
+from .protocols import Observations, Stationary, check_resolution
 from .tabular import TabularPolicy, check_codes, tabular_value
 
 Callables = Sequence[Callable[[Any], Any]]

@@ -21,11 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.arrays import check_observations
-from .protocols import (
-    Observations,
-    Stationary,
-    check_resolution,
-)
+from .protocols import Observations, Stationary, check_resolution
 
 Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
 """Maps n and m observations to the n × m matrix of kernel values."""

@@ -27,11 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ..exact.arrays import check_observations, check_reals, frozen
-from .protocols import (
-    Observations,
-    Stationary,
-    check_resolution,
-)
+from .protocols import Observations, Stationary, check_resolution
 from .tabular import check_codes
 
 FeatureSource = int | ArrayLike | Callable[[Any], Any]

@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .learned import (
-    LearnedPolicyClass,
-    LearnedValueClass,
-    Predictor,
-    Reduction,
-)
+from .learned import LearnedPolicyClass, LearnedValueClass, Predictor, Reduction
 from .linear import FeatureSource
 
 

@@ -15,17 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exact.arrays import (
-    check_observations,
-    check_reals,
-    frozen,
-    reject,
-)
-from .protocols import (
-    Observations,
-    Stationary,
-    check_resolution,
-)
+from ..exact.arrays import check_observations, check_reals, frozen, reject
+from .protocols import Observations, Stationary, check_resolution
 
 
 def check_codes(

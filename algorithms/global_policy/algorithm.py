@@ -53,10 +53,7 @@ from ..oracles.functionals import Constraint, Functional
 from ..oracles.ledger import evaluate, guard, unguard
 from ..oracles.lp import ValueProgram
 from ..oracles.multi import ClassificationSet, MultiResult, multi
-from .parameters import (
-    GLOBAL_POLICY,
-    GlobalPolicyParameters,
-)
+from .parameters import GLOBAL_POLICY, GlobalPolicyParameters
 
 Policies = tuple[Any, ...]
 """π̂_1, ..., π̂_H at some time; None where there is none yet."""

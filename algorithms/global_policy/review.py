@@ -20,13 +20,7 @@ from ..learning.events import Descending, Entered, Path
 from ..learning.monitors import FEATURES, UNKNOWN, Review, claim_table
 from ..learning.results import LearningResult, Scope
 from ..oracles.csc import csc
-from .algorithm import (
-    Comparison,
-    LearnedTest,
-    Policies,
-    Refit,
-    Return,
-)
+from .algorithm import Comparison, LearnedTest, Policies, Refit, Return
 from .parameters import GlobalPolicyParameters
 
 _TOLERANCE = 1e-12

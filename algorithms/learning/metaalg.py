@@ -22,14 +22,7 @@ from ..exact.data import EmpiricalMeasure, pool
 from ..oracles.csc import importance_costs
 from ..oracles.ledger import evaluate, unguard
 from ..oracles.results import CscResult
-from .events import (
-    Entered,
-    EventFailedError,
-    Iteration,
-    Observer,
-    Path,
-    notify,
-)
+from .events import Entered, EventFailedError, Iteration, Observer, Path, notify
 from .parameters import DfsParameters, MetaAlgParameters
 from .problem import Frame
 from .results import LearningResult

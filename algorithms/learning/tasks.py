@@ -15,27 +15,12 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..classes.q_functions import FiniteQClass
-from ..environments.protocol import (
-    Environment,
-    knows_truth,
-    require_deterministic,
-)
+from ..environments.protocol import Environment, knows_truth, require_deterministic
 from .draw_classes import ClassKind, check_size, make_classes
 from .monitors import Review, with_monitors
-from .parameters import (
-    ByChoice,
-    ByTheorem,
-    Parameters,
-    Version,
-)
+from .parameters import ByChoice, ByTheorem, Parameters, Version
 from .problem import Problem
-from .registry import (
-    PARAMETER_KINDS,
-    Algorithm,
-    ParameterKind,
-    Parts,
-    Task,
-)
+from .registry import PARAMETER_KINDS, Algorithm, ParameterKind, Parts, Task
 from .results import LearningResult
 
 CLASS_SETTINGS = {
@@ -98,14 +83,7 @@ def declare(
 
     whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
     entry = Algorithm(
-        name,
-        summary,
-        run,
-        default_classes,
-        whole,
-        assumptions,
-        kinds,
-        parts=parts,
+        name, summary, run, default_classes, whole, assumptions, kinds, parts=parts
     )
     return entry
 

@@ -5,18 +5,9 @@ from ..learning.draw_q_functions import make_q_class
 from ..learning.parameters import Version
 from ..learning.problem import Problem
 from ..learning.registry import Task
-from ..learning.tasks import (
-    declare,
-    show_q_functions,
-    sizes_of,
-)
+from ..learning.tasks import declare, show_q_functions, sizes_of
 from .algorithm import lsvee
-from .parameters import (
-    LSVEE,
-    LsveeParameters,
-    LsveePractical,
-    LsveeTheorem,
-)
+from .parameters import LSVEE, LsveeParameters, LsveePractical, LsveeTheorem
 from .review import LsveeMonitors
 
 __all__ = [

@@ -30,11 +30,7 @@ from ..learning.events import Iteration, notify
 from ..learning.monitors import with_monitors
 from ..learning.registry import Algorithm, Task
 from ..learning.results import LearningResult
-from ..learning.tasks import (
-    refuse_fixed,
-    show_classes,
-    show_q_functions,
-)
+from ..learning.tasks import refuse_fixed, show_classes, show_q_functions
 from ..mdp.bellman import Pair
 from ..olive_program.optimisers import BranchAndBound, Milp
 from ..olive_program.program import Optimiser
@@ -48,13 +44,7 @@ from .parameters import (
     tabular_log_size,
     theorem_parameters,
 )
-from .review import (
-    SampledRun,
-    Setting,
-    TrueErrors,
-    olive_reports,
-    optimal_pair,
-)
+from .review import SampledRun, Setting, TrueErrors, olive_reports, optimal_pair
 from .run import olive_sampled
 
 SECONDS = 60.0

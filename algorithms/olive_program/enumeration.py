@@ -29,12 +29,7 @@ from ...solvers.lp.lp import LpSession, dual_bound
 from ...solvers.model.model import LinearModel, Sense
 from ...solvers.outcome import LinearOutcome, Status
 from ..mdp.bellman import Pair
-from .pair_model import (
-    backup_of,
-    distinct_actions,
-    needed_states,
-    support_states,
-)
+from .pair_model import backup_of, distinct_actions, needed_states, support_states
 from .program import OliveProgram
 
 _MULTIPLIER_DENOMINATOR = 10**6

@@ -36,12 +36,7 @@ from ..exact.arrays import (
     magnitude,
 )
 from ..exact.numbers import as_rational
-from ..mdp.bellman import (
-    Pair,
-    as_fractions,
-    average_errors,
-    denominators,
-)
+from ..mdp.bellman import Pair, as_fractions, average_errors, denominators
 from ..mdp.distributions import Distribution, Distributions
 from ..mdp.planning import state_distributions
 from ..mdp.tabular import TabularMDP

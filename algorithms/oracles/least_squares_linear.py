@@ -23,11 +23,7 @@ from scipy.optimize import nnls
 from ..classes.linear import LinearValue, LinearValueClass
 from ..exact.blas import single_threaded
 from ..exact.data import EmpiricalMeasure
-from .results import (
-    LeastSquaresResult,
-    scaled_integers,
-    summation_bound,
-)
+from .results import LeastSquaresResult, scaled_integers, summation_bound
 
 Array = NDArray[np.float64]
 

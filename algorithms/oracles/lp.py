@@ -44,11 +44,7 @@ from ..classes.tabular import TabularValueClass
 from ..exact.data import EmpiricalMeasure, Field
 from .functionals import Constraint, Functional, Number
 from .ledger import OracleOnly, oracle, unguard
-from .lp_polyhedral import (
-    LinearForm,
-    PolyhedralProgram,
-    TabularForm,
-)
+from .lp_polyhedral import LinearForm, PolyhedralProgram, TabularForm
 from .lp_special import EnumeratedProgram, KernelProgram
 from .results import LpResult, LpStatus, check_accuracy
 

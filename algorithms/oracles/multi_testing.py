@@ -18,11 +18,7 @@ from hypothesis import strategies as st
 from ...solvers.lp.lp import solve_lp
 from ...solvers.model.model import LinearModel
 from ..classes.tabular import TabularPolicy, TabularPolicyClass
-from .multi_data import (
-    ClassificationSet,
-    MultiResult,
-    MultiStatus,
-)
+from .multi_data import ClassificationSet, MultiResult, MultiStatus
 from .problems import exact_cost
 from .testing import measures
 

@@ -15,12 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.learned import (
-    LearnedPolicy,
-    LearnedPolicyClass,
-    Learner,
-    Predictor,
-)
+from ..classes.learned import LearnedPolicy, LearnedPolicyClass, Learner, Predictor
 from ..exact.data import EmpiricalMeasure
 from .results import (
     CscResult,

@@ -24,14 +24,7 @@ from numpy.typing import NDArray
 
 from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure, pool
-from ..learning.events import (
-    ConsensusTest,
-    Observer,
-    Path,
-    Sampled,
-    Triple,
-    notify,
-)
+from ..learning.events import ConsensusTest, Observer, Path, Sampled, Triple, notify
 from ..learning.metaalg import EXACT_COSTS, decisions
 from ..learning.problem import Problem
 from ..oracles.ledger import unguard

@@ -12,13 +12,7 @@ from ..learning.deviations import (
     policy_differences,
     value_deviation,
 )
-from ..learning.events import (
-    Descending,
-    Entered,
-    Path,
-    Sampled,
-    Triple,
-)
+from ..learning.events import Descending, Entered, Path, Sampled, Triple
 from ..learning.monitors import FEATURES, MetaAlgReview, claim_table
 from ..learning.results import LearningResult, Scope
 from .parameters import CONSTRAINED, ValorParameters

@@ -65,8 +65,7 @@ def test_an_action_of_probability_zero_is_never_drawn(rows, seed):
 
 
 @pytest.mark.parametrize(
-    "weights",
-    [(), (1,), (Fraction(1, 2), Fraction(1, 3)), (0, 1), (2, -1)],
+    "weights", [(), (1,), (Fraction(1, 2), Fraction(1, 3)), (0, 1), (2, -1)]
 )
 def test_weights_that_are_none(weights):
     with pytest.raises(ValueError, match="weights"):

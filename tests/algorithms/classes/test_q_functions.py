@@ -213,10 +213,7 @@ def test_unreachable_states_do_not_matter():
     env = from_lists(
         [
             [("s", {"x": 1}, {"x": [0, 0]}, ["t", "t"])],
-            [
-                ("t", {"y": 1}, {"y": [0, 1]}, []),
-                ("u", {"z": 1}, {"z": [1, 0]}, []),
-            ],
+            [("t", {"y": 1}, {"y": [0, 1]}, []), ("u", {"z": 1}, {"z": [1, 0]}, [])],
         ]
     )
     functions = make_q_class(env, np.random.default_rng(0))

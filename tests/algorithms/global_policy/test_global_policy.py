@@ -17,10 +17,7 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import Instance, from_lists
-from olivine.algorithms.global_policy import (
-    algorithm,
-    global_policy,
-)
+from olivine.algorithms.global_policy import algorithm, global_policy
 from olivine.algorithms.global_policy.algorithm import (
     Comparison,
     LearnedTest,
@@ -31,12 +28,7 @@ from olivine.algorithms.global_policy.algorithm import (
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered
 from olivine.algorithms.oracles.multi import multi
-from olivine.claims.global_policy import (
-    chosen_sizes,
-    constants,
-    drawn,
-    monitored,
-)
+from olivine.claims.global_policy import chosen_sizes, constants, drawn, monitored
 from olivine.claims.global_policy_cases import (
     ScriptedEnvironment,
     pruned_then_learned,

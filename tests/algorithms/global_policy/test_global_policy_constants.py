@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.assumptions import check_assumptions
-from olivine.algorithms.classes import (
-    FinitePolicyClass,
-)
+from olivine.algorithms.classes import FinitePolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy import (
     GlobalPolicyParameters,
@@ -18,10 +16,7 @@ from olivine.algorithms.global_policy import (
     GlobalPolicyTheoremParameters,
 )
 from olivine.algorithms.oracles.multi import ClassificationSet, MultiStatus
-from olivine.claims.global_policy import (
-    chosen_sizes,
-    monitored,
-)
+from olivine.claims.global_policy import chosen_sizes, monitored
 from olivine.claims.global_policy_cases import (
     adversary,
     overpruned,

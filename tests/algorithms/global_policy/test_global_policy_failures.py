@@ -25,11 +25,7 @@ from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.claims.global_policy import (
-    constants,
-    drawn,
-    monitored,
-)
+from olivine.claims.global_policy import constants, drawn, monitored
 from olivine.claims.global_policy_cases import (
     ScriptedEnvironment,
     incomplete,

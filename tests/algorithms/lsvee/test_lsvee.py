@@ -23,11 +23,7 @@ from olivine.algorithms.lsvee import (
     lsvee,
 )
 from olivine.algorithms.lsvee.algorithm import Consensus, Elimination
-from olivine.claims.instances import (
-    misled_at,
-    noisy_successor,
-    one_sample_risks,
-)
+from olivine.claims.instances import misled_at, noisy_successor, one_sample_risks
 
 from tests.support.depth import spread
 from tests.support.learning import check_share

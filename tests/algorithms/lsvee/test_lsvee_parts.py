@@ -12,15 +12,10 @@ from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_q_functions import make_q_class
-from olivine.algorithms.lsvee import (
-    LsveePractical,
-    LsveeTheorem,
-)
+from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem
 from olivine.algorithms.lsvee.algorithm import Cells, risks, state_value_averages
 from olivine.algorithms.lsvee.parameters import root_down
-from olivine.claims.instances import (
-    decoupled,
-)
+from olivine.claims.instances import decoupled
 
 HALF = Fraction(1, 2)
 
@@ -136,10 +131,7 @@ def test_the_theorems_constants():
     assert LsveeTheorem(0.3, 0.1, 2, 2, 3, 64, "paper").first == p.first
 
 
-@given(
-    st.fractions(min_value=0, max_value=10**6),
-    st.integers(0, 200),
-)
+@given(st.fractions(min_value=0, max_value=10**6), st.integers(0, 200))
 @settings(deadline=None, max_examples=50)
 def test_roots_are_rounded_down(value, exponent):
     value /= 2**exponent

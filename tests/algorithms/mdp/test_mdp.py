@@ -30,7 +30,7 @@ def chain(length: int, reward: Fraction = Fraction(0)) -> TabularMDP:
                 for i in range(length - 1, 0, -1)
             ),
             last,
-        ],
+        ]
     )
 
 
@@ -168,9 +168,7 @@ def test_a_long_chain_is_no_recursion() -> None:
 
 @settings(max_examples=30)
 @given(mdps())
-def test_topological_order_puts_states_before_their_successors(
-    mdp: TabularMDP,
-) -> None:
+def test_topological_order_puts_states_before_their_successors(mdp: TabularMDP) -> None:
     place = np.argsort(mdp.topological_order())
     for state in range(mdp.n_states):
         for action in mdp.actions(state):

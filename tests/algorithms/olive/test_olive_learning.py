@@ -143,11 +143,7 @@ def test_a_seed_repeats_the_run() -> None:
 
 def test_the_rounds_are_told() -> None:
     seen = []
-    result = run(
-        make("random-finite", 0),
-        params="practical",
-        observers=(seen.append,),
-    )
+    result = run(make("random-finite", 0), params="practical", observers=(seen.append,))
     rounds = result.to_json()["rounds"]
     assert [i.number for i in seen] == [r["round"] for r in rounds]
     assert [i.accepted for i in seen] == [r["level"] is None for r in rounds]

@@ -125,12 +125,7 @@ class Judged:
         self.finite = FinitePairs(self.layered.pairs(functions))
         best = self.finite.pairs[optimal_member(functions, self.environment)]
         self.parameters = parameters or theorem_parameters(
-            EPSILON,
-            0.1,
-            horizon=3,
-            n_actions=2,
-            rank=2,
-            log_size=functions.log_size(),
+            EPSILON, 0.1, horizon=3, n_actions=2, rank=2, log_size=functions.log_size()
         )
         self.setting = Setting(
             self.layered,

@@ -20,12 +20,7 @@ from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.depth import deep
-from tests.support.tabular import (
-    all_policies,
-    mdps,
-    one_variable_family,
-    programs,
-)
+from tests.support.tabular import all_policies, mdps, one_variable_family, programs
 
 
 def by_hand() -> OliveProgram:
@@ -87,10 +82,7 @@ def test_the_models_have_the_optimum_of_the_enumeration(
     built = program_model(program, form)
     outcome = solve_milp(built.model)
     if expected.optimum is None:
-        assert outcome.status in (
-            Status.INFEASIBLE,
-            Status.INFEASIBLE_OR_UNBOUNDED,
-        )
+        assert outcome.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
         return
     assert outcome.status is Status.OPTIMAL
     assert outcome.objective == pytest.approx(float(expected.optimum), abs=1e-6)

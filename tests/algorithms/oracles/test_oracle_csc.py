@@ -93,11 +93,7 @@ def test_finite_class_is_enumerated(problem, data, epsilon):
     costs = [exact_cost(p, problem.data, problem.costs) for p in by_table.members]
     for policies in (by_table, by_call):
         result = verify_csc(
-            csc,
-            problem,
-            epsilon_sub=epsilon,
-            policy_class=policies,
-            optimum=min(costs),
+            csc, problem, epsilon_sub=epsilon, policy_class=policies, optimum=min(costs)
         )
         assert result.honoured
         if result.exact_cost is not None:

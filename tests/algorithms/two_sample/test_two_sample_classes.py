@@ -18,10 +18,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.oracles.ledger import unguard
-from olivine.algorithms.two_sample import (
-    TwoSamplePracticalParameters,
-    two_sample,
-)
+from olivine.algorithms.two_sample import TwoSamplePracticalParameters, two_sample
 from olivine.algorithms.two_sample.algorithm import observed_mdp
 from olivine.algorithms.valor import valor
 from olivine.algorithms.valor.parameters import TheoremParameters
@@ -206,10 +203,7 @@ def test_an_observation_of_two_states_needs_the_same_future() -> None:
                 ("t", {"x": 1}, {"x": [0, 0]}, ["v", "w"]),
                 ("u", {"y": 1}, {"y": [0, 0]}, ["w", "w"]),
             ],
-            [
-                ("v", {"z": 1}, {"z": [0, 0]}, []),
-                ("w", {"a": 1}, {"a": [0, 0]}, []),
-            ],
+            [("v", {"z": 1}, {"z": [0, 0]}, []), ("w", {"a": 1}, {"a": [0, 0]}, [])],
         ]
     )
     assert observed_mdp(apart).holds
