@@ -7,6 +7,7 @@
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
 From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny Tolerance.
+From Olivine Require Import Forced ForcedOptimum ForcedRounds ForcedRuns.
 From Olivine Require Import FalseStatements Bridge.
 
 (* Lemma 1: the 3-SAT form *)
@@ -58,6 +59,19 @@ Print Assumptions fits_near.
 Print Assumptions fits_own_constants.
 Print Assumptions fits_own_samples.
 Print Assumptions constant_accuracy.
+
+(* Theorem R: the forced family *)
+Print Assumptions basic_sound.
+Print Assumptions inside_sound.
+Print Assumptions lemma_0.
+Print Assumptions optimum_forced.
+Print Assumptions forced_planner.
+Print Assumptions forced_run.
+Print Assumptions forced_run_goes_on.
+Print Assumptions theorem_R.
+Print Assumptions forced_run_all.
+Print Assumptions forced_run_all_goes_on.
+Print Assumptions theorem_R_all.
 
 (* False statements, refuted *)
 Print Assumptions whole_pair_is_false.

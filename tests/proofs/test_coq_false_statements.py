@@ -45,6 +45,21 @@ FALSE = {
     "round_pair": ("StrictRounds", "gamma N < 1 / 50 + phi", "gamma N <= 1 / 50 + phi"),
     "fits_near": ("Strict", "0 <= g < 1 / 50 ->", "0 <= g < 1 / 49 ->"),
     "constant_accuracy": ("Strict", "eps <= 2 / 25", "eps <= 3 / 37"),
+    "worth_bound": (
+        "ForcedOptimum",
+        "floor - u / (6000 * W).",
+        "floor - u / (6001 * W).",
+    ),
+    "raise_end": (
+        "ForcedRounds",
+        "g Start = 131 / 2000 + floor + 1 / 180.",
+        "g Start = 131 / 2000 + floor + 1 / 170.",
+    ),
+    "theorem_R": (
+        "ForcedRuns",
+        "follows r M rounds ds -> length rounds = (2 * (n + 2 * length f) + 5)%nat ->",
+        "follows r M rounds ds -> length rounds = (2 * (n + 2 * length f) + 4)%nat ->",
+    ),
     "critical_tolerance_of_eight_signs": (
         "FalseStatements",
         "optimum_within (1 / 740) strict",
