@@ -22,7 +22,7 @@ classes of functions     `make_classes`, `check_assumptions`, `sklearn_policies`
 learning algorithms      `learn` runs any of them; `evaluate` plays what they
                          learned; `valor`, `valor_constrained`,
                          `two_sample`, `global_policy`, `lsvee`, `olive_exact`,
-                         `olive_sampled`
+                         `olive_sampled`; over seeds: `curves`, `compare`
 =======================  =========================================================
 
 Each name is loaded when it is first used. More is in the packages behind them:
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .algorithms.olive_program.rounds import olive_exact
     from .algorithms.two_sample import two_sample
     from .algorithms.valor import valor, valor_constrained
+    from .cli.experiments.api import compare, curves
     from .reduction.certificate.certificate import make_certificate
     from .reduction.family.environment import make
     from .reduction.family.family import Family
@@ -87,6 +88,7 @@ _HOMES = {
     "algorithms.olive_program.rounds": ("olive_exact",),
     "algorithms.two_sample": ("two_sample",),
     "algorithms.valor": ("valor", "valor_constrained"),
+    "cli.experiments.api": ("compare", "curves"),
     "reduction.certificate.certificate": ("make_certificate",),
     "reduction.family.environment": ("make",),
     "reduction.family.family": ("Family",),
@@ -115,6 +117,8 @@ __all__ = [
     "build",
     "check_assumptions",
     "check_environment",
+    "compare",
+    "curves",
     "decide",
     "evaluate",
     "forward",

@@ -94,6 +94,9 @@ def reference() -> dict[str, str]:
             if blocks:
                 short = name.removeprefix("olivine.")
                 pages[short] = "\n".join([OPENING.format(short, name), *blocks])
+    experiments = "cli.experiments", "olivine.cli.experiments"  # the rest is internal
+    opening = OPENING.format(*experiments)
+    pages["cli.experiments"] = f"{opening}\n::: {experiments[1]}.api\n"
     return pages
 
 

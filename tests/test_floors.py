@@ -15,9 +15,9 @@ FOLDERS = ("cli", "claims", "reduction", "algorithms", "solvers")
 
 FLOORS = (
     ("olivine.__main__",),
+    ("olivine",),
     ("cli",),
     ("claims",),
-    ("olivine",),
     ("reduction",),
     ("algorithms.barriers",),
     # The algorithms: none imports another's folder.
@@ -32,8 +32,9 @@ FLOORS = (
 )
 """From top to bottom. A room imports from itself and from lower floors only.
 
-`olivine` is the public names (files at the root). Modules named in strings are not
-seen: learning.registry loads the algorithms by name."""
+`olivine` is the public names (files at the root), its version apart, which is there
+before all others. Modules named in strings are not seen: learning.registry loads the
+algorithms by name."""
 
 Edges = dict[str, dict[str, int]]
 
@@ -68,6 +69,8 @@ def imports(tree: ast.AST, package: tuple[str, ...], *, typing: bool = False):
             top = package[: len(package) - node.level + 1] if node.level else ()
             assert top or not node.level, f"line {node.lineno} leaves the package"
             for alias in node.names:
+                if alias.name == "__version__":
+                    continue
                 full = (*top, *filter(None, [node.module]), alias.name)
                 yield ".".join(full), node.lineno, typing
         elif isinstance(node, ast.Import):

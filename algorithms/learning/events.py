@@ -159,10 +159,11 @@ class Recorder:
     def __init__(self) -> None:
         self.points: list[Point] = []
         self._environment: Environment | None = None
+        self._before = 0
 
     def begin(self, environment: Environment) -> None:
         """Start with uniform policies on the environment of a run."""
-        self._environment = environment
+        self._environment, self._before = environment, environment.trajectories
         uniform = UniformPolicy(environment.n_actions)
         self._add((uniform,) * environment.horizon)
 
@@ -200,7 +201,7 @@ class Recorder:
 
     def _add(self, policies: Sequence[Any]) -> None:
         if self._environment is not None:
-            now = self._environment.trajectories
+            now = self._environment.trajectories - self._before
             self.points.append(Point(now, tuple(policies)))
 
     def values(self, n: int, seed: Sequence[int]) -> list[Fraction | float]:

@@ -107,7 +107,7 @@ def learn(
     task = Task(
         environment,
         parameters,
-        cast("Any", _classes(classes, entry, environment)),
+        cast("Any", choose_classes(classes, entry, environment)),
         epsilon,
         delta,
         np.random.default_rng(seed),
@@ -118,7 +118,7 @@ def learn(
     return replace(result, evaluation=measured(environment, result.policies))
 
 
-def _classes(given: Any, entry: Algorithm, environment: Environment) -> Any:
+def choose_classes(given: Any, entry: Algorithm, environment: Environment) -> Any:
     """Choose or check the kind of classes, or check classes handed in."""
     if given is None:
         unknown = entry.without_truth and not knows_truth(environment)

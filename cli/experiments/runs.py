@@ -136,7 +136,7 @@ class LearningRun:
             registry.Task(
                 environment,
                 cast("Any", self.params),
-                cast("Any", self.classes),
+                self.classes(environment) if callable(self.classes) else self.classes,
                 self.epsilon,
                 self.delta,
                 np.random.default_rng([seed, 1]),

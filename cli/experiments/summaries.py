@@ -131,6 +131,7 @@ class Curve:
     refused: str  # Why the algorithm does not take the task, or ""
     exact: bool  # Whether values are exact; else they are estimated
     params: str  # Kind of the constants
+    error: float | None = None  # Largest standard error of a value that is estimated
     # Where seeds differ in V*: this curve of V^π − V*, whose own `gaps` is None
     gaps: Curve | None = None
 
@@ -157,6 +158,7 @@ class Curve:
             "most": self.most[-1] if done else None,
             "optimal_value": self.optimum,
             "optimal_range": self.optima,
+            "standard_error": self.error,
             "exact": self.exact,
             "refused": self.refused or None,
         }
@@ -175,7 +177,9 @@ def curves_of(rows: Sequence[Row]) -> list[Curve]:
 def _curve(env: str, algorithm: str, rows: Sequence[Row]) -> Curve:
     drawn = [row for row in rows if "curve" in row]
     steps = [(r["curve"]["trajectories"], r["curve"]["values"]) for r in drawn]
-    optima = [float(Fraction(row["optimal_value"])) for row in drawn]
+    known = [r["optimal_value"] for r in drawn if r["optimal_value"] is not None]
+    optima = [float(Fraction(value)) for value in known]
+    errors = [e for r in drawn for e in r["curve"].get("standard_errors", ())]
     stopped = [row["status"] == "unknown" for row in drawn]
     curve = Curve(
         algorithm,
@@ -188,8 +192,9 @@ def _curve(env: str, algorithm: str, rows: Sequence[Row]) -> Curve:
         next((r["reason"] for r in rows if r["status"] == "refused"), ""),
         all(row["exact"] for row in drawn),
         rows[0]["params"],
+        max(errors, default=None),
     )
-    if len(set(optima)) < 2:
+    if len(set(optima)) < 2 or len(optima) < len(drawn):
         return curve
     below = [
         (at, [value - best for value in own])
@@ -245,7 +250,7 @@ def show_curves(groups: Sequence[dict[str, Any]]) -> None:
                 group["params"],
                 _score(group),
                 _number(group["trajectories"], ".3g"),
-                _number(group["value"], ".4g"),
+                _number(group["value"], ".4g") + _error(group["standard_error"]),
                 _ends(group["least"], group["most"]),
                 _number(group["optimal_value"], ".4g") + _span(group["optimal_range"]),
             )
@@ -262,6 +267,10 @@ def _ends(least: float | None, most: float | None) -> str:
     return "" if least is None else f"{least:.4g} to {most:.4g}"
 
 
+def _error(value: float | None) -> str:
+    return f" ± {value:.1g}" if value else ""
+
+
 def _span(ends: tuple[float, float] | None) -> str:
     """Say in what range V* is, where seeds differ in it."""
     return "" if ends is None else f" ({_ends(*ends)})"
@@ -273,6 +282,8 @@ def _score(group: dict[str, Any]) -> str:
     stopped = f", {group['stopped']} stopped" if group["stopped"] else ""
     lost = group["seeds"] - group["runs"] - group["stopped"]
     more = f", {lost} without a curve" if lost else ""
+    if group["optimal_value"] is None:
+        return f"V* unknown, {group['runs']} ended{stopped}{more}"
     return f"{group['successes']} of {group['seeds']}{stopped}{more}"
 
 

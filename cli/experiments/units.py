@@ -200,9 +200,9 @@ class LearningUnit:
 
     Beside it stand ``curve`` (``trajectories`` and ``values``: V^π of what the run
     would return if it were stopped then, the last entries at its end; where values are
-    estimated their ``standard_errors``, too) and ``exact`` (whether values are). The
-    status is "unknown" where the limit stopped the run, "refused" where the algorithm
-    does not take the task.
+    estimated their ``standard_errors`` and ``episodes``, too) and ``exact`` (whether
+    values are). The status is "unknown" where the limit stopped the run, "refused"
+    where the algorithm does not take the task.
     """
 
     run: LearningRun
@@ -291,7 +291,9 @@ def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
     if not recorder.points or record["status"] == "refused":
         return record, status
     best = recorder.optimal_value
-    n = PLAYED if best is None else MONTE_CARLO
+    n = MONTE_CARLO
+    if best is None:  # what is played may be slow
+        n = max(50, min(PLAYED, 20 * PLAYED // len(recorder.points)))
     measured = recorder.measured(n, [seed, 2])
     errors = [error for _, error in measured if error is not None]
     record["exact"] = not errors
@@ -299,7 +301,7 @@ def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
     record["curve"] = {
         "trajectories": [point.trajectories for point in recorder.points],
         "values": [float(value) for value, _ in measured],
-    } | ({"standard_errors": errors} if errors else {})
+    } | ({"episodes": n, "standard_errors": errors} if errors else {})
     return record, status
 
 

@@ -209,6 +209,8 @@ def _panel(panel: Axes, curves: Sequence[Curve]) -> None:
     panel.set_ylim(min(0, *(min(c.least) for c in drawn)) - 0.03, None)
     runs = max(curve.wanted for curve in drawn)
     exact = "exact" if all(c.exact for c in drawn) else "estimated"
+    if error := max((c.error for c in drawn if c.error), default=None):
+        exact += f" (standard error ≤ {error:.1g})"
     seeds = "one seed" if runs == 1 else f"{runs} seeds"
     own = ", an environment each" if gaps else ""
     title = f"{drawn[0].env}: {seeds}{own}, values {exact}"

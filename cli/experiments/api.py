@@ -1,0 +1,264 @@
+"""``olivine.curves`` and ``olivine.compare``: experiments over one's own processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .comparison import Comparison
+from .export import check_results, write_results
+from .frame import work
+from .plan import adapted
+from .runs import LearningRun, register_environments
+from .summaries import curves_of
+from .units import Row, learning_units
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs of algorithms over seeds, and what they say together.
+
+    Attributes
+    ----------
+    rows
+        A row for each run: the record of ``olivine learn --json`` and, of `curves`,
+        ``curve`` with ``trajectories`` and ``values``.
+    summary
+        An object for each algorithm: what the command prints with ``--json`` of a
+        cell, or of a curve at its end.
+    """
+
+    rows: Sequence[Row]
+    summary: Sequence[dict[str, Any]]
+    _draw: Callable[[Path], None]
+
+    def save(self, figure: str | os.PathLike[str]) -> None:
+        """Draw the figure of the command.
+
+        Parameters
+        ----------
+        figure
+            A file that ends in .svg, .png or .pdf.
+
+        Raises
+        ------
+        ValueError
+            For another suffix, or if no run has anything to draw.
+        """
+        from ..figures.files import check_suffix
+
+        check_suffix(Path(figure))
+        self._draw(Path(figure))
+
+    def write(self, file: str | os.PathLike[str]) -> None:
+        """Write the rows.
+
+        Parameters
+        ----------
+        file
+            A file that ends in .jsonl or, with the extra parquet, .parquet.
+
+        Raises
+        ------
+        ValueError
+            For another suffix.
+        """
+        check_results(Path(file))
+        write_results(Path(file), self.rows)
+
+
+def curves(
+    environment: Any,
+    algorithms: str | Sequence[str] | None = None,
+    classes: Any = None,
+    *,
+    parameters: str | None = None,
+    epsilon: float = 0.3,
+    delta: float = 0.1,
+    seeds: int = 5,
+    first_seed: int = 0,
+    time_limit: float = 10.0,
+    jobs: int = 1,
+    **settings: Any,
+) -> Experiment:
+    """Run algorithms over seeds; record the value of what each would return.
+
+    Values are exact where the environment's truth is known; of another one, such as a
+    simulator, they are means of 1000 episodes with ``standard_errors``, which do not
+    count among its trajectories.
+
+    Parameters
+    ----------
+    environment
+        A name, as of ``olivine learn --list``; an environment of your own; or a
+        function that makes one of a seed. Each run has it fresh, in a process of its
+        own.
+    algorithms
+        Names; all by default. One that does not take the environment says so in its
+        rows.
+    classes
+        For every algorithm, or a mapping by their names: as `learn` takes them, or a
+        function that makes them of the environment.
+    parameters, epsilon, delta
+        As of `learn`. Parameters left out are the theorem's, or practical ones where
+        observations are continuous.
+    seeds, first_seed
+        Runs of each algorithm, and the seed of the first.
+    time_limit
+        Seconds of CPU time of a run; one that is stopped keeps the curve that it has.
+    jobs
+        Runs at a time.
+    **settings
+        Of the algorithms, or options of a named environment.
+
+    Returns
+    -------
+    Experiment
+        `rows`, `summary`; ``save("curves.svg")`` draws them.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or setting, or classes that do not go with an algorithm.
+    """
+    runs = _runs(
+        environment, algorithms, classes, parameters, epsilon, delta, time_limit,
+        first_seed, settings,
+    )  # fmt: skip
+    units = learning_units(runs, range(first_seed, first_seed + seeds))
+    found: dict[str, Row] = {}
+    work(units, lambda row: found.update({row["key"]: row}), "runs", len(units),
+         jobs=jobs)  # fmt: skip
+    rows = [found[unit.key] for unit in units if unit.key in found]
+
+    def draw(figure: Path) -> None:
+        from ..figures.sweep import save_curves
+
+        save_curves(figure, curves_of(rows))
+
+    return Experiment(rows, [curve.to_json() for curve in curves_of(rows)], draw)
+
+
+def compare(
+    environment: Any,
+    algorithms: str | Sequence[str] | None = None,
+    classes: Any = None,
+    *,
+    parameters: str | None = None,
+    epsilon: float = 0.3,
+    delta: float = 0.1,
+    seeds: int = 50,
+    first_seed: int = 0,
+    time_limit: float = 10.0,
+    jobs: int = 1,
+    **settings: Any,
+) -> Experiment:
+    """Compare what algorithms need and get on an environment, over seeds.
+
+    Parameters
+    ----------
+    environment, algorithms, classes
+        As of `curves`.
+    parameters, epsilon, delta, seeds, first_seed
+        As of `curves`.
+    time_limit
+        Seconds of CPU time of a run; an algorithm begins no run after thirty times
+        that, nor after three that were stopped.
+    jobs, **settings
+        As of `curves`.
+
+    Returns
+    -------
+    Experiment
+        `rows`, `summary`; ``save("compare.svg")`` draws them.
+
+    Raises
+    ------
+    ValueError
+        As `curves`.
+    """
+    runs = _runs(
+        environment, algorithms, classes, parameters, epsilon, delta, time_limit,
+        first_seed, settings,
+    )  # fmt: skip
+    comparison = Comparison(runs, range(first_seed, first_seed + seeds))
+    rows: list[Row] = []
+
+    def keep(row: Row) -> None:
+        comparison.add(row)
+        rows.append(row)
+
+    work(comparison.units(), keep, "runs", len(runs) * seeds, jobs=jobs)
+    summary = [cell.to_json() for cell in comparison.cells]
+
+    def draw(figure: Path) -> None:
+        from ..figures.comparison import save_figure
+
+        save_figure(figure, summary)
+
+    return Experiment(rows, summary, draw)
+
+
+def _runs(
+    environment: Any,
+    algorithms: str | Sequence[str] | None,
+    classes: Any,
+    parameters: str | None,
+    epsilon: float,
+    delta: float,
+    time_limit: float,
+    seed: int,
+    settings: Mapping[str, Any],
+) -> list[LearningRun]:
+    """Make a run of each algorithm, complete but for its seed."""
+    from ...algorithms.environments.protocol import missing_members
+    from ...algorithms.environments.registry import options
+    from ...algorithms.exact.numbers import check_unit, rational
+    from ...algorithms.learning import registry
+    from ...algorithms.learning.learn import choose_classes
+
+    listed = [algorithms] if isinstance(algorithms, str) else algorithms
+    entries = [registry.get(name) for name in listed or registry.names()]
+    named = isinstance(environment, str)
+    world = environment(seed) if callable(environment) else environment
+    if named:
+        register_environments(environment)
+    elif missing := missing_members(world):
+        raise ValueError(
+            f"environment: {type(world).__name__} lacks {', '.join(missing)}; "
+            "`check_environment` says what each must do"
+        )
+    known = options(environment) if named else {}
+    every = {*known, *(key for entry in entries for key in entry.settings)}
+    for key in settings:
+        if key not in every:
+            hint = registry.suggestion(key, every)
+            raise ValueError(f"unknown setting {key!r}{hint}")
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        check_unit(name, rational(value, name))
+    runs = []
+    for entry in entries:
+        entry.check_kind("parameters", parameters or "theorem")
+        given = classes.get(entry.name) if isinstance(classes, Mapping) else classes
+        run = LearningRun(
+            entry.name,
+            environment if named else world.name,
+            parameters or "theorem",
+            entry.default_classes,
+            epsilon,
+            delta,
+            {k: v for k, v in settings.items() if k in known},
+            {k: v for k, v in settings.items() if k in entry.settings},
+            time_limit,
+            None if named else environment,
+        )
+        if callable(given):
+            run = replace(run, classes=given)
+        elif given is not None:
+            here = run.environment(seed) if named else world
+            run = replace(run, classes=choose_classes(given, entry, here))
+        runs.append(adapted(run, parameters, given, seed))
+    return runs
