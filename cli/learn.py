@@ -194,7 +194,10 @@ def _show(record: Mapping[str, Any]) -> None:
     tell(
         f"  V^π = {number(record['value'])} of V* = "
         f"{number(record['optimal_value'])}; estimated {number(record['estimate'])}"
+        + (f" ± {record['estimate_error']:.2g}" if "estimate_error" in record else "")
     )
+    for note in record.get("notes", ()):
+        tell(f"  {note}")
     calls = ", ".join(f"{n} {kind}" for kind, n in record["calls"].items() if n)
     work = [f"{calls} calls"] if calls else []
     if record["enumerated"]:

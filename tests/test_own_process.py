@@ -27,8 +27,9 @@ EXTRA = [block for block in BLOCKS if re.search("gymnasium|sklearn", block)]
 
 
 def marked(block):
-    """MiniGrid takes seconds to play; its quick twin is a small frozen lake."""
-    return pytest.param(block, marks=[pytest.mark.long] * ("minigrid" in block))
+    """MiniGrid, Taxi and ice take seconds; their quick twins are in test_gymnasium."""
+    slow = any(word in block for word in ("minigrid", "Taxi", "is_slippery=True"))
+    return pytest.param(block, marks=[pytest.mark.long] * slow)
 
 
 @pytest.mark.parametrize("block", [*map(marked, EXTRA)])

@@ -28,6 +28,7 @@ True
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -87,11 +88,14 @@ class Greedy:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What a step found, through guards; ``estimate`` is V̂ if it is the last step."""
+    """What a step found, through guards.
+
+    ``estimate`` gives V̂ and its standard error, if it is the last step.
+    """
 
     data: EmpiricalMeasure
     policy: Any
-    estimate: Callable[[], Fraction]
+    estimate: Callable[[], tuple[Fraction, float | None]]
     fits: tuple[LeastSquaresResult, ...] = ()
 
 
@@ -118,8 +122,8 @@ def _backwards(
             losses = tuple(fit.loss for fit in found.fits)
             seen = tuple(map(unguard, ahead))
             notify(observers, LevelFit(h, found.data, bare, seen, losses))
-        estimate = found.estimate()
-    return frame.result(policies, estimate, iterations=1)
+        estimate, error = found.estimate()
+    return frame.result(policies, estimate, iterations=1, estimate_error=error)
 
 
 def psdp(
@@ -145,7 +149,16 @@ def psdp(
         data = uniform_rollouts(environment, h, parameters.n, rng, later)
         end = np.zeros(len(data))  # returns are whole
         found = _classify(classes.at_level(h), data, end, parameters)
-        return _Found(data, found.policy, lambda: -exact_cost(found))
+
+        def estimate() -> tuple[Fraction, float]:
+            actions, gained = decisions(data)
+            taken = evaluate(found.policy, data.observations) == actions
+            weighted = parameters.K * taken * gained
+            mean = data.expectation(weighted)
+            variance = data.expectation((weighted - mean) ** 2)
+            return -exact_cost(found), math.sqrt(variance / data.draws)
+
+        return _Found(data, found.policy, estimate)
 
     return _backwards(environment, parameters, rng, observers, step)
 
@@ -184,9 +197,14 @@ def fqi(
         )
         functions = [fit.function for fit in fits]
 
-        def estimate() -> Fraction:
-            values = [evaluate(g, data.observations) for g in functions]
-            return data.expectation_exact(np.max(values, axis=0))
+        def estimate() -> tuple[Fraction, float]:
+            values = np.array([evaluate(g, data.observations) for g in functions])
+            best = values.max(axis=0)
+            # Squared residuals of each action's fit, the maximising one's on average.
+            losses = np.array([float(fit.loss) for fit in fits])
+            square = data.expectation(losses[values.argmax(axis=0)])
+            error = math.sqrt(parameters.K * square / data.draws)
+            return data.expectation_exact(best), error
 
         return _Found(data, Greedy(functions), estimate, fits)
 
@@ -245,8 +263,9 @@ def backup(
             importance=importance,
         )
 
-        def estimate() -> Fraction:
-            return data.expectation_exact(evaluate(fit.function, data.observations))
+        def estimate() -> tuple[Fraction, None]:
+            values = evaluate(fit.function, data.observations)
+            return data.expectation_exact(values), None
 
         return _Found(data, policy, estimate, (fit,))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..environments.protocol import AnyPolicy, Environment
+from ..environments.protocol import AnyPolicy, Environment, knows_truth
 from ..exact.numbers import check_count, check_unit, rational
 
 
@@ -109,7 +109,8 @@ def evaluate(
         run = environment.run(policies, some, rng, first=some)
         total += run.mean_return * some
         returns.append(run.returns)
-    deviation = float(np.std(np.concatenate(returns), ddof=1))
+    seen = np.concatenate(returns)
+    deviation = float(np.std(seen, ddof=1)) if np.ptp(seen) else 0.0
     return Evaluation(float(total / n), deviation / math.sqrt(n), n)
 
 
@@ -119,3 +120,39 @@ def measured(environment: Any, policies: Sequence[Any] | None) -> Evaluation | N
     if replays is None or policies is None or None in policies:
         return None
     return evaluate(environment, policies, max(2, replays))
+
+
+def doubts(
+    environment: Environment, estimate: Any, epsilon: float, played: Evaluation | None
+) -> list[str]:
+    """Say why the success of a run may mean little, a sentence each."""
+    found = []
+    truth = environment.truth if knows_truth(environment) else None
+    if truth is not None and epsilon >= truth.optimal_value:
+        found.append(
+            f"epsilon: every policy is within {epsilon:g} of V* = "
+            f"{float(truth.optimal_value):.3g}; take a smaller epsilon"
+        )
+    elif truth is None and played is not None:
+        most = played.mean + 4 * played.standard_error
+        if epsilon >= most:
+            found.append(
+                f"epsilon: {epsilon:g} is more than what the policies get, {played}; "
+                "if V* is about that, every policy is within epsilon of it; take a "
+                "smaller epsilon, or an algorithm that finds more"
+            )
+    if estimate is None:
+        return found
+    if not 0 <= estimate <= 1:
+        found.append(
+            f"estimate: {float(estimate):.3g} is outside [0, 1], where returns are; "
+            "take more trajectories"
+        )
+    if played is not None:
+        away = abs(float(estimate) - played.mean)
+        if away > max(4 * played.standard_error, float(epsilon) / 4):
+            found.append(
+                f"estimate: {float(estimate):.3g}, but the policies get {played}; take "
+                "more trajectories, or classes that hold better functions"
+            )
+    return found

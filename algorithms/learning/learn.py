@@ -8,6 +8,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast, get_args
@@ -19,10 +23,48 @@ from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment, knows_truth, missing_members
 from ..exact.numbers import check_unit, rational
 from .draw_classes import KINDS, ClassKind
-from .evaluation import measured
-from .events import Observer
+from .evaluation import doubts, measured
+from .events import Iteration, Observer
 from .registry import Algorithm, ParameterKind, Task, get, suggestion
 from .results import LearningResult
+
+_BEAT = 5.0
+"""Seconds between two signs of life."""
+
+
+class LearningWarning(UserWarning):
+    """Warns of a success that may mean little."""
+
+
+class Heartbeat:
+    """Prints a run's time, trajectories and iterations, also while an engine works."""
+
+    def __init__(self, name: str, environment: Environment) -> None:
+        self._name, self._environment = name, environment
+        self._iterations, self._over = 0, threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __call__(self, event: object) -> None:
+        """Count iterations."""
+        self._iterations += isinstance(event, Iteration)
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+        self._thread.start()
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._over.wait(_BEAT):
+            seconds = time.perf_counter() - self._began
+            print(
+                f"{self._name}: {seconds:.0f} s, {self._environment.trajectories:,} "
+                f"trajectories, iteration {self._iterations + 1}",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def learn(
@@ -35,6 +77,7 @@ def learn(
     delta: float = 0.1,
     seed: int | np.random.Generator = 0,
     observers: Sequence[Observer] = (),
+    progress: bool | None = None,
     **settings: Any,
 ) -> LearningResult:
     """Run an algorithm, with the monitors of its analysis where the truth is known.
@@ -61,6 +104,9 @@ def learn(
         An integer or a Generator: all randomness of the algorithm.
     observers
         Told of the run's events, for instance ``[].append``.
+    progress
+        Whether to print time, trajectories and iterations on standard error every few
+        seconds; None: if that is a terminal.
     **settings
         Of the algorithm, as ``--set`` of ``olivine learn``.
 
@@ -69,6 +115,11 @@ def learn(
     LearningResult
         ``policies`` has one policy per level: `olivine.evaluate` plays them, and on a
         simulator ``evaluation`` has what playing them gave.
+
+    Warns
+    -----
+    LearningWarning
+        Of each of the result's ``notes``.
 
     Raises
     ------
@@ -114,8 +165,28 @@ def learn(
         settings,
         tuple(observers),
     )
-    result = entry.run(task)
-    return replace(result, evaluation=measured(environment, result.policies))
+    heartbeat = Heartbeat(f"{algorithm} on {environment.name}", environment)
+    if sys.stderr.isatty() if progress is None else progress:
+        with heartbeat:
+            task = replace(task, observers=(*task.observers, heartbeat))
+            result = entry.run(task)
+    else:
+        result = entry.run(task)
+    result = judged(result, environment, epsilon)
+    for note in result.notes:
+        warnings.warn(f"{algorithm}: {note}", LearningWarning, stacklevel=2)
+    return result
+
+
+def judged(
+    result: LearningResult, environment: Environment, epsilon: float
+) -> LearningResult:
+    """Add what playing the policies of a simulator gave, and notes, to a result."""
+    played = measured(environment, result.policies)
+    notes: list[str] = []
+    if result.succeeded:
+        notes = doubts(environment, result.estimate, epsilon, played)
+    return replace(result, evaluation=played, notes=tuple(notes))
 
 
 def choose_classes(given: Any, entry: Algorithm, environment: Environment) -> Any:

@@ -95,6 +95,10 @@ class LearningResult:
         One policy per level; None where there is none (an early failure).
     estimate
         V̂, the algorithm's own estimate of V*; None without one.
+    estimate_error
+        Its standard error, of PSDP and FQI, which average over few rewards: PSDP's V̂
+        can leave [0, 1]. Of FQI it is that of the last fit; errors of earlier ones and
+        of maximising over them come on top.
     trajectories
         Trajectories collected, of any size.
     calls
@@ -118,6 +122,9 @@ class LearningResult:
     evaluation
         Of a simulator: the policies' returns in `replays` episodes that were played
         after learning, with their standard error.
+    notes
+        Why success may mean little: an accuracy that every policy has, an estimate that
+        playing the policies contradicts. `learn` warns of each.
     enumerated
         Functions that an enumerating algorithm evaluated on a data set: one for
         each function and data set. 0 where classes are seen through oracles.
@@ -141,6 +148,8 @@ class LearningResult:
     seed: RecordedSeed | None = None
     enumerated: int = 0
     evaluation: Evaluation | None = None
+    estimate_error: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -170,4 +179,15 @@ class LearningResult:
             "monitors": {k: m.to_json() for k, m in self.monitors.items()},
             "contradictions": self.contradictions,
             "seed": None if self.seed is None else self.seed.to_json(),
-        } | ({"evaluation": self.evaluation.to_json()} if self.evaluation else {})
+        } | self._more()
+
+    def _more(self) -> dict[str, Any]:
+        """Give what only some results have."""
+        found: dict[str, Any] = {}
+        if self.evaluation is not None:
+            found["evaluation"] = self.evaluation.to_json()
+        if self.estimate_error is not None:
+            found["estimate_error"] = self.estimate_error
+        if self.notes:
+            found["notes"] = list(self.notes)
+        return found

@@ -297,6 +297,19 @@ def _truth(task: Task, classes: OliveClasses) -> TrueErrors | str:
         return str(error)
 
 
+def _reason(found: SampledRun, classes: OliveClasses) -> str:
+    """Say why there is no policy; nothing where there is one."""
+    if not found.reason:
+        return _REASONS.get(found.status, "")
+    limit = getattr(classes.optimiser, "time_limit", None)
+    given = "" if limit is None else f"time_limit (now {limit:g} s for each program), "
+    return (
+        f"the program of round {len(found.rounds) + 1} was not solved "
+        f"({found.reason}); a larger {given}a finite class of Q-functions, a greater "
+        "epsilon or a shorter horizon may help"
+    )
+
+
 def _result(
     task: Task,
     classes: OliveClasses,
@@ -327,7 +340,7 @@ def _result(
         estimate=found.rounds[-1].optimum if policy is not None else None,
         trajectories=found.trajectories,
         calls={},
-        reason=found.reason or _REASONS.get(found.status, ""),
+        reason=_reason(found, classes),
         iterations=len(found.rounds),
         learned=tuple(stored[h] for h in range(1, environment.horizon + 1)),
         parameters=ran_with | parameters.to_json(),

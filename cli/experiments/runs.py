@@ -123,6 +123,7 @@ class LearningRun:
         import numpy as np
 
         from ...algorithms.learning import registry
+        from ...algorithms.learning.learn import judged
 
         environment = self.environment(seed)
         algorithm = registry.get(self.algorithm)
@@ -147,6 +148,7 @@ class LearningRun:
             )
         )
         seconds = time.perf_counter() - start
+        result = judged(result, environment, self.epsilon)
         if recorder is not None:
             recorder.end(result.policies)
         record = result.to_json()
