@@ -133,14 +133,16 @@ def generate(
     three_sat.cnf, the 3-SAT form, and family.json with sizes, rewards, the
     numbering of states and the meaning of the short names in the program files.
     The objective there is g(s0), or -g(s0) minimised; program.mps keeps to the
-    columns of fixed MPS, and says so where a number is too long for them. --engine
-    reads both back and solves them. In variant paper trying a clause has a negative
-    reward, which Storm takes (with --exact) and PRISM refuses; the other variants
-    have none (docs/model-checkers.md has the commands). With --two-actions the graph,
-    the models and the program are those of the member with two actions a state and
-    a horizon of order log(n + m), with the same optimum. The folder appears complete
-    or not at all; at a limit of time or memory nothing is written, and the exit
-    status is 3.
+    columns of fixed MPS, and says so where a number is too long for them. The head
+    of both says how little two values of the optimum may differ: solve with a
+    relative gap of 0 (mip_rel_gap in HiGHS) and an absolute gap below that. --engine
+    reads both back and solves them; olivine extract takes any solver's solution. In
+    variant paper trying a clause has a negative reward, which Storm takes (with
+    --exact) and PRISM refuses; the other variants have none (docs/model-checkers.md
+    has the commands). With --two-actions the graph, the models and the program are
+    those of the member with two actions a state and a horizon of order log(n + m),
+    with the same optimum. The folder appears complete or not at all; at a limit of
+    time or memory nothing is written, and the exit status is 3.
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """

@@ -82,6 +82,7 @@ def plain(message: str) -> str:
 VERBS = (
     "generate",
     "verify",
+    "extract",
     "check",
     "solve",
     "trace",

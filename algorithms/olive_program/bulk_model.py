@@ -26,7 +26,6 @@ from .pair_model import (
     action_classes,
     backup_range,
     bellman_rows,
-    single_state_constraints,
 )
 from .program import Form, OliveProgram
 
@@ -302,10 +301,7 @@ class _Builder:
         starts = offsets(counts)[:-1]
         lows, low = _ranked([t.low for t in terms])
         highs, high = _ranked([t.high for t in terms])
-        found = single_state_constraints(self._program)
-        shares, share = _ranked(list(found.values()))
-        alone = np.full(self._mdp.n_states, -1, dtype=np.int64)
-        alone[list(found)] = share
+        shares, alone = self._alone()
         table = np.column_stack(
             [
                 np.minimum.reduceat(low[kinds], starts),
@@ -323,6 +319,18 @@ class _Builder:
             ends = lows[least], highs[greatest]
             ranges.append(backup_range(self._program, int(states[k]), ends, only))
         return which, ranges
+
+    def _alone(self) -> tuple[list[Fraction], Ints]:
+        """Find the largest share of each state in a distribution over it alone."""
+        flat = self._program.distributions
+        single = np.flatnonzero(np.diff(flat.offsets) == 1)
+        entries = flat.offsets[single]
+        table = np.column_stack([flat.numerators[entries], flat.denominators[single]])
+        places, which = distinct_rows(table)
+        shares, rank = _ranked([Fraction(a, b) for a, b in table[places].tolist()])
+        codes = np.full(self._mdp.n_states, -1, dtype=np.int64)
+        np.maximum.at(codes, flat.states[entries], rank[which])
+        return shares, codes
 
     def _add_constraints(self) -> None:
         """|E_D[g(x) − b(x)]| ≤ φ; the backup of an x without b(x) is written out."""

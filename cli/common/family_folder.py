@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Callable, Collection
 from importlib.metadata import PackageNotFoundError, version
@@ -22,6 +23,7 @@ from ...reduction.family.instance import Instance
 from ...reduction.formula.dimacs import DimacsFile
 from ...reduction.formula.dimacs_write import write_dimacs
 from ...reduction.formula.unused import Used
+from ...reduction.program.optimum import least_difference
 from ...reduction.program.program import build
 from ...solvers.model.large import VariableTable
 from ...solvers.model.model import LinearModel
@@ -46,6 +48,8 @@ OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
 READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
 
 _GRAPHS = frozenset({"json", "graphml", "dot"})
+MARK = "olivine"
+"""Begins the remark of a program file that says which program it is."""
 _PROGRAMS = frozenset({"lp", "mps"})
 _LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
 
@@ -149,7 +153,7 @@ def write_folder(
         model = model or build(family, formulation).model
         family.forget()  # the files are made of the model alone
         description["program"], checks = _write_program(
-            stage, instance, wanted, formulation, model, engine, at
+            stage, instance, wanted, formulation, model, engine, at, two_actions
         )
     at(DESCRIPTION)
     names = sorted([DESCRIPTION, *(entry.name for entry in stage.iterdir())])
@@ -252,6 +256,26 @@ def _describe_trees(trees: TwoActions, program: OliveProgram) -> dict[str, Any]:
     }
 
 
+def _remarks(family: Family, formulation: str, two_actions: bool) -> tuple[str, str]:
+    """Tell solvers the gap that they must use, and `olivine extract` what this is."""
+    apart = least_difference(family.parameters)
+    fixed = family.variant.declaration.fixed_penalty is not None
+    gap = (
+        "the optimum can have one value only"
+        if apart is None
+        else f"values of the optimum differ by {apart} or more: solve with a relative "
+        "gap of 0 and an absolute gap below that"
+    )
+    about = {
+        "formulation": formulation,
+        "variant": str(family.variant),
+        "penalty": None if fixed else str(family.penalty),
+        "two_actions": two_actions,
+        "formula": family.three_sat.as_formula().digest()[:16],
+    }
+    return gap, f"{MARK} {json.dumps(about)}"
+
+
 def _write_program(
     stage: Path,
     instance: Instance,
@@ -260,6 +284,7 @@ def _write_program(
     model: LinearModel,
     engine: str,
     at: Callable[[str], None],
+    two_actions: bool,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the program files and read them back; their maps, and the checks."""
     paths = {
@@ -267,10 +292,10 @@ def _write_program(
         for name, writer in (("lp", write_lp), ("mps", write_mps))
         if name in wanted
     }
-    maps = []
+    remarks, maps = _remarks(instance.family, formulation, two_actions), []
     for file, writer in paths.items():
         at(file)
-        maps.append(writer(model, stage / file))
+        maps.append(writer(model, stage / file, remarks))
     description = {
         "formulation": formulation,
         "objective": "g(s0), written as -g(s0) minimised",

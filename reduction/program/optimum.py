@@ -101,6 +101,17 @@ def possible_optima(parameters: Parameters) -> list[Fraction]:
     return [_possible(parameters, k) for k in range(count)]
 
 
+def least_difference(parameters: Parameters) -> Fraction | None:
+    """Return the least difference of two possible optima; None if there is one only.
+
+    They fall in equal steps, but perhaps for the last, which reaches best - p.
+    """
+    last = number_of_possible_optima(parameters) - 1
+    if last == 0:
+        return None
+    return _possible(parameters, last - 1) - _possible(parameters, last)
+
+
 def least_better(parameters: Parameters, value: Fraction, unit: int = 1) -> Fraction:
     """Return a value that the optimum reaches if it is greater than `value` at all.
 

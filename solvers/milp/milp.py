@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from ..child.child import run_in_child
 from ..lp.lp import solve_lp
 from ..model.integer_form import IntegerForm
@@ -43,8 +45,6 @@ __all__ = [
 ]
 
 _WITH_REASON = (Status.FEASIBLE, Status.UNKNOWN)
-_NEAR_INTEGER = 1e-5
-_NEAR_FEASIBLE = 1e-6
 
 
 def solve_milp(
@@ -244,35 +244,17 @@ def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearO
     )
     if answer.values is None:
         return outcome
-    point = [
-        float(min(max(0, v.lower), v.upper)) if value is None else value
-        for v, value in zip(form.variables, answer.values, strict=True)
-    ]
-    fault = _snap(form, point)
-    if fault:
-        return outcome._replace(status=Status.UNKNOWN, reason=fault)
-    values = tuple(point[: len(model.variables)])
-    return outcome._replace(objective=model.float_objective(values), values=values)
-
-
-def _snap(form: IntegerForm, point: list[float]) -> str:
-    """Round the integer variables of a point; say what is wrong with it, or ""."""
-    for j, v in enumerate(form.variables):
-        if v.integer:
-            if not abs(point[j] - round(point[j])) <= _NEAR_INTEGER:
-                return f"the engine gives {v.name} the value {point[j]}"
-            point[j] = float(round(point[j]))
-        if not v.lower - _NEAR_FEASIBLE <= point[j] <= v.upper + _NEAR_FEASIBLE:
-            return f"the engine gives {v.name} the value {point[j]}, out of its bounds"
-    for row in form.rows:
-        terms = [
-            a * point[j] for j, a in zip(row.indices, row.coefficients, strict=True)
+    point = np.array(
+        [
+            float(min(max(0, v.lower), v.upper)) if value is None else value
+            for v, value in zip(form.variables, answer.values, strict=True)
         ]
-        gap = math.fsum((*terms, -row.rhs))
-        excess = {"<=": gap, ">=": -gap, "==": abs(gap)}[row.sense]
-        if excess > _NEAR_FEASIBLE * max(1, *map(abs, terms)):
-            return f"the engine's point misses row {form.names[row.name]!r} by {excess}"
-    return ""
+    )
+    if fault := form.fault(point):
+        reason = f"the engine's point is none: {fault}"
+        return outcome._replace(status=Status.UNKNOWN, reason=reason)
+    values = tuple(point[: len(model.variables)].tolist())
+    return outcome._replace(objective=model.float_objective(values), values=values)
 
 
 def _unknown(engine: str, start: float, reason: str) -> LinearOutcome:

@@ -29,6 +29,7 @@ from functools import cached_property
 from itertools import chain, count, islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .large import (
     CHUNK,
@@ -46,6 +47,9 @@ from .model import LinearModel, Sense
 LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a
 coefficient of 1e15 and more, and floating point holds every integer to 2**53."""
+
+_NEAR_INTEGER = 1e-5
+NEAR_FEASIBLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,43 @@ class IntegerForm:
             ("x", added, len(self._meanings)),
             ("c", self.table.names, len(self.table)),
         )
+
+    def fault(self, point: NDArray[np.float64], slack: float = NEAR_FEASIBLE) -> str:
+        """Round the integer variables of a point in place; say what is wrong, or "".
+
+        An engine's tolerances are allowed: of integrality, and `slack`, in a row in
+        proportion to its terms.
+        """
+        ends = np.array(self.kinds, dtype=np.float64).reshape(-1, 3)[self.codes]
+        integral, whole = ends[:, 2] == 1, np.rint(point)
+        apart = integral & ~(np.abs(point - whole) <= _NEAR_INTEGER)
+        if apart.any():
+            j = int(np.argmax(apart))
+            return f"x{j}, an integer variable, is {point[j]}"
+        point[integral] = whole[integral]
+        low, high = ends[:, 0] - slack, ends[:, 1] + slack
+        apart = ~((low <= point) & (point <= high))
+        if apart.any():
+            j = int(np.argmax(apart))
+            least, greatest, _ = self.kinds[self.codes[j]]
+            return f"x{j} is {point[j]}, outside {least} to {greatest}"
+        for first, part, (values, codes, sides, side) in self.scaled():
+            terms = np.array(values, dtype=np.float64)[codes] * point[part.indices]
+            sums = np.add.reduceat(terms, part.indptr[:-1])
+            sizes = np.add.reduceat(np.abs(terms), part.indptr[:-1])
+            gaps = sums - np.array([rhs for _, rhs in sides], dtype=np.float64)[side]
+            # "<=" and "==" bind from above, ">=" and "==" from below.
+            above, below = (
+                np.array([sense != free for sense, _ in sides])[side]
+                for free in (">=", "<=")
+            )
+            excess = np.maximum(gaps * above, -gaps * below)
+            apart = ~(excess <= slack * np.maximum(1, sizes))
+            if apart.any():
+                i = int(np.argmax(apart))
+                name = next(islice(self.table.names(), first + i, None))
+                return f"row c{first + i}, {name!r}, is missed by {excess[i]:.6g}"
+        return ""
 
     def unused(self) -> Ints:
         """Variables in no row and not in the objective."""

@@ -41,7 +41,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from ..files import write_text
 from .integer_form import IntegerForm, NameMap
@@ -198,6 +197,8 @@ def _matrix(form: IntegerForm) -> tuple[Any, list[int], Right]:
 
     These are, for each part of the rows, the first one's number, the table and codes.
     """
+    from scipy.sparse import csr_matrix  # takes long to load
+
     data, numbers, right = [], dict[int, int](), Right()
     for first, _, (values, codes, sides, side) in form.scaled():
         places = [numbers.setdefault(value, len(numbers)) for value in values]

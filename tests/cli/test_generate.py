@@ -301,13 +301,13 @@ def test_a_program_file_with_another_optimum_is_a_contradiction(
 
     real = family_folder.write_lp
 
-    def wrong(model, path):
+    def wrong(model, path, remarks):
         model.set_objective(
             list(model.objective),
             [c / 2 for c in model.objective.values()],
             maximise=model.maximise,
         )
-        return real(model, path)
+        return real(model, path, remarks)
 
     monkeypatch.setattr(family_folder, "write_lp", wrong)
     done = olivine("generate", FULL2, "-o", tmp_path / "out", "--format", "lp")

@@ -106,9 +106,9 @@ def test_an_incumbent_is_not_optimal(fake_cbc):
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        ("0 X0000000 0.5 0", "x0 the value 0.5"),
-        ("0 X0000000 2 0", "out of its bounds"),
-        ("2 X0000002 1 0\n      3 X0000003 1 0", "misses row"),
+        ("0 X0000000 0.5 0", "x0, an integer variable, is 0.5"),
+        ("0 X0000000 2 0", "outside"),
+        ("2 X0000002 1 0\n      3 X0000003 1 0", "is missed by"),
     ],
 )
 def test_impossible_points_are_dropped(fake_cbc, columns, fault):

@@ -1,0 +1,262 @@
+r"""Solution files of MILP solvers, read as points of the program that we wrote.
+
+HiGHS (its raw style), CBC, SCIP, Gurobi, CPLEX (XML) and glpsol (``-o``) are told apart
+by how their files begin. The names in a file are those of
+`olivine.solvers.model.integer_form`; a point is refused, with the line, where a name is
+unknown or comes twice, a value is no finite number, or the file ends early.
+
+>>> text = "solution status: optimal solution found\nobjective value: -1\nx1 1\n"
+>>> found = parse_solution(text, "a.sol", columns=2, rows=0)
+>>> found.solver, found.optimal, found.objective, found.values.tolist()
+('SCIP', True, -1.0, [0.0, 1.0])
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Solution(NamedTuple):
+    """What a solver says of a program."""
+
+    solver: str
+    status: str  # In the solver's words
+    optimal: bool  # Whether the solver calls it so
+    objective: float | None  # As the file says it; None without a point
+    values: NDArray[np.float64] | None  # One a variable of the program; None likewise
+
+
+def read_solution(path: str | os.PathLike[str], *, columns: int, rows: int) -> Solution:
+    """Read a solution of a program with so many variables and rows.
+
+    Raises ValueError naming file, line and reason, OSError if it cannot be read.
+    """
+    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+        text = file.read()
+    return parse_solution(text, os.fspath(path), columns=columns, rows=rows)
+
+
+def parse_solution(text: str, name: str, *, columns: int, rows: int) -> Solution:
+    """Read the text of a solution file; see `read_solution`."""
+    reader = _Reader(text, name, columns, rows)
+    if not text.strip():
+        raise reader.error("the file is empty", 1)
+    first = text.lstrip().split("\n", 1)[0].strip()
+    for beginning, read in _FORMATS:
+        if re.match(beginning, first):
+            return read(reader)
+    known = "HiGHS, CBC, SCIP, Gurobi, CPLEX or glpsol"
+    raise reader.error(f"no solution file of {known}", 1)
+
+
+class _Reader:
+    """The lines of a file, and the values found in it."""
+
+    def __init__(self, text: str, name: str, columns: int, rows: int) -> None:
+        self.text, self.lines = text, text.split("\n")
+        self.ended = text.endswith("\n")
+        self._name, self._columns, self._rows = name, columns, rows
+        self._values = [0.0] * columns
+        self._seen = bytearray(columns)
+
+    def error(self, reason: str, line: int) -> ValueError:
+        """Make an error about a line, counted from 1."""
+        return ValueError(f"{self._name}:{line}: {reason}")
+
+    def number(self, text: str, line: int, what: str) -> float:
+        """Read a finite number."""
+        try:
+            value = float(text)
+        except ValueError:
+            raise self.error(f"{what} {text[:40]!r} is no number", line) from None
+        if not math.isfinite(value):
+            raise self.error(f"{what} is {text[:40]}, not finite", line)
+        return value
+
+    def put(self, name: str, text: str, line: int) -> None:
+        """Take the value of a variable; that of a row is not needed."""
+        letter, digits = name[:1], name[1:]
+        place = int(digits) if digits.isascii() and digits.isdecimal() else -1
+        if letter == "x" and 0 <= place < self._columns:
+            if self._seen[place]:
+                raise self.error(f"{name} comes twice", line)
+            self._seen[place] = 1
+            self._values[place] = self.number(text, line, name)
+        elif letter == "c" and 0 <= place < self._rows:
+            self.number(text, line, name)
+        else:
+            reason = (
+                f"unknown name {name[:40]!r}: the program has x0 to "
+                f"x{self._columns - 1} and c0 to c{self._rows - 1}"
+            )
+            raise self.error(reason, line)
+
+    def done(
+        self,
+        solver: str,
+        status: str,
+        optimal: bool,
+        objective: float | None,
+        *,
+        all_named: bool = False,
+    ) -> Solution:
+        """Give the solution, without a point if there is no objective."""
+        count, last = sum(self._seen), len(self.lines)
+        if not self.ended:
+            raise self.error("the last line does not end: truncated", last)
+        if objective is None:
+            return Solution(solver, status, optimal, None, None)
+        if all_named and count < self._columns:
+            reason = (
+                f"{count} values for {self._columns} variables: truncated, or of "
+                "another program"
+            )
+            raise self.error(reason, last)
+        values = np.array(self._values)
+        return Solution(solver, status, optimal, objective, values)
+
+
+def _highs(reader: _Reader) -> Solution:
+    lines = reader.lines
+    status = lines[1].strip() if len(lines) > 1 else ""
+    objective, left, inside = None, 0, False
+    for k, line in enumerate(lines, 1):
+        if left:
+            fields = line.split()
+            if len(fields) != 2:
+                raise reader.error("expected a name and its value: truncated?", k)
+            reader.put(fields[0], fields[1], k)
+            left -= 1
+        elif line.startswith("# Primal"):
+            inside = True
+        elif line.startswith("# Dual"):
+            break
+        elif inside and line.startswith("Objective "):
+            objective = reader.number(line.split()[1], k, "the objective")
+        elif inside and line.startswith(("# Columns ", "# Rows ")):
+            left = int(reader.number(line.split()[2], k, "the count"))
+    optimal = status == "Optimal"
+    return reader.done("HiGHS", status, optimal, objective, all_named=True)
+
+
+def _cbc(reader: _Reader) -> Solution:
+    verdict, _, number = reader.lines[0].partition(" - objective value ")
+    verdict = verdict.strip()
+    without = "nfeasible" in verdict or "nbounded" in verdict
+    without |= "no integer solution" in reader.lines[0]
+    objective = None if without else reader.number(number, 1, "the objective")
+    for k, line in enumerate(reader.lines[1:], 2):
+        fields = line.replace("**", " ").split()
+        if without or not fields:
+            continue
+        if len(fields) != 4:
+            raise reader.error("expected number, name, value and reduced cost", k)
+        reader.put(fields[1], fields[2], k)
+    return reader.done("CBC", verdict, verdict == "Optimal", objective)
+
+
+def _scip(reader: _Reader) -> Solution:
+    status, objective = "", None
+    for k, line in enumerate(reader.lines, 1):
+        _, colon, rest = line.partition(":")
+        if line.startswith("solution status") and colon:
+            status = rest.strip()
+        elif line.startswith("objective value") and colon:
+            objective = reader.number(rest.strip(), k, "the objective")
+        elif fields := line.split():
+            if line.startswith("no solution available"):
+                break
+            if len(fields) < 2:
+                raise reader.error("expected a name and its value: truncated?", k)
+            reader.put(fields[0], fields[1], k)
+    return reader.done("SCIP", status, "optimal solution" in status, objective)
+
+
+def _gurobi(reader: _Reader) -> Solution:
+    objective = None
+    for k, line in enumerate(reader.lines, 1):
+        fields = line.split()
+        if line.startswith("# Objective value ="):
+            objective = reader.number(fields[-1], k, "the objective")
+        elif fields and not line.startswith("#"):
+            if len(fields) != 2:
+                raise reader.error("expected a name and its value: truncated?", k)
+            reader.put(fields[0], fields[1], k)
+    if objective is None:
+        raise reader.error("no line '# Objective value = ...'", 1)
+    return reader.done("Gurobi", "", False, objective, all_named=True)
+
+
+def _cplex(reader: _Reader) -> Solution:
+    found: dict[str, str] = {}
+    parser = expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        line = parser.CurrentLineNumber
+        if tag == "header":
+            found.update(attributes)
+        elif tag == "variable":
+            name, value = attributes.get("name", ""), attributes.get("value", "")
+            reader.put(name, value, line)
+
+    parser.StartElementHandler = start
+    try:
+        parser.Parse(reader.text, True)
+    except expat.ExpatError as error:
+        raise reader.error(f"no whole XML: {error}", error.lineno) from None
+    reader.ended = True  # an element that does not end is no XML
+    if "objectiveValue" not in found:
+        raise reader.error("no header with an objectiveValue", 1)
+    objective = reader.number(found["objectiveValue"], 1, "the objective")
+    status = found.get("solutionStatusString", "")
+    optimal = "optimal" in status
+    return reader.done("CPLEX", status, optimal, objective, all_named=True)
+
+
+def _glpsol(reader: _Reader) -> Solution:
+    status, objective, ended = "", None, False
+    for k, line in enumerate(reader.lines, 1):
+        if line.startswith("Status:"):
+            status = line.partition(":")[2].strip()
+        elif line.startswith("Objective:"):
+            number = line.partition("=")[2].split()
+            objective = reader.number(number[0] if number else "", k, "the objective")
+        elif line.startswith("End of output"):
+            ended = True
+        elif re.match(r" *\d+ [xc]?\S* ", line) and (fields := line.split()):
+            if len(fields) < 3:
+                raise reader.error("expected number, name and activity", k)
+            place = 3 if fields[2] in ("*", "B", "NL", "NU", "NF", "NS") else 2
+            reader.put(fields[1], fields[place] if place < len(fields) else "", k)
+    if not ended:
+        raise reader.error("no line 'End of output': truncated", len(reader.lines))
+    if "OPTIMAL" not in status and "FEASIBLE" not in status.split():
+        objective = None
+    if status.endswith(("EMPTY", "UNDEFINED")) or "INFEASIBLE" in status:
+        objective = None
+    optimal = status in ("INTEGER OPTIMAL", "OPTIMAL")
+    return reader.done("glpsol", status, optimal, objective, all_named=True)
+
+
+def _glpsol_raw(reader: _Reader) -> Solution:
+    reason = "glpsol -w numbers variables and does not name them; write it with -o"
+    raise reader.error(reason, 1)
+
+
+_FORMATS: tuple[tuple[str, Callable[[_Reader], Solution]], ...] = (
+    (r"<\?xml|<CPLEXSolution", _cplex),
+    (r"Model status", _highs),
+    (r"solution status:|objective value:|no solution available", _scip),
+    (r"Problem:", _glpsol),
+    (r"c Problem:|s (mip|bas|ipt) ", _glpsol_raw),
+    (r"# Solution for model|# Objective value", _gurobi),
+    (r".* - objective value ", _cbc),
+)
