@@ -30,6 +30,7 @@ from ..algorithms.oracles.counting import count_operations
 from ..algorithms.oracles.results import CscResult, LeastSquaresResult
 from ..reduction.contrast.data import OracleData, oracle_data
 from ..reduction.family.family import Family, Variant
+from ..reduction.family.variants import without_sides
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
 from ..reduction.run.benign import BenignRun, benign_run
@@ -49,7 +50,7 @@ from .families import (
 )
 from .oracles import WALK_CONSTANT
 
-_SINGLE_LEVEL = tuple(v for v in Variant if not v.declaration.every_level)
+_SINGLE_LEVEL = tuple(v for v in without_sides() if not v.declaration.every_level)
 _ASSUMED = (
     " Assumptions: 3-SAT is NP-hard (Cook 1971, Karp 1972); OLIVE may take any "
     "maximiser and any level with a positive average Bellman error (Jiang et al. "
@@ -122,7 +123,7 @@ def _runs_hold(variants: tuple[Variant, ...]) -> str:
 def _hard_in_a_run_of_q_functions() -> str:
     rng = np.random.default_rng(15)
     rounds = seen = 0
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 15, 14, max_variables=2, max_clauses=3):
             seen += 1
             y = rng.random(family.n_variables) < 0.5
@@ -213,7 +214,7 @@ def _same_for_all_members() -> Evidence:
     reaches no literal state through a clause, not even those."""
     first: Run | None = None
     compared = differing = 0
-    for family, y, run in _runs(tuple(Variant), 16, 12):
+    for family, y, run in _runs(without_sides(), 16, 12):
         if first is None or first.family is not family:
             first = run
         for mine, other in zip(run.rounds, first.rounds, strict=True):
@@ -244,7 +245,7 @@ def _stopping_threshold() -> Evidence:
     the literals that 001 makes true are consistent. An OLIVE that stops at 5ε/8 thus
     goes through the whole run on every member if ε < 8/5 of it."""
     least: dict[int, tuple[Family, Fraction]] = {}
-    for family, _, run in _runs(tuple(Variant), 17, 12):
+    for family, _, run in _runs(without_sides(), 17, 12):
         _, before = least.get(id(family), (family, Fraction(2)))
         least[id(family)] = family, min(before, run.least_total_error)
     attained = 0
@@ -352,7 +353,7 @@ def _olive_with_benign_ties() -> str:
     ends with an optimal policy, adds at most |X| constraints, and the optimum is 1 in
     all rounds but the last, because the value at the start is bound last."""
     runs = rounds = 0
-    for variant in (v for v in Variant if not v.declaration.every_level):
+    for variant in (v for v in without_sides() if not v.declaration.every_level):
         small, large = (
             Family(formula.three_sat(), variant)
             for formula in (contradiction(), eight_clauses())

@@ -19,7 +19,7 @@ from ..algorithms.olive_program.program import Form, OliveProgram
 from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from ..algorithms.oracles.problems import random_csc
 from ..reduction.family.family import Family, Variant
-from ..reduction.family.variants import Parameters
+from ..reduction.family.variants import Parameters, without_sides
 from ..reduction.formula.formula import Formula, ThreeSat
 from ..reduction.formula.random_formula import random_ksat
 from ..reduction.multi.hardness import MultiInstance
@@ -79,7 +79,7 @@ def _hard_over_q_functions() -> Evidence:
 
 def _reduction_works(form: Form) -> Evidence:
     counts = {True: 0, False: 0}
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 8, 8, max_variables=3, max_clauses=2):
             satisfiable = least_unsatisfied(family) == 0
             try:
@@ -302,7 +302,7 @@ def _fixed_parameter() -> str:
     variable in five clauses: Feige 1998); planar incidence graphs do (MAX-3SAT then has
     a polynomial-time approximation scheme: Khanna and Motwani 1996)."""
     compared, widths = 0, set()
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 10, 24, max_variables=5, max_clauses=6):
             weights = family.weights  # None for a plain formula
             found = solve_by_treewidth(

@@ -20,7 +20,7 @@ from ..algorithms.olive_program.enumeration import (
 )
 from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
-from ..reduction.family.variants import Parameters, default_penalty
+from ..reduction.family.variants import Parameters, default_penalty, without_sides
 from ..reduction.formula.formula import Formula, ThreeSat
 from ..reduction.program.optimum import optimum, possible_optima, step
 from ..reduction.program.program import FORMS, FORMULATIONS, build
@@ -73,13 +73,6 @@ def _lemma_1() -> str:
 
 
 _MAX_POLICIES = 3000
-_STATED = {
-    Variant.PAPER: "1 − min(u/(3m), p)",
-    Variant.NORMALIZED: "1 − min((1−p)u/(3m), p)",
-    Variant.GAP: "1 − u/(4m)",
-    Variant.ALL_LEVELS: "1 − min((1−p)u/(3m), p)",
-    Variant.STRICT: "3/20 − u/(60m)",
-}
 
 
 @claim("theorem-o", "docs/reduction.md, Theorem O", EXHAUSTIVE)
@@ -88,7 +81,7 @@ def _theorem_o() -> str:
     min(top·u/(3m), p), in strict 3/20 − top·u/(6m), for every formula, variant and
     penalty; with weights, u/m is the least unsatisfied weight over the total."""
     compared = 0
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 2, 60, max_variables=5, max_clauses=8):
             by_theorem = optimum(family.parameters, least_unsatisfied(family))
             found = program_optimum(family)
@@ -127,20 +120,20 @@ def _theorem_o_by_policies(variant: Variant) -> Evidence:
     )
 
 
-def _register(variant: Variant, formula: str) -> None:
+def _register(variant: Variant) -> None:
     @claim(
         f"theorem-o-{variant}",
         "docs/reduction.md, Theorem O",
         EXHAUSTIVE,
         statement=f"In the variant {variant} the optimum of OLIVE's program over all "
-        f"(g, π) is {formula}.",
+        f"(g, π) is {variant.declaration.optimum}.",
     )
     def _by_policies() -> Evidence:
         return _theorem_o_by_policies(variant)
 
 
-for _variant, _formula in _STATED.items():
-    _register(_variant, _formula)
+for _variant in without_sides():
+    _register(_variant)
 
 
 @claim("possible-optima", "docs/reduction.md, consequences of Theorem O", EXACT)
@@ -149,7 +142,7 @@ def _possible_optima() -> Evidence:
     is 3/20 − k/(60W). Two such values differ by so little that an engine's default
     relative gap of 1e-4 is wrong from m > 2500 (in gap; m > 3333 in paper)."""
     counted = 0
-    for variant in Variant:
+    for variant in without_sides():
         for m in range(1, 40):
             own = default_penalty(variant, m)
             free = variant.declaration.fixed_penalty is None
@@ -248,7 +241,7 @@ def _polynomially_small_error() -> Evidence:
     satisfiable formulas have optimum 1, others at most 1 − min(top/(3m), p), in paper 1
     − 1/(3m); in strict 3/20, others at most 3/20 − 1/(60m)."""
     counts = {True: 0, False: 0}
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 5, 80, max_variables=4, max_clauses=8):
             satisfiable = least_unsatisfied(family) == 0
             found = program_optimum(family)
@@ -276,7 +269,7 @@ def _vertex_lemma() -> Evidence:
     values at all, some such values are as good as any. With φ > 0 they are not."""
     rng = np.random.default_rng(6)
     policies = empty = 0
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 6, 16, max_variables=3, max_clauses=3):
             mdp = family.mdp()
             members = [family.mdp(y) for y in assignments(family.n_variables)]
@@ -367,7 +360,7 @@ def _formulations_agree() -> str:
     """The formulations faithful, strengthened and projected have the same optimum, in
     both forms."""
     solved = 0
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 7, 6, max_variables=3, max_clauses=2):
             expected = optimum(family.parameters, least_unsatisfied(family))
             for formulation, form in itertools.product(FORMULATIONS, FORMS):

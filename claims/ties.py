@@ -1,6 +1,6 @@
 """Ties and levels.
 
-Theorems K, T and F: which choices of maximisers and levels lead OLIVE to its hard
+Theorems K and T: which choices of maximisers and levels lead OLIVE to its hard
 program, and which never do.
 """
 
@@ -22,14 +22,13 @@ from ..algorithms.olive_program.pair_model import distinct_actions
 from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors
 from ..algorithms.olive_program.tiebreak import benign_rounds
 from ..reduction.family.family import Family, Variant
-from ..reduction.family.forced import ForcedFamily
+from ..reduction.family.variants import without_sides
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
 from ..reduction.program.optimum import optimum
 from ..reduction.program.program import build
 from ..reduction.run.every_tie import every_tie
 from ..reduction.run.faces import Faces, Noise
-from ..reduction.run.forced import ManyLevels, forced_runs
 from ..reduction.run.run import adversarial_run
 from ..reduction.verify.members import best_member
 from ..solvers.lp.lp import solve_lp
@@ -157,41 +156,6 @@ def _worth(program: OliveProgram, policy: NDArray[np.int32]) -> Fraction:
     return Fraction(-1) if pair is None else program.objective(pair)
 
 
-@claim("theorem-f", "docs/ties.md, Theorem F", EXHAUSTIVE)
-def _theorem_f() -> str:
-    """In the forced family with φ = 0, every run of OLIVE that binds all levels in each
-    round, or the lowest level with a positive error, or a level with the largest, and
-    any others beside, meets the hard program after n + 1 to 2n + 2 rounds, with its
-    optimum 3/20 − u/(60W) whatever else is bound. Where clause actions have no copies
-    some run lowers it."""
-    one, both = Formula.from_clauses([[1]]), Formula.from_clauses([[1], [-1]])
-    family, pair = ForcedFamily(one.three_sat()), ForcedFamily(both.three_sat())
-    rng, programs, faces = np.random.default_rng(57), 0, 0
-    searches: tuple[tuple[ForcedFamily, ManyLevels, int, int], ...] = (
-        (family, "all", 0, 0),  # all runs
-        (family, "lowest", 0, 2),
-        (family, "largest", 0, 2),
-        (pair, "all", 1, 1),
-    )
-    for of, levels, u, drawn in searches:
-        runs = forced_runs(
-            of, [1], levels, rng=rng if drawn else None, runs=max(drawn, 1)
-        )
-        if runs.stopped or runs.optima != {Fraction(3, 20) - Fraction(u, 120)}:
-            raise Refuted(f"{of.clauses}, {levels}: {runs}")
-        if runs.rounds[0] < 2 or runs.rounds[1] > 4:
-            raise Refuted(f"{of.clauses}, {levels}: {runs.rounds} rounds")
-        programs, faces = programs + runs.hard, faces + runs.faces
-    fewer = ForcedFamily(one.three_sat(), copies=1)
-    if forced_runs(fewer, levels="all").optima == {Fraction(3, 20)}:
-        raise Refuted("one copy is enough under all")
-    return (
-        "all runs that bind all levels on (1 1 1), drawn ones under the other rules "
-        f"and on (1 1 1)(-1 -1 -1): {programs} last programs, {faces} polytopes of "
-        "maximisers (seed 57); refuted without copies"
-    )
-
-
 @claim(
     "literals-tell-members-apart",
     "docs/ties.md; proof of thm:olive_nphard_f (implicit)",
@@ -202,7 +166,7 @@ def _literals_tell() -> Evidence:
     over literal states behind a clause state never is: an action leads to three thirds,
     and these do not balance."""
     telling = 0
-    for variant in (v for v in Variant if not v.declaration.every_level):
+    for variant in (v for v in without_sides() if not v.declaration.every_level):
         for family in families(variant, 52, 12, max_variables=3, max_clauses=2):
             members = [family.mdp(y) for y in assignments(family.n_variables)]
             for met in family.distributions():
@@ -230,7 +194,7 @@ def _randomised() -> Evidence:
     """Over randomised policies X → Δ(A) the optimum of OLIVE's program over the family
     is the same: g(s0) is multilinear in π for fixed literal values."""
     rng, tried, below = np.random.default_rng(54), 0, 0
-    for variant in Variant:
+    for variant in without_sides():
         for family in families(variant, 54, 8, max_variables=2, max_clauses=2):
             best = optimum(family.parameters, least_unsatisfied(family))
             policy = family.mdp(best_member(family).y).optimal_values().policy
@@ -301,7 +265,7 @@ def _integrality_gap() -> Evidence:
     whenever each clause has two distinct literals that are not complementary: all
     literals at half of the top. So its gap is that of Theorem O."""
     rng, solved = np.random.default_rng(55), 0
-    for variant in Variant:
+    for variant in without_sides():
         formulas = [random_ksat(3, m, 2 + m % 2, rng) for m in (2, 5, 9)]
         for formula in formulas:
             family = Family(formula.three_sat(), variant)

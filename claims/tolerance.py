@@ -19,6 +19,7 @@ from ..algorithms.olive_program.program import OliveProgram, two_action_program
 from ..algorithms.olive_program.rounds import ExactWorld, run_rounds
 from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
 from ..reduction.family.family import Family, Variant
+from ..reduction.family.variants import without_sides
 from ..reduction.formula.formula import Formula
 from ..reduction.program.optimum import optimum
 from ..reduction.program.tolerance import critical_tolerance, tolerance_ceiling
@@ -44,7 +45,7 @@ _TWO = (Variant.NORMALIZED, Variant.ALL_LEVELS)
 _SMALL = Fraction(1, 20)
 # The default penalties, and one so small that p/4 is the least of the three.
 _FAMILIES: tuple[tuple[Variant, Fraction | None], ...] = (
-    *((variant, None) for variant in Variant),
+    *((variant, None) for variant in without_sides()),
     (Variant.NORMALIZED, _SMALL),
     (Variant.ALL_LEVELS, _SMALL),
 )
@@ -164,7 +165,7 @@ def _meets_hard_program() -> str:
     policy."""
     three_sat = contradiction().three_sat()
     runs = 0
-    for variant in Variant:
+    for variant in without_sides():
         family = Family(three_sat, variant)
         for y in ([False], [True]):
             run = honest_run(
@@ -270,7 +271,7 @@ def _stated_noise() -> Evidence:
     top/2). For some S ≥ 3φ the run goes through whatever the estimates if and only if η
     ≤ φ and φ + η < T/3."""
     runs = 0
-    for variant in (v for v in Variant if v is not Variant.STRICT):
+    for variant in (v for v in without_sides() if v is not Variant.STRICT):
         for family in families(variant, 56, 8, max_variables=3, max_clauses=4):
             stated = adversarial_run(family)
             total, rounds = stated.least_total_error, len(stated.rounds)
@@ -320,7 +321,7 @@ def _two_actions() -> str:
     strict every run that binds the lowest level with a positive error meets exactly
     that program."""
     programs = 0
-    layered = [v for v in Variant if v.declaration.variable_states]
+    layered = [v for v in without_sides() if v.declaration.variable_states]
     for variant, (n, rows) in itertools.product(layered, _UNITS):
         family = Family(Formula.from_clauses(rows, n).three_sat(), variant)
         trees, program = two_action_program(family.program())

@@ -26,7 +26,14 @@ from .common.console import (
     tell,
 )
 from .common.folder import staged
-from .common.options import Json, Seed, TimeLimit, VariantName, VariantOption
+from .common.options import (
+    Json,
+    Seed,
+    TimeLimit,
+    VariantName,
+    VariantOption,
+    without_sides,
+)
 from .common.output import (
     ExitStatus,
     describe,
@@ -89,6 +96,7 @@ def contrast(
     from ..reduction.contrast.contrast import Plan, fits, measure
     from .figures.contrast import save_figure
 
+    without_sides(variant, "the contrast")
     start = time.perf_counter()
     plan = Plan(
         max_n,

@@ -80,6 +80,7 @@ def draw(
     from .figures.files import check_figure
 
     start = time.perf_counter()
+    options.without_sides(variant, "a drawing")
     exact_penalty = options.checked_penalty(variant, penalty)
     try:
         check_figure(output, file, also=(TEX,))

@@ -76,6 +76,7 @@ def report(
     from ..solvers.files import write_text
 
     start = time.perf_counter()
+    options.without_sides(variant, "a report's drawing")
     exact_penalty = options.checked_penalty(variant, penalty)
     try:
         check_outputs([output], [file])

@@ -194,6 +194,7 @@ def verify(
         raise typer.BadParameter("--proofs needs --certificate: it writes its proof")
     places = None
     if certificate is not None:
+        options.without_sides(variant, "a certificate")
         several = len(inputs) != 1 or inputs[0][0] not in files
         found = [file for file, error in inputs if error is None]
         try:

@@ -20,6 +20,7 @@ from ...reduction.export.drn import write_drn
 from ...reduction.export.prism import write_prism
 from ...reduction.family.family import Family, Variant
 from ...reduction.family.instance import Instance
+from ...reduction.family.variants import refuse_sides
 from ...reduction.formula.dimacs import DimacsFile
 from ...reduction.formula.dimacs_write import write_dimacs
 from ...reduction.formula.unused import Used
@@ -81,6 +82,7 @@ def refuse_two_actions(family: Family, formulation: str) -> None:
             f"variant {family.variant} is not layered, and --two-actions needs that; "
             f"choose from {layered}"
         )
+    refuse_sides(family.variant, "--two-actions")
     if formulation != "faithful":
         raise ValueError(
             f"--formulation {formulation} is made for the family's own actions; "

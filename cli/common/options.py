@@ -194,6 +194,16 @@ def checked_penalty(variant: VariantName, penalty: Fraction | None) -> Fraction 
         raise typer.BadParameter(str(error)) from None
 
 
+def without_sides(variant: VariantName, part: str) -> None:
+    """Refuse, as a usage error, a variant with states that a part has no place for."""
+    from ...reduction.family.variants import refuse_sides
+
+    try:
+        refuse_sides(variant, part)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def checked_engine(engine: str) -> str:
     """Refuse, as a usage error, an engine that is not installed."""
     if engine == "highs":  # without loading PuLP

@@ -40,6 +40,7 @@ from ...solvers.outcome import SatStatus
 from ...solvers.sat.clauses import Clauses
 from ...solvers.sat.sat import solve_sat
 from ..family.instance import Instance
+from ..family.variants import refuse_sides
 from ..formula.formula import Formula
 from ..program.optimum import unsatisfied_from_optimum
 from ..program.witness import check, forward
@@ -152,6 +153,7 @@ def make_certificate(
     """
     start = time.monotonic()
     family = instance.family
+    refuse_sides(family.variant, "a certificate")
     pair = forward(family, assignment)
     if check(family, pair) != optimum:
         attained = pair.value(family.start)

@@ -207,9 +207,10 @@ class Family:
         first = self.layout.first_literal_action
         indices = self._zero_member.reward_index.copy()
         table = self._zero_member.reward_table
+        false, true = map(table.index, self.parameters.literal_rewards)
         pairs = indices[first : first + 2 * self.n_variables].reshape(-1, 2)
-        pairs[:, 0] = np.where(bits, table.index(Fraction(0)), table.index(self.top))
-        pairs[:, 1] = np.where(bits, table.index(self.top), table.index(Fraction(0)))
+        pairs[:, 0] = np.where(bits, false, true)
+        pairs[:, 1] = np.where(bits, true, false)
         return self._zero_member.with_rewards(indices, table)
 
     def assignment_of(self, y: ArrayLike | None) -> NDArray[np.bool_]:
@@ -257,7 +258,7 @@ class Family:
         offsets, targets, numerators, denominators = transitions(
             self.layout, self.literal_states_of_clauses, self.weights, policy
         )
-        table = tuple(sorted({Fraction(0), *self.parameters.rewards}))
+        table = self._reward_table()
         indices = self._zero_rewards(table)
         names: Sequence[str] = self.layout.action_names()
         action_offsets = self._action_offsets()
@@ -286,6 +287,9 @@ class Family:
         levels[: layout.first_literal_state] = 2
         if layout.second_bottom_state is not None:
             levels[layout.second_bottom_state] = 2
+        if layout.n_sides:
+            side = layout.first_side_state
+            levels[side - layout.n_sides : side] = 2
         levels[layout.start] = 1
         return levels
 
@@ -293,7 +297,7 @@ class Family:
         layout = self.layout
         counts = np.ones(layout.n_states + 1, dtype=np.int64)
         counts[0] = 0
-        counts[1] = layout.solve + 1
+        counts[1] = layout.first_clause_action
         counts[2 : 2 + self.n_clauses] = layout.clause_actions
         return np.cumsum(counts, out=counts)
 
@@ -304,8 +308,29 @@ class Family:
         indices[n : layout.solve] = table.index(self.try_clause_reward)
         indices[layout.solve] = table.index(self.solve_reward)
         first = layout.first_literal_action
-        indices[first : first + 2 * n : 2] = table.index(self.top)
+        false, true = map(table.index, self.parameters.literal_rewards)
+        indices[first : first + 2 * n : 2] = true
+        indices[first + 1 : first + 2 * n : 2] = false
+        sides = layout.declaration.sides
+        if sides is None:
+            return indices
+        # From the literal states on each state has one action, in their order.
+        own = indices[first - layout.first_literal_state :]
+        k, side, spare = layout.n_sides, layout.first_side_state, self.top
+        indices[layout.solve + 1] = table.index(sides.rest)
+        own[layout.bottom_state] = table.index(sides.end)
+        own[layout.first_spare_state :][:n] = table.index(sides.spare * spare)
+        own[side : side + k] = table.index(sides.reward)
+        own[side + k :] = table.index(sides.beside * spare)
         return indices
+
+    def _reward_table(self) -> tuple[Fraction, ...]:
+        paid = {Fraction(0), *self.parameters.rewards, *self.parameters.literal_rewards}
+        sides = self.layout.declaration.sides
+        if sides:
+            paid |= {sides.reward, sides.rest, sides.end}
+            paid |= {sides.spare * self.top, sides.beside * self.top}
+        return tuple(sorted(paid))
 
     # OLIVE's program --------------------------------------------------------
 
@@ -324,6 +349,8 @@ class Family:
 
     @cached_property
     def _distributions(self) -> Distributions:
+        if self.layout.n_sides:
+            return self._forced_distributions()
         layout, n, m = self.layout, self.n_variables, self.n_clauses
         literals = layout.first_literal_state + np.arange(2 * n, dtype=np.int64)
         between = np.arange(1 + m, layout.first_literal_state, dtype=np.int64)
@@ -345,13 +372,59 @@ class Family:
             levels=levels,
         )
 
+    def _forced_distributions(self) -> Distributions:
+        """List what s0's actions lead to, but for level 3 behind [solve]."""
+        layout, n, k = self.layout, self.n_variables, self.layout.n_sides
+        mdp, side, first = self._zero_member, layout.first_side_state, 1 + n + k
+        solved = mdp.transition_offset[layout.solve : layout.solve + 2]
+        behind = slice(int(solved[0]), int(solved[1]))
+        assert layout.second_bottom_state is not None
+        variables = np.arange(n) + layout.first_variable_state
+        pairs = np.arange(2 * n).reshape(n, 2) + layout.first_literal_state
+        spares = np.arange(n) + layout.first_spare_state
+        sides = np.arange(side, side + k)
+        sizes = np.ones(2 + 2 * first, dtype=np.int64)
+        sizes[1] = behind.stop - behind.start
+        sizes[2 + first : 2 + first + n], sizes[2 + first + n : -1] = 3, 2
+        denominators = sizes.copy()
+        denominators[1] = mdp.transition_denominator[layout.solve]
+        denominators[2 + first : 2 + first + n] = 4
+        ones = np.ones(1, dtype=np.int64)
+        return Distributions(
+            offsets=np.concatenate([[0], np.cumsum(sizes)]),
+            states=np.concatenate(
+                [
+                    [layout.start],
+                    mdp.transition_target[behind],
+                    variables,
+                    sides - k,
+                    [layout.second_bottom_state],
+                    np.column_stack([pairs, spares]).ravel(),
+                    np.column_stack([sides, sides + k]).ravel(),
+                    [layout.bottom_state],
+                ]
+            ),
+            numerators=np.concatenate(
+                [
+                    ones,
+                    mdp.transition_numerator[behind],
+                    ones.repeat(first),
+                    np.tile([1, 1, 2], n),
+                    ones.repeat(2 * k + 1),
+                ]
+            ),
+            denominators=denominators,
+            levels=np.repeat([1, 2, 3], [1, 1 + first, first]).astype(np.int32),
+        )
+
     def distributions(self) -> Distributions:
         """Distributions that OLIVE's program constrains, with their levels.
 
         In order: {s0}; each {C_j}; each pair {x_i^0, x_i^1}, half each; but in
-        `paper` each {X_i}; in `all-levels` {bottom}. No distribution over
-        literal states behind a clause is among them: it would tell the members
-        of the family apart.
+        `paper` each {X_i}; in `all-levels` {bottom}. In `forced` {s0}; what [solve]
+        leads to; what each try and [rest] lead to; what is behind these. No
+        distribution over literal states behind a clause is among them: it would tell
+        the members of the family apart.
         """
         return self._distributions
 

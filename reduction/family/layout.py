@@ -1,10 +1,13 @@
 """How the states and actions of a family are numbered and named.
 
 States, in order: s0; C_1..C_m; X_1..X_n (not in `paper`); x_1^0, x_1^1, x_2^0,
-...; bottom (`all-levels`), or bottom and a bottom2 that leads to it (`strict`,
-where [solve] leads to bottom2). Actions, state by state: at s0 [try x_1]..
-[try x_n], [try C_1]..[try C_m], [solve]; at a clause state 001, 010, ..., 111
-and, in `all-levels`, [quit]; one [go] everywhere else.
+...; bottom (`all-levels`), or bottom and a bottom2 that leads to it (`strict` and
+`forced`, where [solve] leads to bottom2); in `forced` then z_1..z_n beside the
+literals, and for each side state j.k of C_j the state Y that tries it, the side state
+y and its spare state z. Actions, state by state: at s0 [try x_1]..[try x_n],
+[try C_1]..[try C_m] (in `forced` [try y_1.1], ...), [solve] (and [rest]); at a clause
+state 001, 010, ..., 111 and, in `all-levels`, [quit], in `forced` 001.1, ..., 111.1,
+001.2, ...; one [go] everywhere else.
 
 Indices in Python are 0-based (``clause_state(0)`` is C_1); names are 1-based,
 as the paper writes them. Names are made when they are asked for: a formula of a
@@ -17,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,10 +112,36 @@ class Layout:
         return self.bottom_state + 1 if self.declaration.n_bottom > 1 else None
 
     @cached_property
-    def n_states(self) -> int:
-        """Number of states."""
+    def n_sides(self) -> int:
+        """Number of side states, 0 but in `forced`."""
+        sides = self.declaration.sides
+        return sides.per_clause * self.n_clauses if sides else 0
+
+    @cached_property
+    def first_spare_state(self) -> int:
+        """State z_1 of `forced`; what follows the literals and worthless states."""
         behind = 2 * self.n_variables + self.declaration.n_bottom
         return self.first_literal_state + behind
+
+    @cached_property
+    def first_side_state(self) -> int:
+        """State y_1.1 of `forced`; its Y is `n_sides` before it, its z after it."""
+        return self.first_spare_state + self.n_variables + self.n_sides
+
+    def side_state(self, j: Any, action: Any) -> Any:
+        """Side states behind local actions of C_{j+1}; numbers or arrays."""
+        sides = self.declaration.sides
+        if sides is None:
+            raise ValueError(f"variant {self.variant} has no side states")
+        first = self.first_side_state + sides.per_clause * j
+        return first + (action // 7 if sides.shared else action)
+
+    @cached_property
+    def n_states(self) -> int:
+        """Number of states."""
+        if self.declaration.sides is None:
+            return self.first_spare_state
+        return self.first_side_state + 2 * self.n_sides
 
     def literal_states(self, clauses: NDArray[np.int32]) -> NDArray[np.int32]:
         """States o^1 of signed 1-based literals, an array of the same shape."""
@@ -148,32 +177,45 @@ class Layout:
         i, b = divmod(state - self.first_literal_state, 2)
         if i < self.n_variables:
             return f"x{i + 1}^{b}"
-        return "bottom2" if b else "bottom"
+        if state < self.first_spare_state:
+            return "bottom2" if b else "bottom"
+        i = state - self.first_spare_state
+        if i < self.n_variables:
+            return f"z{i + 1}"
+        kind, side = divmod(i - self.n_variables, self.n_sides)
+        return "Yyz"[kind] + self._side_name(side)
+
+    def _side_name(self, side: int) -> str:
+        j, k = divmod(side, self.n_sides // self.n_clauses)
+        return f"{j + 1}.{k + 1}"
 
     # Actions ----------------------------------------------------------------
 
     @cached_property
     def clause_actions(self) -> int:
-        """Number of actions at a clause state: 7, or 8 with [quit]."""
-        return 8 if self.declaration.quit else 7
+        """Number of actions at a clause state: 7, 8 with [quit], or copies of 7."""
+        sides = self.declaration.sides
+        return 7 * sides.copies if sides else 7 + self.declaration.quit
 
     def try_variable(self, i: int) -> int:
         """Local index at s0 of [try x_{i+1}]."""
         return _checked(i, self.n_variables, "variable")
 
     def try_clause(self, j: int) -> int:
-        """Local index at s0 of [try C_{j+1}]."""
+        """Local index at s0 of [try C_{j+1}]; ValueError in `forced`."""
+        if self.declaration.sides:
+            raise ValueError(f"variant {self.variant} has no [try C]")
         return self.n_variables + _checked(j, self.n_clauses, "clause")
 
-    @property
+    @cached_property
     def solve(self) -> int:
-        """Local (and global) index at s0 of [solve]."""
-        return self.n_variables + self.n_clauses
+        """Local (and global) index at s0 of [solve]; in `forced` [rest] is the next."""
+        return self.n_variables + (self.n_sides or self.n_clauses)
 
-    @property
+    @cached_property
     def first_clause_action(self) -> int:
-        """Global index of 001 at C_1."""
-        return self.solve + 1
+        """Global index of 001 at C_1, the number of actions of s0."""
+        return self.solve + (2 if self.declaration.sides else 1)
 
     @cached_property
     def first_literal_action(self) -> int:
@@ -193,12 +235,15 @@ class Layout:
         if action < self.n_variables:
             return f"[try x{action + 1}]"
         if action < self.solve:
-            return f"[try C{action - self.n_variables + 1}]"
-        if action == self.solve:
-            return "[solve]"
+            k = action - self.n_variables
+            return f"[try y{self._side_name(k)}]" if self.n_sides else f"[try C{k + 1}]"
+        if action < self.first_clause_action:
+            return "[solve]" if action == self.solve else "[rest]"
         j, k = divmod(action - self.first_clause_action, self.clause_actions)
         if j >= self.n_clauses:
             return "[go]"
+        if self.n_sides:
+            return f"{k % 7 + 1:03b}.{k // 7 + 1}"
         return "[quit]" if k == QUIT else f"{k + 1:03b}"
 
     def state_names(self) -> Names:
@@ -269,7 +314,8 @@ class Names(Sequence[str]):
             return
         n, solve, each = own.n_variables, own.solve, own.clause_actions
         yield 0, n, lambda i, j: [f"[try x{k + 1}]" for k in range(i, j)]
-        yield n, solve, lambda i, j: [f"[try C{k + 1}]" for k in range(i, j)]
+        if not own.n_sides:
+            yield n, solve, lambda i, j: [f"[try C{k + 1}]" for k in range(i, j)]
         first = own.first_clause_action
         end = first + each * own.n_clauses
         names = [self._name(first + k) for k in range(each if own.n_clauses else 0)]

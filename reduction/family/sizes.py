@@ -37,6 +37,15 @@ def declared_sizes(
     quits, bottom = m if declared.quit else 0, declared.n_bottom
     # Two more in `strict`: [solve] to the worthless state and on from there.
     idle = 2 if declared.reach < 1 else 0
+    if declared.sides:
+        copies, k = declared.sides.copies, layout.n_sides
+        behind = copies * (inner + 7 * m)  # each action leads to a side state, too
+        return Sizes(
+            states=layout.n_states,
+            actions=layout.n_actions,
+            transitions=4 * n + 3 * k + m + 1 + behind + idle,
+            constraints=4 + 2 * (n + k),
+        )
     return Sizes(
         states=1 + m + 2 * n + between + bottom,
         actions=1 + 8 * m + 3 * n + between + quits + bottom,

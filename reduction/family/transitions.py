@@ -61,36 +61,55 @@ _Part = tuple[
 
 
 def _start_actions(layout: Layout, weights: NDArray[np.int64] | None) -> _Part:
-    """[try x_i], [try C_j] and [solve]."""
-    n, m = layout.n_variables, layout.n_clauses
+    """[try x_i], [try C_j] or what tries the side states, [solve], and [rest]."""
+    n, m = layout.n_variables, layout.n_sides or layout.n_clauses
+    rests = layout.first_clause_action - layout.solve - 1
     if layout.declaration.variable_states:
         tries = np.arange(n, dtype=np.int32) + np.int32(layout.first_variable_state)
     else:
         tries = _literals(layout)
     each = len(tries) // n
     solved, chances, total = _solve_chances(layout, weights)
-    counts = np.ones(n + m + 1, dtype=np.int64)
+    counts = np.ones(layout.first_clause_action, dtype=np.int64)
     denominators = counts.copy()
     counts[:n] = denominators[:n] = each
     counts[layout.solve], denominators[layout.solve] = len(solved), total
-    targets = [tries, np.arange(1, m + 1, dtype=np.int32), solved]
+    start = layout.first_side_state - m if layout.n_sides else 1
+    tried = np.arange(start, start + m, dtype=np.int32)
+    targets = [tries, tried, solved, solved[-1:].repeat(rests)]
     ones = np.ones(len(tries) + m, dtype=np.int64)
-    return np.concatenate(targets), np.append(ones, chances), counts, denominators
+    shares = np.concatenate([ones, chances, ones[:rests]])
+    return np.concatenate(targets), shares, counts, denominators
 
 
 def _others(layout: Layout) -> _Part:
     """[go], the one action of each state behind the clause states."""
-    pairs = _literals(layout)
+    pairs, n = _literals(layout), layout.n_variables
     if not layout.declaration.variable_states:
-        pairs = pairs[:0]
-    counts = np.zeros(layout.n_states - 1 - layout.n_clauses, dtype=np.int64)
+        pairs, n = pairs[:0], 0
+    first = 1 + layout.n_clauses
+    counts = np.zeros(layout.n_states - first, dtype=np.int64)
     denominators = np.ones_like(counts)
-    counts[: len(pairs) // 2] = denominators[: len(pairs) // 2] = 2
-    targets = pairs
+    counts[:n] = denominators[:n] = 2
+    parts, shares = [pairs], [np.ones(len(pairs), dtype=np.int64)]
+    if layout.n_sides:
+        spares = np.arange(n, dtype=np.int32) + np.int32(layout.first_spare_state)
+        parts = [np.column_stack([pairs.reshape(n, 2), spares]).ravel()]
+        shares = [np.tile(np.array([1, 1, 2]), n)]
+        counts[:n], denominators[:n] = 3, 4
     if layout.second_bottom_state is not None:
-        counts[-1] = 1  # the last state's [go] leads to the other worthless one
-        targets = np.append(targets, np.int32(layout.bottom_state))
-    return targets, np.ones(len(targets), dtype=np.int64), counts, denominators
+        # Its [go] leads to the other worthless one.
+        counts[layout.second_bottom_state - first] = 1
+        parts.append(np.array([layout.bottom_state], dtype=np.int32))
+        shares.append(np.ones(1, dtype=np.int64))
+    if layout.n_sides:
+        sides = np.arange(layout.n_sides, dtype=np.int32) + layout.first_side_state
+        both = np.column_stack([sides, sides + layout.n_sides]).astype(np.int32)
+        parts.append(both.ravel())
+        shares.append(np.ones(both.size, dtype=np.int64))
+        tries = slice(sides[0] - layout.n_sides - first, sides[0] - first)
+        counts[tries] = denominators[tries] = 2
+    return np.concatenate(parts), np.concatenate(shares), counts, denominators
 
 
 def _literals(layout: Layout) -> NDArray[np.int32]:
@@ -147,6 +166,9 @@ def _clause_actions(
         chosen = chosen[:, None]
     actions = chosen.shape[1]
     quits = np.broadcast_to(chosen == QUIT, (m, actions))
+    local = np.broadcast_to(chosen, (m, actions))
+    if layout.n_sides:
+        chosen, quits = chosen % 7, np.zeros_like(quits)
     first = np.int32(layout.first_literal_state)
     # o^0 is the other state of its pair; pairs start at an even distance.
     opposite = ((literal_states - first) ^ 1) + first
@@ -161,6 +183,12 @@ def _clause_actions(
         targets[quits] = layout.bottom_state
         numerators[quits], kept[quits] = 1, (True, False, False)
         denominators[quits] = 1
+    if layout.n_sides:  # half of it to the literals, half to the side state
+        sides = layout.side_state(np.arange(m)[:, None], local).astype(np.int32)
+        targets = np.dstack([targets, sides])
+        numerators = np.dstack([numerators, denominators.astype(np.int8)])
+        kept = np.dstack([kept, np.ones_like(quits)])
+        denominators *= 2
     every = bool(kept.all())
     return (
         targets.ravel() if every else targets[kept],

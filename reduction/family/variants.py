@@ -12,6 +12,7 @@ normalized    p                 0         1 - p  p            0 < p < 1, default
 gap           1/4               0         3/4    1/4          1/4, no choice
 all-levels    p                 0         1 - p  p            as normalized
 strict        7/100             0         1/10   1/10         1/20, no choice
+forced        0                 none      1/100  6/100        3/6250, no choice
 ============  ================  ========  =====  ===========  ======================
 
 `paper` is the construction of the paper's proof; `normalized` its equivalent
@@ -20,7 +21,8 @@ with rewards in [0, 1], returns at most 1 and strict levels; `gap` is
 MAX-3SAT; `all-levels` is for an OLIVE that adds the constraints of every level
 at once. In `strict` half of [solve] leads to a worthless state and g has ranges
 by level; there every run of OLIVE that binds the lowest level with a positive
-error meets the hard program, whatever its ties (docs/ties.md).
+error meets the hard program, whatever its ties. In `forced` the same is true with all
+ranges [0, 1], and where all levels are bound in each round (docs/ties.md).
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class Variant(enum.StrEnum):
     GAP = "gap"
     ALL_LEVELS = "all-levels"
     STRICT = "strict"
+    FORCED = "forced"
 
     @property
     def declaration(self) -> Declaration:
@@ -85,6 +88,34 @@ class Ranges(NamedTuple):
 _WHOLE = Ranges()
 
 
+class Sides(NamedTuple):
+    """The states of `forced` that keep equations behind clauses void (Theorem R).
+
+    Each action of C_j is there in `copies`; each copy leads with probability 1/2 to the
+    action's literals and with 1/2 to a *side state*. s0 tries sides as it does
+    variables, and beside the literals of a variable, as beside a side, stands a spare
+    state that only tries meet. [rest] leads where [solve] leads if not to a clause.
+    """
+
+    reward: Fraction  # R, of a side state
+    rest: Fraction  # of [rest], a + q(R + T)/2
+    end: Fraction  # ρ, of the last state behind [rest]
+    # The rest in parts of T, the top: of a false literal and a true one; of the spare
+    # state beside a variable's literals, and beside a side. A pair and its spare state,
+    # 1/4, 1/4 and 1/2, are worth T/4; so the pair may be worth T.
+    false: Fraction = Fraction(1, 4)
+    true: Fraction = Fraction(1, 2)
+    spare: Fraction = Fraction(1, 8)
+    beside: Fraction = Fraction(1)
+    copies: int = 2
+    shared: bool = True  # Whether the actions of a copy share a side state
+
+    @property
+    def per_clause(self) -> int:
+        """Number of side states of a clause."""
+        return self.copies if self.shared else 7 * self.copies
+
+
 class Declaration(NamedTuple):
     """All that sets a variant apart: no other module asks for a variant's name.
 
@@ -92,6 +123,8 @@ class Declaration(NamedTuple):
     ----------
     summary
         What it is for, in a few words.
+    optimum
+        Theorem O's optimum in words, with p, m and u.
     rewards
         Rewards as a function of the penalty p.
     default_penalty
@@ -110,9 +143,12 @@ class Declaration(NamedTuple):
         Whether the run is one that adds the constraints of every level.
     ranges
         Ranges of g.
+    sides
+        The states of `forced`; then s0 tries these in place of clauses.
     """
 
     summary: str
+    optimum: str
     rewards: Callable[[Fraction], Rewards]
     default_penalty: Callable[[int], Fraction]
     fixed_penalty: Fraction | None = None
@@ -122,6 +158,7 @@ class Declaration(NamedTuple):
     reach: Fraction = Fraction(1)
     every_level: bool = False
     ranges: Ranges = _WHOLE
+    sides: Sides | None = None
 
     @property
     def n_bottom(self) -> int:
@@ -142,25 +179,55 @@ def _at_most_half(m: int) -> Fraction:
     return Fraction(1, max(m, 2))
 
 
+def forced(
+    *,
+    top: Fraction = Fraction(1, 100),
+    side: Fraction = Fraction(1, 10),
+    reach: Fraction = Fraction(1, 10),
+    solve: Fraction = Fraction(6, 100),
+    end: Fraction = Fraction(1, 5000),
+    copies: int = 2,
+    shared: bool = True,
+) -> Declaration:
+    """Declare the family of Theorem R: T, R, q, a and ρ, and how clauses are copied."""
+    rest = solve + reach * (side + top) / 2
+    best = rest + reach * top / 2 + (1 - reach) * end
+    return Declaration(
+        "met by every run that binds the lowest level or all, with all ranges [0, 1]",
+        f"{best} − u/({6 / (reach * top)}m)",
+        lambda _: Rewards(top, solve, Fraction(0), Fraction(0)),
+        lambda _: best - rest - end,
+        fixed_penalty=best - rest - end,
+        reach=reach,
+        sides=Sides(side, rest, end, copies=copies, shared=shared),
+    )
+
+
 DECLARATIONS = {
     Variant.PAPER: Declaration(
         "the paper's construction",
+        "1 − min(u/(3m), p)",
         lambda p: Rewards(Fraction(1), Fraction(0), Fraction(0), -p),
         lambda m: Fraction(1, m),
         largest_penalty_fits=True,
         variable_states=False,
     ),
     Variant.NORMALIZED: Declaration(
-        "strictly layered, rewards and returns in [0, 1]", _layered, _at_most_half
+        "strictly layered, rewards and returns in [0, 1]",
+        "1 − min((1−p)u/(3m), p)",
+        _layered,
+        _at_most_half,
     ),
     Variant.GAP: Declaration(
         "p = 1/4: an affine image of MAX-3SAT, hard to approximate",
+        "1 − u/(4m)",
         _layered,
         lambda _: Fraction(1, 4),
         fixed_penalty=Fraction(1, 4),
     ),
     Variant.ALL_LEVELS: Declaration(
         "for an OLIVE that adds the constraints of all levels",
+        "1 − min((1−p)u/(3m), p)",
         _layered,
         _at_most_half,
         quit=True,
@@ -168,6 +235,7 @@ DECLARATIONS = {
     ),
     Variant.STRICT: Declaration(
         "met by every run that binds the lowest level, whatever its ties",
+        "3/20 − u/(60m)",
         _strict,
         lambda _: Fraction(1, 20),
         fixed_penalty=Fraction(1, 20),
@@ -176,6 +244,7 @@ DECLARATIONS = {
             middle=Fraction(2, 5), literal=Fraction(1, 10), bottom=Fraction(0)
         ),
     ),
+    Variant.FORCED: forced(),
 }
 """The variants; a test demands one declaration for each name."""
 
@@ -193,6 +262,27 @@ def as_variant(variant: Variant | str) -> Variant:
     except ValueError:
         names = ", ".join(v.value for v in Variant)
         raise ValueError(f"unknown variant {variant!r}: choose from {names}") from None
+
+
+def without_sides() -> tuple[Variant, ...]:
+    """List the variants with no states but those of formulas, and worthless ones."""
+    return tuple(v for v in Variant if not v.declaration.sides)
+
+
+def refuse_sides(variant: Variant, part: str) -> None:
+    """Refuse a variant with side states where a part has no place for them.
+
+    Raises
+    ------
+    ValueError
+        If the variant has them; the message lists those without.
+    """
+    if variant.declaration.sides:
+        others = ", ".join(without_sides())
+        raise ValueError(
+            f"{part} has no place for the side states of variant {variant}; it goes "
+            f"with {others}"
+        )
 
 
 def default_penalty(variant: Variant | str, n_clauses: int) -> Fraction:
@@ -299,10 +389,14 @@ class Parameters:
         not taken for one that does.
         """
         r, best, ends = self.rewards, self.best, self.variant.declaration.ranges
+        sides, least = self.variant.declaration.sides, best - self.reach * r.top / 6
+        second, tried = r.try_clause + r.top, r.try_variable + r.top / 2
+        if sides:
+            tried = r.try_variable + max(r.top / 2, (sides.reward + r.top) / 2)
+            second = sides.rest + sides.end
         fits = {
-            "[try C] is to lose p": r.try_clause + r.top == best - self.penalty,
-            "[try x] is not to beat [solve]": r.try_variable + r.top / 2
-            <= r.solve + Fraction(5, 6) * self.reach * r.top,
+            "[try C], or [rest], is to lose p": second == best - self.penalty,
+            "[try x] is not to beat [solve]": tried <= least,
             "its values are to be in the ranges of g": min(ends.middle, ends.literal)
             >= r.top
             >= 0
@@ -326,11 +420,25 @@ class Parameters:
         return self.rewards.top
 
     @property
+    def literal_rewards(self) -> tuple[Fraction, Fraction]:
+        """Reward of a false literal's state and of a true one's."""
+        sides = self.variant.declaration.sides
+        if sides is None:
+            return Fraction(0), self.top
+        return sides.false * self.top, sides.true * self.top
+
+    @property
     def reach(self) -> Fraction:
-        """Chance that [solve] leads to a clause state."""
-        return self.variant.declaration.reach
+        """Chance that [solve] leads to a clause state and on to its literals."""
+        declared = self.variant.declaration
+        return declared.reach / 2 if declared.sides else declared.reach
 
     @property
     def best(self) -> Fraction:
-        """Optimum of OLIVE's program for a satisfiable formula; 1 but in `strict`."""
-        return self.rewards.solve + self.reach * self.top
+        """Optimum for a satisfiable formula; 1 but in `strict` and `forced`."""
+        declared, sides = self.variant.declaration, self.variant.declaration.sides
+        best = self.rewards.solve + self.reach * self.top
+        if sides:
+            best += (1 - declared.reach) * sides.end
+            best += declared.reach * (sides.reward + self.top) / 2
+        return best

@@ -2,8 +2,8 @@
 
 With φ > 0 a pair need meet the average Bellman equations up to φ only, and the
 optimum of an unsatisfiable formula rises. Its *critical tolerance* is the least
-φ at which it reaches `best`, the optimum of a satisfiable formula at φ = 0 (1, and
-3/20 in `strict`): below it the optimum still decides the formula. With u
+φ at which it reaches `best`, the optimum of a satisfiable formula at φ = 0 (1 but in
+`strict` and `forced`): below it the optimum still decides the formula. With u
 the least unsatisfied weight, W the total weight, p the penalty:
 
 - `normalized`, `gap`, `all-levels`: it is exactly
@@ -16,6 +16,9 @@ the least unsatisfied weight, W the total weight, p the penalty:
 - `strict`: u/(90 W + 20 u), by [solve] as above, but that no literal is worth more
   than `top`: a satisfied clause state gains φ, an unsatisfied one φ + 2φ/3. It is at
   most 1/200, and [try x_i] needs 1/100, [try C_j] 1/40.
+- `forced`: u/(19200 W − 400 u), by [solve]: φ at s0 and at S each, 9φ/10 at ⊥′, φ/10
+  by the sides, which are worth R + T + 2φ, and by the literals, T + 4φ a pair. It is at
+  most 1/38000, and [rest] needs p/3 = 3/20000.
 - `paper`: at least min(u/(3W + 8u), p, 1/4) and at most min(p, 1/4). There the
   range of g cuts: a satisfied clause state is worth 1 without any tolerance, and
   [try C_j] needs φ ≥ p. The bound for [solve] is attained by some formulas (all
@@ -111,6 +114,10 @@ _CLOSED_FORMS = {
     Variant.STRICT: _ClosedForm(
         lambda f, u: Fraction(u, 90 * f.total_weight + 20 * u),
         lambda _: Fraction(1, 100),
+    ),
+    Variant.FORCED: _ClosedForm(
+        lambda f, u: Fraction(u, 19_200 * f.total_weight - 400 * u),
+        lambda p: p / 3,
     ),
 }
 

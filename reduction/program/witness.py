@@ -68,9 +68,16 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     satisfied: NDArray[np.bool_] = np.any(truth, axis=1)
     unsatisfied = _weight_of(family, ~satisfied)
     start, action = _best_start(family, satisfied, unsatisfied)
-    top = family.top
+    top, sides, k = family.top, layout.declaration.sides, layout.n_sides
+    side, part, end = Fraction(0), Fraction(1), Fraction(0)
+    if sides:
+        side, part, end = sides.reward + sides.beside * top, Fraction(1, 2), sides.end
     denominator = math.lcm(
-        6 * top.denominator, start.denominator, family.penalty.denominator
+        12 * top.denominator,
+        2 * side.denominator,
+        end.denominator,
+        start.denominator,
+        family.penalty.denominator,
     )
 
     def scaled(value: Fraction) -> int:
@@ -81,14 +88,20 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     policy = np.zeros(layout.n_states, dtype=np.int32)
     values[layout.start], policy[layout.start] = scaled(start), action
     clauses = slice(1, 1 + family.n_clauses)
-    values[clauses][satisfied] = scaled(top)
-    values[clauses][~satisfied] = scaled(top * 2 / 3)
+    values[clauses][satisfied] = scaled(side / 2 + part * top)
+    values[clauses][~satisfied] = scaled(side / 2 + part * top * 2 / 3)
     spelled = truth @ np.array([4, 2, 1], dtype=np.int32) - 1
     policy[clauses] = np.where(satisfied, spelled, 0)
     if layout.declaration.variable_states:
-        values[1 + family.n_clauses : layout.first_literal_state] = scaled(top / 2)
+        middle = slice(1 + family.n_clauses, layout.first_literal_state)
+        values[middle] = scaled(part * top / 2)
     true_literals = 2 * np.arange(n) + truth_of_variables + layout.first_literal_state
     values[true_literals] = scaled(top)
+    if sides:
+        first = layout.first_side_state
+        values[[layout.bottom_state, layout.bottom_state + 1]] = scaled(end)
+        values[first - k : first] = scaled(side / 2)
+        values[first : first + k] = scaled(side)
     return Pair(values, denominator, policy)
 
 
@@ -130,14 +143,17 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
     first = layout.first_literal_state
     pairs = pair.numerators[first : first + 2 * n].reshape(n, 2)
     assignment: NDArray[np.bool_] = (pairs[:, 1] >= pairs[:, 0]).astype(np.bool_)
-    fractional = ((pairs != 0).all(axis=1)).astype(np.bool_)
+    # A pair is worth top together; in `forced` at most.
+    whole = (pairs * family.top.denominator).max(axis=1)
+    whole = whole == family.top.numerator * pair.denominator
+    fractional = ~(whole & (pairs == 0).any(axis=1)).astype(np.bool_)
     if not fractional.any():
         return assignment
     # What s0 does decides; where it is indifferent, [solve] does.
     slopes = _slopes(family, pair)
     action = int(pair.policy[layout.start])
     decisive = [slopes]
-    if n <= action < layout.solve:
+    if n <= action < layout.solve and not layout.n_sides:
         decisive.insert(0, _slopes(family, pair, clause=action - n))
     undecided = fractional.copy()
     for slope in decisive:
@@ -225,7 +241,7 @@ def _best_start(
     """Value of s0 and its local action, given which clauses are satisfied."""
     solve = family.parameters.best - step(family.parameters) * unsatisfied
     capped = family.try_clause_reward + family.top
-    if capped > solve and satisfied.any():
+    if capped > solve and satisfied.any() and not family.layout.n_sides:
         return capped, family.layout.try_clause(int(np.argmax(satisfied)))
     return solve, family.layout.solve
 

@@ -4,8 +4,9 @@ OLIVE may take any maximiser and bind any level with a positive error (rule "any
 As long as s0 is not bound, g(s0) = 1 is a maximiser whatever else g is. So the choices
 here bind s0 last and spend the rounds before on distributions that pin g down: at the
 end g = V^π for every feasible pair, the optimum is V* of the member, and planning finds
-it. The rule knows the member (Theorem K, docs/ties.md). In every round g = V^π but for
-a few literal values or one state in the middle:
+it. The rule knows the member (Theorem K, docs/ties.md). In `forced`, where all values
+are inside (0, 1), it is the theorem's own (`benign_rounds`); else g = V^π in
+every round but for a few literal values or one state in the middle:
 
 1. *pair*, n rounds: [try x_i], the worthless literal of x_i is raised; binds the pair.
    Now the worthless literal exceeds V by some c_i >= 0, the other falls short by c_i.
@@ -36,6 +37,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.mdp.bellman import Pair
 from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.olive_program.tiebreak import benign_rounds
 from ..family.family import Family, Variant
 from ..family.layout import CLAUSE_BITS
 from .check import Replay
@@ -71,21 +74,29 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
     member = family.assignment_of(y)
     mdp = family.mdp(member)
     replay = Replay(mdp, 0, family.program().upper_given)
+    general = bool(family.layout.n_sides)
+    moves = _by_general_rule(mdp) if general else _Moves(family, member).moves()
     rounds = tuple(
         _checked(family, replay, number, changes, level)
-        for number, (changes, level) in enumerate(_Moves(family, member).moves(), 1)
+        for number, (changes, level) in enumerate(moves, 1)
     )
     last = mdp.optimal_values()
-    final = {
-        state: Setting(action, value)
-        for state, (action, value) in enumerate(
-            zip(last.policy.tolist(), last.values(), strict=True)
-        )
-    }
+    final = _settings(last)
     collected = tuple(replay.constraints)
     wrong = ("(V*, π*) does not meet its constraints",)
     difference = wrong if replay.play(final, 1).broken else ()
     return BenignRun(family, member, rounds, difference, collected, last)
+
+
+def _by_general_rule(mdp: TabularMDP) -> Iterator[tuple[dict[int, Setting], int]]:
+    """Yield the moves of Theorem K's own rule, for values inside (0, 1)."""
+    for pair, level in benign_rounds(mdp):
+        yield _settings(pair), level
+
+
+def _settings(pair: Pair) -> dict[int, Setting]:
+    both = zip(pair.policy.tolist(), pair.values(), strict=True)
+    return {state: Setting(a, value) for state, (a, value) in enumerate(both)}
 
 
 def _checked(
@@ -113,6 +124,7 @@ class _Moves:
     def __init__(self, family: Family, member: NDArray[np.bool_]) -> None:
         self.family, self.layout, self.member = family, family.layout, member
         self.top, self.size = family.top, family.top / 2
+        self.most = self.layout.declaration.ranges.start
         self.truth = (family.clauses > 0) == member[np.abs(family.clauses) - 1]
         self.variables: list[list[int]] = (np.abs(family.clauses) - 1).tolist()
         # The actions of the clauses, all bits to the worthless states if possible.
@@ -186,7 +198,7 @@ class _Moves:
     # Settings ---------------------------------------------------------------
 
     def _everything(self) -> dict[int, Setting]:
-        """G = V^π of the policy that the rounds share, and g(s0) = 1."""
+        """G = V^π of the policy that the rounds share, and g(s0) the most there is."""
         changes: dict[int, Setting] = {}
         for i in range(self.family.n_variables):
             changes |= self._pair(i, Fraction(0))
@@ -218,10 +230,10 @@ class _Moves:
         return {self.layout.clause_state(j): Setting(action, value)}
 
     def _try_variable(self, i: int) -> dict[int, Setting]:
-        return {self.layout.start: Setting(self.layout.try_variable(i), Fraction(1))}
+        return {self.layout.start: Setting(self.layout.try_variable(i), self.most)}
 
     def _try_clause(self, j: int) -> dict[int, Setting]:
-        return {self.layout.start: Setting(self.layout.try_clause(j), Fraction(1))}
+        return {self.layout.start: Setting(self.layout.try_clause(j), self.most)}
 
     @staticmethod
     def _worst(truth: list[bool]) -> int:

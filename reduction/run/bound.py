@@ -47,11 +47,17 @@ class StartBound:
         passes = not family.layout.declaration.variable_states
         self._pairs, self._passes = [False] * n, [passes] * n
         self._tried = Counter({self._worth(0): n})
-        self._solved = family.parameters.reach * self.ranges.middle
+        self.reach = family.layout.declaration.reach
+        self._solved = self.reach * self.ranges.middle
+        stated = family.distributions() if family.layout.n_sides else ()
+        self._open = {_key(d) for d in stated}  # of `forced`, what is not bound yet
 
     def add(self, distribution: Distribution) -> None:
         """Bind a distribution: one state, or both literals of a variable."""
         layout, states = self.family.layout, distribution.states.tolist()
+        if layout.n_sides:
+            self._open.discard(_key(distribution))
+            return
         match kind_of(self.family, distribution):
             case "start":
                 self._start = True
@@ -66,9 +72,16 @@ class StartBound:
 
     def value(self) -> Fraction:
         """Greatest g(s0) that the ranges and the bound states leave possible."""
-        if not self._start:
-            return self.ranges.start
         family, ranges = self.family, self.ranges
+        sides = family.layout.declaration.sides
+        if sides:
+            if self._open - {_key(family.distributions()[1])}:
+                return ranges.start
+            idle = (1 - self.reach) * sides.end
+            high = family.solve_reward + self._solved + idle
+            return high if self._open else family.parameters.best
+        if not self._start:
+            return ranges.start
         free = len(self._bound) < family.n_clauses
         return min(
             ranges.start,
@@ -90,7 +103,7 @@ class StartBound:
         self._bound.add(state)
         family = self.family
         weight = 1 if family.weights is None else int(family.weights[state - 1])
-        chance = family.parameters.reach * weight / family.total_weight
+        chance = self.reach * weight / family.total_weight
         self._solved -= chance * (self.ranges.middle - self._clause)
 
     def _bind_variable(self, i: int, what: list[bool]) -> None:
@@ -105,6 +118,10 @@ class StartBound:
         if not self._passes[i]:
             return self.ranges.middle
         return self.family.top / 2 if self._pairs[i] else self.ranges.literal
+
+
+def _key(distribution: Distribution) -> tuple[tuple[int, Fraction], ...]:
+    return tuple(distribution.probabilities().items())
 
 
 def kind_of(family: Family, distribution: Distribution) -> Kind:

@@ -8,7 +8,8 @@ not samples.
 With noise every estimate may be off by η, each pair's by itself. Then a round may take
 each pair whose true errors are at most φ + η and whose value is at least the optimum at
 φ − η: estimates that shut out all better pairs, and let this one in, are within η. The
-estimates of its own errors are variables of the linear program.
+estimates of its own errors are variables of the linear program. Where maximisers are
+approximate, the value may be less by γ.
 """
 
 from __future__ import annotations
@@ -52,12 +53,16 @@ class Noise:
     stop: Fraction = Fraction(0)
     # κ >= 0: nor one of a round's errors by more than this; None is η
     of_errors: Fraction | None = None
+    # γ >= 0: a round may take each pair within this of its optimum
+    gamma: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if not 0 <= self.eta <= self.phi:
             raise ValueError(f"noise {self.eta} is outside 0..φ, {self.phi}")
         if self.kappa < 0:
             raise ValueError(f"noise {self.kappa} of the errors is negative")
+        if self.gamma < 0:
+            raise ValueError(f"γ = {self.gamma} is negative")
 
     @property
     def kappa(self) -> Fraction:
@@ -163,25 +168,25 @@ class Faces:
 
     def maximisers(self, bound: _Bound) -> Iterator[Face]:
         """Yield the faces of what may be a maximiser."""
-        phi, eta = self.noise.phi, self.noise.eta
+        phi, eta, gamma = self.noise.phi, self.noise.eta, self.noise.gamma
         program = self._empty.extended(bound)
         least, faces = Fraction(-1), list[tuple[_Policy, Fraction, LpSession]]()
         caps = self._caps(program)
         for action in sorted(range(len(caps)), key=lambda a: -caps[a]):
-            if caps[action] < least:
+            if caps[action] < least - gamma:
                 break
             for policy in self._policies(program, action):
                 session = self._session(policy, bound, phi + eta)
                 most = self._best(session)
-                if most is None or most < least:
+                if most is None or most < least - gamma:
                     continue
                 faces.append((policy, most, session))
                 if eta:
                     best = self._best(self._session(policy, bound, phi - eta))
                     least = least if best is None else max(best, least)
                 else:
-                    least = most
-        start = self.mdp.start
+                    least = max(most, least)
+        start, least = self.mdp.start, least - gamma
         for policy, most, session in faces:
             if most < least:
                 continue

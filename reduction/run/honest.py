@@ -49,9 +49,15 @@ class HonestRun:
 
     @property
     def meets_hard_program(self) -> bool:
-        """Whether some round's program was exactly the hard one."""
-        size = len(self.family.distributions())
-        return len(self.stated) >= size and all(self.stated[:size])
+        """Whether some round's program was exactly the hard one.
+
+        In `forced` it may hold one constraint more.
+        """
+        size, beside = len(self.family.distributions()), 0
+        if self.family.layout.n_sides:
+            beside = 1
+        first = self.stated[: size + beside]
+        return sum(self.stated[:size]) >= size or sum(first) == size
 
     @property
     def stated_before_telling(self) -> int:

@@ -32,7 +32,9 @@ In `strict` any run that binds the lowest level with a positive error, or the le
 with the largest, meets the same program (Theorem T, docs/ties.md): this is one of
 them. Round 1 binds s0; then n variable rounds (X_i unbound and worth 2/5), m clause
 rounds (C_j unbound and worth 2/5) and n literal rounds (a pair unbound, both at the
-top); all else is worth half of the top.
+top); all else is worth half of the top. In `forced` so does any run, with at most one
+more constraint (Theorem R); here s0 comes first, then what each try and [rest] lead to,
+and last what [solve] leads to.
 
 Source: the paper's proof of its theorem that OLIVE's own run leads to NP-hard
 programs (Q-function version); `normalized`, `all-levels` and `strict` are ours.
@@ -40,7 +42,7 @@ programs (Q-function version); `normalized`, `all-levels` and `strict` are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -50,9 +52,9 @@ import numpy as np
 
 from ..family.family import Family
 from ..family.layout import QUIT
-from ..family.variants import Variant
+from ..family.variants import Sides, Variant
 
-Kind = Literal["clause", "literal", "variable", "start"]
+Kind = Literal["clause", "literal", "variable", "side", "start"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ class Setting:
 class Move:
     """What a round chooses."""
 
-    # kind, index: "clause" j, "literal" i, "variable" i, or "start" 0: what the round
-    # is there to bind; 0-based
+    # kind, index: "clause" j, "literal" i, "variable" i, "side" (or [rest]), or "start"
+    # 0: what the round is there to bind; 0-based
     kind: Kind
     index: int
     level: int  # The level chosen for its positive average Bellman error
@@ -84,10 +86,9 @@ class Move:
 
 def n_rounds(family: Family) -> int:
     """Count the rounds of `schedule`: one a constraint, m + n in `all-levels`."""
-    n, m = family.n_variables, family.n_clauses
     if family.layout.declaration.every_level:
-        return m + n
-    return 1 + m + (2 * n if family.layout.declaration.variable_states else n)
+        return family.n_clauses + family.n_variables
+    return len(family.distributions())
 
 
 def schedule(family: Family) -> Iterator[Move]:
@@ -138,7 +139,7 @@ class _Schedule:
         changes = self.start(self.layout.try_clause(j))
         if j:
             changes |= self.bound_clause(j - 1)
-        one = Fraction(1)
+        one = self.declared.ranges.middle
         state = self.layout.clause_state(j)
         stated = [1 + j]
         level = 2
@@ -186,9 +187,10 @@ class _Schedule:
 
     # Settings ---------------------------------------------------------------
 
-    def start(self, action: int, value: Fraction | int = 1) -> dict[int, Setting]:
-        """f(s0, ·) has a value at one action and 0 elsewhere."""
-        return {self.layout.start: Setting(action, Fraction(value))}
+    def start(self, action: int, value: Fraction | None = None) -> dict[int, Setting]:
+        """f(s0, ·) has a value, by default the most, at one action, 0 elsewhere."""
+        value = self.declared.ranges.start if value is None else value
+        return {self.layout.start: Setting(action, value)}
 
     def bound_clause(self, j: int) -> dict[int, Setting]:
         """Give a clause state, bound by its constraint, the mean of its pairs."""
@@ -212,7 +214,7 @@ class _Schedule:
         return {self.layout.variable_state(i): Setting(0, value, (value,))}
 
 
-class _ForcedSchedule(_Schedule):
+class _StrictSchedule(_Schedule):
     """The run in `strict`; every state is worth half of the top when it is bound."""
 
     def moves(self) -> Iterator[Move]:
@@ -271,10 +273,92 @@ class _ForcedSchedule(_Schedule):
         return Move("literal", i, 3, changes, (self.pair_constraint + i,))
 
 
+class _ForcedSchedule(_Schedule):
+    """A run in `forced`: s0, then each try and [rest] by levels, [solve] last.
+
+    Every value is 0 but for those on the way of the action that s0 takes; what is bound
+    then has its value in `_settled`.
+    """
+
+    def moves(self) -> Iterator[Move]:
+        layout = self.layout
+        rest, tries = layout.solve + 1, range(layout.solve)
+        everything = self._settled(range(layout.n_states))
+        yield Move("start", 0, 1, everything | self.start(0), (0,))
+        # Constraints: s0, S; then behind each try and [rest] level 2, level 3.
+        before: dict[int, Setting] = {}
+        for index, action in enumerate([*tries, rest]):
+            kind: Kind = "literal" if action < self.family.n_variables else "side"
+            middle, ends = self._behind(action)
+            high = self.start(action) | self._set([middle], self._most(action))
+            yield Move(kind, index, 2, before | high, (2 + index,))
+            raised = self._set(ends, self._most(action))
+            yield Move(kind, index, 3, raised, (3 + layout.solve + index,))
+            before = self._settled([middle, *ends])
+        value = self._solved()
+        clauses = range(1, 1 + self.family.n_clauses)
+        high = self._set(clauses, self.declared.ranges.middle)
+        start = self.start(layout.solve, value)
+        yield Move("start", 0, 2, before | high | start, (1,))
+
+    def _most(self, action: int) -> Fraction:
+        """Value of what an action of s0 leads to where g(s0) is the most there is."""
+        rest = action > self.layout.solve
+        return self.declared.ranges.start - (self._sides.rest if rest else 0)
+
+    def _solved(self) -> Fraction:
+        """Value of [solve] while S is not bound."""
+        reach = self.declared.reach
+        most = reach * self.declared.ranges.middle + (1 - reach) * self._sides.end
+        return self.family.solve_reward + most
+
+    @property
+    def _sides(self) -> Sides:
+        sides = self.declared.sides
+        assert sides is not None  # for the variant that has them
+        return sides
+
+    def _behind(self, action: int) -> tuple[int, list[int]]:
+        """State that an action of s0 leads to, and those behind it."""
+        layout, n, k = self.layout, self.family.n_variables, self.layout.n_sides
+        if action < n:
+            pair = [layout.literal_state(action, b) for b in (0, 1)]
+            spare = layout.first_spare_state + action
+            return layout.variable_state(action), [*pair, spare]
+        if action < layout.solve:
+            side = layout.first_side_state + action - n
+            return side - k, [side, side + k]
+        return layout.bottom_state + 1, [layout.bottom_state]
+
+    def _set(self, states: Iterable[int], value: Fraction) -> dict[int, Setting]:
+        return {state: Setting(0, value) for state in states}
+
+    def _settled(self, states: Iterable[int]) -> dict[int, Setting]:
+        """Values that meet all equations: no spare state is worth anything."""
+        layout, k, sides = self.layout, self.layout.n_sides, self._sides
+        first, side = layout.first_side_state, sides.reward + sides.beside * self.top
+        found: dict[int, Setting] = {}
+        for state in states:
+            value = Fraction(0)
+            if layout.first_variable_state <= state < layout.first_literal_state:
+                value = self.top / 4
+            elif layout.first_literal_state <= state < layout.bottom_state:
+                value = self.top / 2
+            elif layout.bottom_state <= state < layout.first_spare_state:
+                value = sides.end
+            elif first - k <= state < first:
+                value = side / 2
+            elif first <= state < first + k:
+                value = side
+            found |= self._set([state], value)
+        return found
+
+
 _SCHEDULES = {
     Variant.PAPER: _Schedule,
     Variant.NORMALIZED: _Schedule,
     Variant.GAP: _Schedule,
     Variant.ALL_LEVELS: _Schedule,
-    Variant.STRICT: _ForcedSchedule,
+    Variant.STRICT: _StrictSchedule,
+    Variant.FORCED: _ForcedSchedule,
 }

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ...algorithms.exact.arrays import IntArray, fits_int64
 from ...algorithms.mdp.tabular import TabularMDP
 from ..family.family import Family
+from ..family.variants import refuse_sides
 
 MAX_VARIABLES = 20
 _CHUNK_BITS = 13  # members at a time: their values of one state fit a cache
@@ -41,6 +42,7 @@ class BestMember(NamedTuple):
 
 def best_member(family: Family, max_variables: int = MAX_VARIABLES) -> BestMember:
     """Find the member with the largest optimal value."""
+    refuse_sides(family.variant, "going through the members")
     n = family.n_variables
     if n > max_variables:
         raise ValueError(

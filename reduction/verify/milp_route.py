@@ -40,6 +40,8 @@ def formulation_for(family: Family) -> str:
     the vertex lemma for some dozens of clauses, and projected above.
     """
     size = family.n_variables + family.n_clauses
+    if family.layout.n_sides:
+        return "projected"
     if size <= FAITHFUL_SIZE:
         return "faithful"
     return "strengthened" if size <= STRENGTHENED_SIZE else "projected"

@@ -123,6 +123,9 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
 def brute_route(instance: Instance, settings: Settings) -> RouteResult:
     """Plan exactly in every member and take the best."""
     family = instance.family
+    if family.layout.n_sides:
+        reason = f"no member of variant {family.variant} attains the optimum"
+        return RouteResult("unknown", 0.0, reason=reason)
     if family.n_variables > MAX_VARIABLES:
         reason = f"2^{family.n_variables} members; at most 2^{MAX_VARIABLES} are tried"
         return RouteResult("unknown", 0.0, reason=reason)

@@ -230,5 +230,7 @@ def _worth(route: Route, family: Family, results: Mapping[Route, RouteResult]) -
     if route == "milp":
         return m <= MILP_CLAUSES and n <= MILP_VARIABLES
     if route == "brute":
+        if family.layout.n_sides:  # no member attains the optimum
+            return False
         return n < BRUTE_WORK.bit_length() and m << n <= BRUTE_WORK
     return route != "treewidth"

@@ -16,6 +16,7 @@ from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 
 from tests.support.commands import CASES, ROOT, olivine, run_olivine
+from tests.support.families import VARIANTS
 
 FULL2 = CASES / "cadical" / "full2.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
@@ -27,7 +28,7 @@ def texts(drawn: Scene, kind: str) -> list[str]:
     return [node.text for node in drawn.nodes if node.kind == kind]
 
 
-@pytest.mark.parametrize("variant", list(Variant))
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_state_is_drawn_once_and_no_box_covers_another(variant: Variant) -> None:
     family = Family(SMALL.three_sat(), variant)
     drawn = scene(family)
@@ -76,7 +77,7 @@ def test_a_witness_is_highlighted() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 60), st.integers(1, 200), st.sampled_from(list(Variant)))
+@given(st.integers(1, 60), st.integers(1, 200), st.sampled_from(VARIANTS))
 def test_bundles_hold_everything_once(n: int, m: int, variant: Variant) -> None:
     rng = np.random.default_rng(n * 1000 + m)
     clauses = rng.integers(1, n + 1, (m, 3)) * rng.choice([-1, 1], (m, 3))
@@ -150,7 +151,7 @@ def test_other_names_are_refused_before_reading(tmp_path) -> None:
     assert "ends in .svg, .png, .pdf or .tex" in done.err
 
 
-@pytest.mark.parametrize("variant", list(Variant))
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_tikz_is_balanced_ascii(variant: Variant) -> None:
     family = Family(SMALL.three_sat(), variant)
     text = tikz(scene(family, np.ones(4, dtype=bool)).captioned())

@@ -12,6 +12,7 @@ from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 
 from tests.support.commands import CASES, olivine
+from tests.support.families import VARIANTS
 
 
 def drawn_of(clauses, n=None, *, variant="paper", penalty=None, values=None, hard=None):
@@ -81,7 +82,7 @@ def test_clauses_in_three_sat_form_have_no_such_line() -> None:
 
 @given(
     st.lists(st.lists(st.integers(1, 3), max_size=5), max_size=5),
-    st.sampled_from(list(Variant)),
+    st.sampled_from(VARIANTS),
 )
 def test_made_states_are_marked_and_no_others(clauses, variant) -> None:
     form = Formula.from_clauses(clauses, 3).three_sat()
@@ -136,7 +137,7 @@ def test_the_command_hands_on_which_clauses_are_hard(tmp_path) -> None:
     assert "a hard clause is broken" in text
 
 
-@pytest.mark.parametrize("variant", list(Variant))
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_what_pi_does_is_orange_and_chance_is_labelled(variant: Variant) -> None:
     clauses = [[1, 2, 3], [-1, -2, -3]]
     drawn = drawn_of(clauses, variant=variant, values=[True, False, True])
@@ -165,7 +166,7 @@ def test_the_clause_that_pi_tries_is_named() -> None:
     assert [line.kind for line in between(drawn, "[solve]", "C1")] == ["random"]
 
 
-@pytest.mark.parametrize("variant", list(Variant))
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_arrows_to_many_states_end_at_brackets(variant: Variant) -> None:
     drawn = drawn_of([[1, 2, 3]], variant=variant)
     tries = {n.right for n in drawn.nodes if n.text.startswith("[try")}

@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.family.variants import without_sides
 from olivine.reduction.formula.formula import Formula, ThreeSat
 
-VARIANTS = tuple(Variant)
+VARIANTS = without_sides()
 # Every sign pattern on three variables: each assignment leaves one unsatisfied.
 ALL_EIGHT = [[a, 2 * b, 3 * c] for a, b, c in itertools.product((1, -1), repeat=3)]
 

@@ -137,6 +137,12 @@ class FaithfulModel(ReductionModel):
             table += [self.family.top - reward, reward]
             indices[start + 2 * i] = len(table) - 2
             indices[start + 2 * i + 1] = len(table) - 1
+        sides = layout.declaration.sides
+        if sides:  # a side is worth most beside a spare state that is worth nothing
+            table += [Fraction(0), sides.reward + sides.beside * self.family.top]
+            own = indices[start - layout.first_literal_state :]
+            own[layout.first_spare_state :] = len(table) - 2
+            own[layout.first_side_state :][: layout.n_sides] = len(table) - 1
         policy = self.program_model.policy(values)
         return mdp.with_rewards(indices, table).evaluate(policy)
 

@@ -51,6 +51,7 @@ from ....solvers.model.large import LargeModel, Numbered, Rows
 from ....solvers.model.model import LinearModel, Variable
 from ...family.family import Family
 from ...family.layout import CLAUSE_BITS, QUIT, Layout
+from ...family.variants import refuse_sides
 from ..witness import forward
 from .reduction_model import (
     ReductionModel,
@@ -68,6 +69,7 @@ _THIRDS = {s: Fraction(s, 3) for s in (-1, 1)}
 
 def strengthened(family: Family, form: Form = "value-policy") -> StrengthenedModel:
     """Write OLIVE's program (tolerance 0, values in their ranges) in its tight form."""
+    refuse_sides(family.variant, "formulation strengthened")
     model = LargeModel(f"strengthened, {form}, {family.variant}")
     n, layout = family.n_variables, family.layout
     _add_values(model, family)

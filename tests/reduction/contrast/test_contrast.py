@@ -21,9 +21,10 @@ from olivine.reduction.contrast.contrast import (
 from olivine.reduction.contrast.data import oracle_data
 from olivine.reduction.contrast.fit import fit
 from olivine.reduction.family.family import Family
-from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
+
+from tests.support.families import VARIANTS
 
 
 @given(
@@ -85,7 +86,7 @@ def test_overhead_is_left_out_and_too_little_is_not_fitted():
     assert fit("power", [], [], []) is None
 
 
-@pytest.mark.parametrize("variant", list(Variant))
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_data_come_from_the_member(variant):
     rng = np.random.default_rng(4)
     family = Family(random_ksat(5, 12, 3, rng).three_sat(), variant)

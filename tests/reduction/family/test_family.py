@@ -1,3 +1,4 @@
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,8 @@ from olivine.reduction.family.family import (
     default_penalty,
 )
 from olivine.reduction.family.layout import CLAUSE_BITS, Layout
-from olivine.reduction.family.variants import DECLARATIONS
+from olivine.reduction.family.variants import DECLARATIONS, Parameters
+from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import forward
 
 from tests.support.families import (
@@ -139,7 +141,7 @@ def test_every_member_is_the_mdp_of_the_definition(family, data):
     weights = [1] * family.n_clauses if family.weights is None else family.weights
     solve = dict(mdp.successors(names.solve))
     total = sum(int(w) for w in weights)
-    reach = Fraction(1, 2 if family.variant is Variant.STRICT else 1)
+    reach = family.parameters.reach
     for j, weight in enumerate(weights):
         assert solve[family.clause_state(j)] == reach * Fraction(int(weight), total)
     assert sum(solve.values()) == 1
@@ -340,12 +342,15 @@ def test_every_variant_is_declared():
     assert list(DECLARATIONS) == list(Variant)
     for variant, declared in DECLARATIONS.items():
         penalty = declared.default_penalty(5)
-        rewards, reach = declared.rewards(penalty), declared.reach
-        best = rewards.solve + reach * rewards.top
-        # [try C_j] is worth p less than the best; [try x_i] less than 5/6 solved.
-        assert best - rewards.try_clause - rewards.top == penalty, variant
-        worst = rewards.solve + reach * rewards.top * Fraction(5, 6)
-        assert rewards.try_variable + rewards.top / 2 < worst, variant
+        # Theorem O covers it, or it would be refused.
+        parameters = Parameters(variant, penalty, 5)
+        numbers = {"p": penalty, "m": 5}
+        for u in range(3):
+            text = declared.optimum.replace("−", "-").replace("·", "*")
+            text = re.sub(r"(?<=[\d)])(?=[(um])", "*", text)
+            text = re.sub(r"\b(\d+)\b", r"Fraction(\1)", text)
+            names = numbers | {"u": u, "min": min, "Fraction": Fraction}
+            assert eval(text, names) == optimum(parameters, u), variant
 
 
 @given(families())

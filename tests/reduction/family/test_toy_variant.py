@@ -26,6 +26,7 @@ HALVED = Rewards(top=2 * QUARTER, solve=QUARTER, try_variable=QUARTER / 2, try_c
 def declared(rewards: Rewards, **changes) -> Declaration:
     return Declaration(
         "a toy: all at half price",
+        "3/4 − u/(6m)",
         lambda p: rewards,
         lambda m: QUARTER,
         fixed_penalty=QUARTER,

@@ -123,8 +123,7 @@ def test_integral_literals_and_solve_leave_a_linear_program(family):
     outcome = solve_lp(model, exact=True)
     unsatisfied = family.three_sat.unsatisfied_weight(assignment)
     share = Fraction(unsatisfied, family.total_weight)
-    reach = Fraction(1, 2 if family.variant is Variant.STRICT else 1)
-    best = family.solve_reward + reach * family.top
+    reach, best = family.parameters.reach, family.parameters.best
     assert outcome.objective == best - reach * family.top * share / 3
 
 
@@ -160,8 +159,7 @@ def test_the_objective_is_the_value_of_s0():
                 assert model.objective_constant == 0
             model = build(family, "projected", form).model
             assert model.maximise
-            best = Fraction(3, 20) if variant is Variant.STRICT else 1
-            assert model.objective_constant == best
+            assert model.objective_constant == family.parameters.best
 
 
 def test_projected_is_the_plain_maxsat_model():
@@ -267,7 +265,7 @@ def test_the_wide_range_changes_nothing_in_paper(family):
 @pytest.mark.parametrize("form", spread(FORMS, 1))
 def test_the_wide_range_and_the_eight_clauses(form):
     """1 where a literal can sink to −p, which pairs and ranges forbid elsewhere."""
-    kept = {Variant.PAPER: Fraction(23, 24), Variant.STRICT: Fraction(71, 480)}
+    kept = (Variant.PAPER, Variant.STRICT)
     for variant in VARIANTS[:: deep(1, 2)]:
         family = eight(variant)
         built = build(family, "faithful", form, lower=-1)
@@ -276,7 +274,8 @@ def test_the_wide_range_and_the_eight_clauses(form):
         pair = built.pair(outcome.values)
         assert built.program.is_feasible(pair)
         wide = variant not in kept
-        assert pair.value(family.start) == kept.get(variant, 1)
+        narrow = optimum(family.parameters, 1)
+        assert pair.value(family.start) == (1 if wide else narrow)
         lowest = min(pair.values()[family.layout.first_literal_state :])
         assert (lowest < 0) == wide
         if wide:  # no feasible pair of the program proper, so nothing is promised

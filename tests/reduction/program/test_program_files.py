@@ -5,11 +5,11 @@ maximisation is said.
 """
 
 import itertools
-from fractions import Fraction
 
 import pytest
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.witness import check
 from olivine.solvers.milp.milp import (
@@ -22,6 +22,7 @@ from olivine.solvers.outcome import Status
 
 from tests.support.cases import CASES
 from tests.support.depth import deep, spread
+from tests.support.families import VARIANTS
 
 WRITERS = {"lp": write_lp, "mps": write_mps}
 ENGINES = [
@@ -80,26 +81,25 @@ def test_the_eight_clauses_word_for_word_by_cbc(tmp_path, extension, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", spread(["full2", "false", "empty"], 1))
 def test_faithful_files_of_small_cases(tmp_path, name, engine):
-    """CBC, too, and every variant: 11/12 and so on."""
-    expected = {
-        "full2": ("11/12", "15/16", "15/16", "15/16", "7/48"),
-        "false": ("5/6", "11/12", "7/8", "11/12", "17/120"),
-        "empty": ("1", "1", "1", "1", "3/20"),
-    }[name]
-    for variant, value in [*zip(Variant, expected, strict=True)][:: deep(1, 2)]:
-        built = build(family_of(f"cadical/{name}.cnf", variant), "faithful")
+    """CBC, too, and every variant but `forced`, whose program is the largest."""
+    for variant in VARIANTS[:: deep(1, 2)]:
+        family = family_of(f"cadical/{name}.cnf", variant)
+        value = optimum(family.parameters, int(name != "empty"))
+        built = build(family, "faithful")
         found = written_optimum(built, tmp_path, "mps", engine)
-        assert found == pytest.approx(float(Fraction(value)), abs=1e-7)
+        assert found == pytest.approx(float(value), abs=1e-7)
 
 
 @pytest.mark.parametrize(
-    ("formulation", "variant"), spread(itertools.product(FORMULATIONS, Variant), 5)
+    ("formulation", "variant"),
+    spread(
+        [*itertools.product(FORMULATIONS, VARIANTS), ("projected", Variant.FORCED)], 5
+    ),
 )
 def test_every_file_keeps_the_optimum(tmp_path, formulation, variant):
     """Both forms, LP and MPS, read back by HiGHS; and the point is still ours."""
     family = family_of("cadical/full1.cnf", variant)
-    strict = variant is Variant.STRICT
-    expected = Fraction(17, 120) if strict else 1 - family.top / 6
+    expected = optimum(family.parameters, 1)
     for form in FORMS:
         built = build(family, formulation, form)
         for extension, write in WRITERS.items():
@@ -120,7 +120,7 @@ def test_every_file_keeps_the_optimum(tmp_path, formulation, variant):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_names_tell_variables_and_rows_apart(formulation):
     for form in FORMS:
-        for variant in Variant:
+        for variant in VARIANTS:
             model = build(
                 family_of("cadical/full3.cnf", variant), formulation, form
             ).model

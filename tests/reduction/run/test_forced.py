@@ -1,4 +1,4 @@
-"""Every run that binds all levels, or any beside the right one, meets the program."""
+"""Theorem R: in `forced`, all ranges [0, 1], each run comes to the hard program."""
 
 import itertools
 from fractions import Fraction
@@ -7,175 +7,271 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.algorithms.olive_program.enumeration import policy_optimum
 from olivine.algorithms.olive_program.optimisers import BranchAndBound
-from olivine.algorithms.olive_program.program import OliveProgram
-from olivine.algorithms.olive_program.rounds import ExactWorld, run_rounds
-from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
-from olivine.reduction.family.forced import ForcedFamily
-from olivine.reduction.run.faces import Faces, Noise
-from olivine.reduction.run.forced import MANY_LEVELS, forced_runs
+from olivine.claims.ranges import _beside, _parts
+from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.family.layout import CLAUSE_BITS
+from olivine.reduction.family.variants import DECLARATIONS, Parameters, forced
+from olivine.reduction.program.formulations.faithful import faithful
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.program import build
+from olivine.reduction.program.witness import back, forward
+from olivine.reduction.run.every_tie import every_tie
+from olivine.reduction.verify.members import best_member
+from olivine.solvers.milp.milp import confirm, solve_milp
 
-from tests.support.depth import spread
-from tests.support.families import as_three_sat, three_sats, unsatisfied_weight
+from tests.support.families import as_three_sat, best_assignments, three_sats
 
-FEW = [
-    (1, [[1, 1, 1]]),
-    (1, [[1, -1, 1]]),
-    (1, [[-1, -1, -1]]),
-    (2, [[1, 2, 2]]),
-]
-TWO = [[1, 1, 1], [-1, -1, -1]]
-
-
-def family_of(n, clauses, weights=None, **options):
-    return ForcedFamily(as_three_sat(clauses, n, weights), **options)
+R, Q, T, A, RHO = Fraction(1, 10), Fraction(1, 10), Fraction(1, 100), 6, 5000
+RULES = ("lowest", "largest")
 
 
-@pytest.mark.parametrize(("n", "clauses"), spread(FEW[:2], 1))
-def test_every_run_that_binds_all_levels(n, clauses):
-    family = family_of(n, clauses)
-    found = forced_runs(family, levels="all")
-    assert not found.stopped
-    assert found.optima == {family.optimum(0)} == {Fraction(3, 20)}
-    assert found.rounds == (n + 1, n + 1)
-    # Which action was taken behind [solve], however it was met.
-    assert found.hard == 7
+def family_of(clauses, n=1, weights=None):
+    return Family(as_three_sat(clauses, n, weights), "forced")
 
 
-@pytest.mark.parametrize("levels", ["lowest", "largest"])
-def test_drawn_runs_that_bind_others_beside(levels):
-    family = family_of(1, [[1, 1, 1]])
-    rng = np.random.default_rng(3)
-    found = forced_runs(family, [1], levels, rng=rng, runs=2)
-    assert not found.stopped
-    assert found.optima == {Fraction(3, 20)}
-    assert 2 <= found.rounds[0] <= found.rounds[1] <= 4
+def by_the_table(family, y):
+    """The family as docs/ties.md has it, state by state."""
+    m, weights = family.n_clauses, family.weights
+    shares = np.ones(m, dtype=object) if weights is None else weights.astype(object)
+    solved = {
+        f"C{j + 1}": Q * Fraction(int(w), sum(map(int, shares)))
+        for j, w in enumerate(shares)
+    }
+    groups = [f"{j}.{c}" for j in range(1, m + 1) for c in (1, 2)]
+    tries = [(f"[try x{i}]", 0, {f"X{i}": 1}) for i in range(1, len(y) + 1)]
+    tries += [(f"[try y{k}]", 0, {f"Y{k}": 1}) for k in groups]
+    rest = Fraction(A, 100) + Q * (R + T) / 2
+    start = [
+        *tries,
+        ("[solve]", Fraction(A, 100), solved | {"bottom2": 1 - Q}),
+        ("[rest]", rest, {"bottom2": 1}),
+    ]
+    states = [("s0", 1, start)]
+    for j, clause in enumerate(family.clauses.tolist(), 1):
+        actions = []
+        for c, bits in itertools.product((1, 2), CLAUSE_BITS.tolist()):
+            behind = dict.fromkeys(
+                sorted(f"x{abs(x)}^{b}" for x in clause for b in (0, 1)), 0
+            )
+            for x, bit in zip(clause, bits, strict=True):
+                behind[f"x{abs(x)}^{bit if x > 0 else 1 - bit}"] += Fraction(1, 6)
+            behind[f"y{j}.{c}"] = Fraction(1, 2)
+            name = "".join(map(str, bits)) + f".{c}"
+            actions.append((name, 0, {s: p for s, p in behind.items() if p}))
+        states.append((f"C{j}", 2, actions))
+    quarter, half = Fraction(1, 4), Fraction(1, 2)
+    for i in range(1, len(y) + 1):
+        pair = {f"x{i}^0": quarter, f"x{i}^1": quarter, f"z{i}": half}
+        states.append((f"X{i}", 2, [("[go]", 0, pair)]))
+    for i, b in itertools.product(range(1, len(y) + 1), (0, 1)):
+        paid = T / 2 if bool(y[i - 1]) == bool(b) else T / 4
+        states.append((f"x{i}^{b}", 3, [("[go]", paid, {})]))
+    states.append(("bottom", 3, [("[go]", Fraction(1, RHO), {})]))
+    states.append(("bottom2", 2, [("[go]", 0, {"bottom": 1})]))
+    states += [(f"z{i}", 3, [("[go]", T / 8, {})]) for i in range(1, len(y) + 1)]
+    states += [
+        (f"Y{k}", 2, [("[go]", 0, {f"y{k}": half, f"z{k}": half})]) for k in groups
+    ]
+    states += [(f"y{k}", 3, [("[go]", R, {})]) for k in groups]
+    states += [(f"z{k}", 3, [("[go]", T, {})]) for k in groups]
+    return TabularMDP.from_lists(states)
 
 
-@pytest.mark.parametrize(
-    "weights", [[3, 1], pytest.param(None, marks=pytest.mark.long)]
-)
-def test_an_unsatisfiable_formula(weights):
-    family = family_of(1, TWO, weights)
-    found = forced_runs(family, levels="all", rng=np.random.default_rng(4))
-    assert found.optima == {family.optimum(1)}
-    assert family.optimum(1) == Fraction(3, 20) - Fraction(
-        1, 60 * sum(weights or [1, 1])
-    )
+def spelled(mdp):
+    """States and actions by name, order of successors aside."""
+    return [
+        (
+            mdp.state_names[s],
+            int(mdp.state_level[s]),
+            [
+                (mdp.action_names[a], mdp.reward(a), dict(mdp.successors(a)))
+                for a in mdp.actions(s)
+            ],
+        )
+        for s in range(mdp.n_states)
+    ]
+
+
+@given(three_sats(max_variables=3, max_clauses=3), st.data())
+def test_it_is_the_family_of_the_page(three_sat, data):
+    family = Family(three_sat, "forced")
+    y = data.draw(st.lists(st.booleans(), min_size=family.n_variables))
+    y = (y + [False] * family.n_variables)[: family.n_variables]
+    mdp = family.mdp(y)
+    mdp.validate()
+    assert spelled(mdp) == spelled(by_the_table(family, y))
+    assert family.declared_sizes() == family.measured_sizes()
+    best = mdp.optimal_values()
+    assert family.program().is_feasible(best)
+    assert all(0 < v < 1 for v in best.values())
+    # [rest] is best, whatever the member.
+    assert best.value(0) == family.parameters.best - family.penalty
+    policy = data.draw(st.integers(0, 2**32 - 1).map(np.random.default_rng))
+    policy = policy.integers(mdp.action_counts).astype(np.int32)
+    chain = family.chain(policy)
+    taken = [mdp.actions(s)[int(policy[s])] for s in range(mdp.n_states)]
+    for state, action in enumerate(taken):
+        assert chain.successors(state) == mdp.successors(action)
+
+
+@settings(max_examples=20)
+@given(three_sats(max_variables=3, max_clauses=3, weighted=False))
+def test_its_optimum_is_theorem_os(three_sat):
+    family = Family(three_sat, "forced")
+    u, (truth, *_) = best_assignments(three_sat)
+    due = optimum(family.parameters, u)
+    assert due == Fraction(3309, 50_000) - Fraction(u, 6000 * family.n_clauses)
+    pair = forward(family, truth)
+    assert pair.value(0) == due
+    assert (back(family, pair) == truth).all()
+    found = solve_milp(build(family, "projected").model)
+    assert abs(found.objective - float(due)) < 1e-9
+
+
+@pytest.mark.parametrize(("clauses", "u"), [([[1, 1, 1]], 0), ([[1] * 3, [-1] * 3], 1)])
+def test_the_program_word_for_word_has_that_optimum(clauses, u):
+    family = family_of(clauses)
+    due = optimum(family.parameters, u)
+    model = faithful(family)
+    found = confirm(model.model, solve_milp(model.model), bound=due)
+    assert (found.exact, found.objective) == (True, due)
+    assert model.pair([float(v) for v in found.values]).value(0) == due
+
+
+@pytest.mark.parametrize("levels", RULES)
+def test_every_run_from_where_little_is_left(levels):
+    """A quick part of the searches below, beside a constraint over literals."""
+    family = family_of([[1, -1, -1]])
+    parts = _parts(family)
+    after = [*parts.tries, *parts.groups, parts.ends[1], parts.behind[3]]
+    found = every_tie(family, [1], levels, after=after)
+    assert found.always, found.example
+    assert found.rounds == (2, 2)
+    assert found.optima == {family.parameters.best}
+
+
+@pytest.mark.long  # 3 CPU minutes each under lowest and largest
+@pytest.mark.parametrize("y", [[0], [1]])
+@pytest.mark.parametrize("levels", [*RULES, "all"])
+def test_every_run_on_one_clause(levels, y):
+    family = family_of([[1, 1, 1]])
+    found = every_tie(family, y, levels)
+    assert found.always, found.example
+    assert found.optima == {family.parameters.best}
+    assert found.rounds == ((5, 5) if levels == "all" else (10, 11))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("n", "clauses", "levels"),
-    [*[(*few, levels) for few in FEW[:3] for levels in MANY_LEVELS], (*FEW[3], "all")],
+    ("clauses", "n", "u"), [([[1, 2, 2]], 2, 0), ([[1] * 3, [-1] * 3], 1, 1)]
 )
-def test_every_run(n, clauses, levels):
-    family = family_of(n, clauses)
+def test_every_run_that_binds_all_levels(clauses, n, u):
+    family = family_of(clauses, n)
     for y in itertools.product((0, 1), repeat=n):
-        found = forced_runs(family, y, levels)
-        assert not found.stopped
-        assert found.optima == {family.optimum(0)}
-        most = n + 1 if levels == "all" else 2 * n + 2
-        assert found.rounds == (n + 1, most)
+        found = every_tie(family, y, "all")
+        assert found.always, found.example
+        assert found.optima == {optimum(family.parameters, u)}
+        assert found.rounds == (n + 2 * len(clauses) + 2,) * 2
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("levels", MANY_LEVELS)
-def test_drawn_runs_of_two_clauses(levels):
+@pytest.mark.parametrize("levels", RULES)
+def test_drawn_runs_of_three_variables(levels):
+    family = family_of([[1, -2, 3]], 3)
     rng = np.random.default_rng(5)
-    for clauses, u in ((TWO, 1), ([[1, -2, 2], [1, 1, 2]], 0)):
-        family = family_of(2, clauses)
-        found = forced_runs(family, [1, 0], levels, rng=rng, runs=5)
-        assert not found.stopped
-        assert found.optima == {family.optimum(u)}
+    found = every_tie(family, [1, 0, 1], levels, rng=rng, runs=3)
+    assert found.always, found.example
+    assert found.optima == {family.parameters.best}
 
 
-@pytest.mark.parametrize("copies", [1, 2])
-def test_what_one_copy_more_is_for(copies):
-    # A friend goes through all copies of 111, the one action that 1 1 1 needs.
-    family = family_of(1, [[1, 1, 1]], copies=copies)
-    mdp = family.mdp()
-    met = []
-    for action in family.copies()[-1]:
-        policy = np.zeros(mdp.n_states, dtype=np.int32)
-        policy[[0, 1]] = family.solve, action
-        met.append(mdp.distribution(policy, 3))
-    search = Faces(mdp, family.ranges(), "lowest", Noise())
-    hard = list(family.distributions())
-    assert next(search.maximisers([*hard, *met])).most < family.optimum(0)
-    assert next(search.maximisers(hard)).most == family.optimum(0)
+def mutated(monkeypatch, **changes):
+    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced(**changes))
+    monkeypatch.setattr(Parameters, "_check_theorem", lambda _: None)
 
 
-@pytest.mark.parametrize("copies", [1, 2])
-def test_with_fewer_copies_all_levels_can_be_escaped_only_with_one(copies):
-    family = family_of(1, [[1, 1, 1]], copies=copies)
-    found = forced_runs(family, levels="all")
-    assert (found.optima == {family.optimum(0)}) == (copies == 2)
+@pytest.mark.parametrize(("tops", "breaks"), [(838, True), (840, False)])
+def test_how_much_a_side_must_pay(monkeypatch, tops, breaks):
+    """R > 9T − 18ρ − T/4, which is 8.39 T; on the member where it is least."""
+    mutated(monkeypatch, side=Fraction(tops, 10_000))
+    family = family_of([[1, -1, -1]])
+    parts = _parts(family)
+    after = [*parts.tries, *parts.groups, *parts.ends[:2], parts.behind[3]]
+    for levels in RULES:
+        assert every_tie(family, levels=levels, after=after).always != breaks
+
+
+@pytest.mark.parametrize(
+    ("copies", "shared"), [(1, True), (2, True), (2, False), (4, False)]
+)
+def test_how_many_copies_stay_free(monkeypatch, copies, shared):
+    """Of c copies, c − 1 constraints over literals leave one; so three may of four."""
+    mutated(monkeypatch, copies=copies, shared=shared)
+    family = family_of([[1, 1, 1]])
+    assert family.declared_sizes() == family.measured_sizes()
+    through = _parts(family).behind[6::7]  # 111, which the clause needs
+    assert len(through) == copies
+    policy = np.zeros(family.layout.n_states, dtype=np.int32)
+    policy[0] = family.layout.solve
+    best = []
+    for kept in (through[1:], through):
+        program = family.program().extended(kept)
+        values = []
+        for policy[1] in (0, 2, 6):  # those of other copies meet the same equations
+            pair = policy_optimum(program, policy)
+            values.append(program.objective(pair))
+        best.append(max(values))
+    assert best[0] == family.parameters.best > best[1]
 
 
 @settings(max_examples=40)
 @given(three_sats(max_variables=4, max_clauses=4), st.data())
 def test_equations_behind_clauses_are_void(three_sat, data):
-    """Whatever two rounds through clauses bind, each assignment keeps its value."""
-    family = ForcedFamily(three_sat)
-    n, m = family.n_variables, family.n_clauses
-    bits = st.lists(st.integers(0, 1), min_size=n, max_size=n)
-    y, assignment = data.draw(bits), data.draw(bits)
-    mdp = family.mdp(y)
-    bound, visited = [], set()
-    for _ in range(data.draw(st.integers(0, 2))):
-        actions = data.draw(st.lists(st.integers(0, 20), min_size=m, max_size=m))
-        policy = np.zeros(mdp.n_states, dtype=np.int32)
-        policy[0], policy[1 : m + 1] = family.solve, actions
-        bound.append(mdp.distribution(policy, 3))
-        visited |= {family.side_state(j, a) for j, a in enumerate(actions)}
-    hard = [*family.distributions(), *bound]
-    program = OliveProgram(mdp, hard, upper=family.ranges())
-    pair = family.witness(assignment, visited, y)
+    family = Family(three_sat, "forced")
+    bits = st.lists(
+        st.booleans(), min_size=family.n_variables, max_size=family.n_variables
+    )
+    y, truth = np.array(data.draw(bits)), np.array(data.draw(bits))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**16)))
+    met, pair = _beside(family, y, truth, rng)
+    program = family.program(family.mdp(y)).extended([met])
     assert program.violations(pair) == []
-    lost = unsatisfied_weight(three_sat, np.array(assignment, dtype=bool))
-    assert program.objective(pair) == family.optimum(lost)
+    assert program.objective(pair) == forward(family, truth).value(0)
+
+
+def test_another_engine_agrees_beside_a_constraint_over_literals():
+    family = family_of([[1] * 3, [-1] * 3])
+    met, _ = _beside(
+        family, np.array([True]), np.array([False]), np.random.default_rng(8)
+    )
+    program = family.program(family.mdp([1])).extended([met])
+    found = BranchAndBound().maximise(program)
+    assert found.value == optimum(family.parameters, 1)
 
 
 @settings(max_examples=10)
 @given(three_sats(max_variables=2, max_clauses=3))
 def test_the_hard_program_is_the_same_on_every_member(three_sat):
-    family = ForcedFamily(three_sat)
-    best = family.mdp().optimal_values()
-    assert OliveProgram(family.mdp(), [], upper=family.ranges()).is_feasible(best)
-    rewards = set()
+    family = Family(three_sat, "forced")
+    pair, found = forward(family, [0] * family.n_variables), set()
     for y in itertools.product((0, 1), repeat=family.n_variables):
-        program = OliveProgram(family.mdp(y), family.distributions())
-        zero = family.witness([0] * family.n_variables)
-        rewards.add(tuple(program.errors(zero)))
-    assert len(rewards) == 1
+        found.add(tuple(family.program(family.mdp(y)).errors(pair)))
+    assert found == {(0,) * len(family.distributions())}
 
 
-def test_a_run_of_the_loop():
-    family = family_of(2, [[1, 2, 2], [-1, -2, -2]])
-    rng = np.random.default_rng(6)
-    run = run_rounds(
-        ExactWorld(OliveProgram(family.mdp(), [], upper=family.ranges())),
-        BranchAndBound(),
-        RandomTiebreak(rng),
-        stop=Fraction(0),
-        all_levels=True,
-        max_rounds=3,
-    )
-    bound = [(d.level, d.probabilities()) for d in run.constraints]
-    for d in family.distributions():
-        assert (d.level, d.probabilities()) in bound
-    assert run.rounds[-1].optimum > Fraction(3, 20)
-    assert BranchAndBound().maximise(run.program).value == family.optimum(0)
-
-
-def test_bad_arguments():
-    family = family_of(1, [[1, 1, 1]])
-    with pytest.raises(ValueError, match="choose from all, lowest, largest"):
-        forced_runs(family, levels="any")
-    with pytest.raises(ValueError, match="expected 1 truth values"):
-        family.mdp([0, 1])
-    with pytest.raises(ValueError, match="copies must be at least 1, got 0"):
-        family_of(1, [[1, 1, 1]], copies=0)
-    with pytest.raises(ValueError, match="no free copy of an action of C1"):
-        family.witness([1], family.side_states())
+def test_what_has_no_place_for_side_states():
+    family = family_of([[1, 1, 1]])
+    with pytest.raises(
+        ValueError, match="strengthened has no place for the side states"
+    ):
+        build(family, "strengthened")
+    with pytest.raises(ValueError, match="it goes with paper, normalized, gap"):
+        best_member(family)
+    with pytest.raises(ValueError, match=r"variant forced has no \[try C\]"):
+        family.layout.try_clause(0)
+    with pytest.raises(ValueError, match="choose from lowest, largest, any, all"):
+        every_tie(family, levels="first")
+    with pytest.raises(ValueError, match="variant strict has no side states"):
+        Family(as_three_sat([[1, 1, 1]], 1), "strict").layout.side_state(0, 0)
