@@ -25,7 +25,11 @@ from ...reduction.formula.dimacs import DimacsFile
 from ...reduction.formula.dimacs_write import write_dimacs
 from ...reduction.formula.unused import Used
 from ...reduction.program.optimum import least_difference
-from ...reduction.program.program import build
+from ...reduction.program.program import ReductionModel, build
+from ...reduction.program.solve import start_of
+from ...solvers.files import write_text
+from ...solvers.milp.solutions import start_texts
+from ...solvers.model.integer_form import IntegerForm
 from ...solvers.model.large import VariableTable
 from ...solvers.model.model import LinearModel
 from ...solvers.model.program_files import write_lp, write_mps
@@ -42,7 +46,8 @@ FILES = {
     "drn": "member.drn",
     "prism": "member.prism",
 }
-OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values()})
+STARTS = ("start.mst", "start.sol")
+OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values(), *STARTS})
 """Every file that a run can write."""
 
 # Greatest m at which HiGHS is expected to solve a file in a few seconds.
@@ -74,6 +79,14 @@ def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
     )
 
 
+def refuse_start(wanted: Collection[str], *, two_actions: bool) -> None:
+    """Refuse a start for solvers where there is no program that it is a point of."""
+    if two_actions:
+        raise ValueError("--start is a point of the family's own actions, not of trees")
+    if not _PROGRAMS.intersection(wanted):
+        raise ValueError("--start goes with --format lp or mps")
+
+
 def refuse_two_actions(family: Family, formulation: str) -> None:
     """Refuse what cannot have two actions a state, before anything is written."""
     if not family.mdp().is_layered:
@@ -100,13 +113,14 @@ def refuse_large(
         family_graphs.refuse_large(family, two_actions=two_actions)
 
 
-def stages(wanted: Collection[str]) -> list[str]:
+def stages(wanted: Collection[str], *, start: bool = False) -> list[str]:
     """Name the steps of `write_folder` in order; a file's is called as the file."""
     files = [FILES[name] for name in FILES if name in wanted]
     programs = [file for file in files if file.startswith("program.")]
     others = [file for file in files if file not in programs]
     graph = ["the graph"] if _GRAPHS.intersection(wanted) else []
-    model = ["the model of the program", *programs] if programs else []
+    model = ["the model of the program", *["the start"] * start, *programs]
+    model = model if programs else []
     return [FORMULA, *graph, *others, "sizes and names", *model, DESCRIPTION]
 
 
@@ -120,6 +134,7 @@ def write_folder(
     engine: str = "highs",
     *,
     two_actions: bool = False,
+    start: bool = False,
     at: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Write all files into a folder and return what to say about them.
@@ -152,11 +167,18 @@ def write_folder(
     checks: dict[str, str] = {}
     if _PROGRAMS.intersection(wanted):
         at("the model of the program")
-        model = model or build(family, formulation).model
+        if model is None:
+            built = build(family, formulation)
+            model = built.model
+        begin = {}
+        if start:
+            at("the start")
+            begin = {"start": _write_start(stage, built)}
         family.forget()  # the files are made of the model alone
         description["program"], checks = _write_program(
             stage, instance, wanted, formulation, model, engine, at, two_actions
         )
+        description["program"] = begin | description["program"]
     at(DESCRIPTION)
     names = sorted([DESCRIPTION, *(entry.name for entry in stage.iterdir())])
     description["files"] = names
@@ -174,6 +196,18 @@ def write_folder(
         "files": {name: (stage / name).stat().st_size for name in names},
         "read_back": checks,
     }
+
+
+def _write_start(stage: Path, built: ReductionModel) -> dict[str, Any]:
+    """Write the point of the best assignment of a short search, for solvers."""
+    assignment = start_of(built.family)
+    point = built.point(assignment)
+    value = built.model.objective_value(point)
+    values = IntegerForm(built.model).completed(point, value)
+    for end, parts in start_texts(-float(value), values).items():
+        write_text(stage / f"start.{end}", parts)
+    left = built.family.three_sat.unsatisfied_weight(assignment)
+    return {"value": str(value), "unsatisfied": left}
 
 
 def _write_models(

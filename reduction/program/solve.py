@@ -23,7 +23,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...solvers.milp.milp import solve_milp
 from ...solvers.model.model import LinearModel
@@ -57,14 +57,7 @@ def solve_program(
         return solve_milp(built.model, engine=engine, time_limit=time_limit)
     family, model = built.family, built.model
     if known is None:
-        search = walksat(
-            family.three_sat,
-            np.random.default_rng(0),
-            target=least_by_trying(family.three_sat),
-            max_flips=_FLIPS,
-            time_limit=time_limit,
-        )
-        known = search.assignment
+        known = start_of(family, time_limit)
     point = built.point(known)
     if fault := next(iter(model.violations(point)), None):
         raise RuntimeError(f"the start misses {fault[0]} by {fault[1]}")
@@ -81,6 +74,18 @@ def solve_program(
     else:
         found = _start(outcome, Status.FEASIBLE, point, value)
     return found._replace(seconds=time.monotonic() - begin)
+
+
+def start_of(family: Family, time_limit: float | None = None) -> NDArray[np.bool_]:
+    """Search locally, for a moment, for an assignment to start from."""
+    search = walksat(
+        family.three_sat,
+        np.random.default_rng(0),
+        target=least_by_trying(family.three_sat),
+        max_flips=_FLIPS,
+        time_limit=time_limit,
+    )
+    return search.assignment
 
 
 def with_cut_off(model: LinearModel, family: Family, value: Fraction) -> LinearModel:

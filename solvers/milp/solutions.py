@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -249,6 +250,25 @@ def _glpsol(reader: _Reader) -> Solution:
 def _glpsol_raw(reader: _Reader) -> Solution:
     reason = "glpsol -w numbers variables and does not name them; write it with -o"
     raise reader.error(reason, 1)
+
+
+def start_texts(objective: float, values: Sequence[float]) -> dict[str, Iterator[str]]:
+    """Text of a point as files to start from, in parts, by the ends of their names.
+
+    ``mst`` is Gurobi's, which SCIP reads too; ``sol`` is HiGHS's raw style.
+    """
+    head = (
+        "Model status\nUnknown\n\n# Primal solution values\nFeasible\n"
+        f"Objective {objective!r}\n# Columns {len(values)}\n"
+    )
+    return {
+        "mst": chain([f"# MIP start, objective value {objective!r}\n"], _lines(values)),
+        "sol": chain([head], _lines(values), ["# Rows 0\n"]),
+    }
+
+
+def _lines(values: Sequence[float]) -> Iterator[str]:
+    return (f"x{j} {value!r}\n" for j, value in enumerate(values))
 
 
 _FORMATS: tuple[tuple[str, Callable[[_Reader], Solution]], ...] = (

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -50,6 +50,8 @@ coefficient of 1e15 and more, and floating point holds every integer to 2**53.""
 
 _NEAR_INTEGER = 1e-5
 NEAR_FEASIBLE = 1e-6
+ZERO = "constant 0"
+OBJECTIVE = "objective of the model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,11 @@ class IntegerForm:
             ("c", self.table.names, len(self.table)),
         )
 
+    def completed(self, point: Sequence[Fraction], objective: Fraction) -> list[float]:
+        """Give the variables that were added their values, at a point of the model."""
+        values = {ZERO: 0.0, OBJECTIVE: float(objective)}
+        return [*map(float, point), *map(values.__getitem__, self._meanings)]
+
     def fault(self, point: NDArray[np.float64], slack: float = NEAR_FEASIBLE) -> str:
         """Round the integer variables of a point in place; say what is wrong, or "".
 
@@ -197,7 +204,7 @@ class IntegerForm:
         if not len(empty):
             return block
         if self._zero < 0:
-            self._zero = self._add(0, 0, "constant 0")
+            self._zero = self._add(0, 0, ZERO)
         places, one = block.indptr[empty], len(block.values)
         counts = np.zeros(len(block) + 1, dtype=np.int64)
         counts[empty + 1] = 1
@@ -250,7 +257,7 @@ class IntegerForm:
         else:
             ends = _range_of_objective(model)
             _refuse_long(ends, "range of the objective")
-            z = self._add(*ends, "objective of the model")
+            z = self._add(*ends, OBJECTIVE)
             codes, values = coded([Fraction(1), *numbers])
             block = Rows(
                 np.array([0, 1 + len(numbers)]),
@@ -267,7 +274,7 @@ class IntegerForm:
             self.objective = {z: sign}
         if not self.objective:
             if self._zero < 0:
-                self._zero = self._add(0, 0, "constant 0")
+                self._zero = self._add(0, 0, ZERO)
             self.objective = {self._zero: 1}
 
     def _add(self, low: int, high: int, meaning: str) -> int:

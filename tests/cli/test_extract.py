@@ -1,8 +1,10 @@
 """What solvers' solutions of written programs prove, through the command line."""
 
 import itertools
+import json
 from fractions import Fraction
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -231,6 +233,45 @@ def test_what_proves_nothing_is_said(written, tmp_path) -> None:
         assert reason in done.err
         record = olivine("extract", folder, path, "--json").record
         assert (record["proves"], record["value"]) == ("nothing", None)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("name", spread([*FORMULAS], 1))
+def test_a_start_is_a_point_that_solvers_take(tmp_path, formulation, name) -> None:
+    options = ["--formulation", formulation, "--start"]
+    folder = folder_of(tmp_path, FORMULAS[name], *options)
+    found = olivine("extract", folder, folder / "start.sol", "--json").record
+    said = json.loads((folder / "family.json").read_text())["program"]["start"]
+    assert found["value"] == found["pair"] == said["value"]
+    assert found["unsatisfied"] == said["unsatisfied"]
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.readModel(str(folder / "program.mps"))
+    assert engine.readSolution(str(folder / "start.sol"), 0) == highspy.HighsStatus.kOk
+    engine.setOptionValue("mip_max_nodes", 0)
+    engine.run()
+    at_most = engine.getInfo().objective_function_value
+    assert at_most <= -float(Fraction(said["value"])) + 1e-6
+    mst = (folder / "start.mst").read_text().splitlines()
+    assert mst[0].startswith("# MIP start")
+    assert mst[1:] == [
+        line
+        for line in (folder / "start.sol").read_text().splitlines()
+        if line[:1] == "x"
+    ]
+
+
+def test_a_start_without_a_program_is_refused(tmp_path) -> None:
+    file = tmp_path / "f.cnf"
+    write_dimacs(FORMULAS["satisfiable"], file)
+    for options, reason in (
+        (["--format", "json"], "--format lp or mps"),
+        (["--two-actions", "--variant", "gap"], "own actions"),
+    ):
+        out = tmp_path / "out"
+        done = olivine("generate", file, "-o", out, "--start", *options)
+        assert (done.status, reason in done.err) == (2, True)
+        assert not out.exists()
 
 
 def test_glpsols_raw_form_is_refused_with_what_to_do(written, tmp_path) -> None:
