@@ -29,10 +29,9 @@ from typing import NamedTuple
 
 import numpy as np
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.solvers.sat.clauses import Clauses
+from olivine.solvers.sat.clauses import Clauses, Message, Problem
 from olivine.solvers.sat.lower import Lowering
-from olivine.solvers.sat.partial import Message, Problem
-from olivine.solvers.sat.rc2 import raise_bound
+from olivine.solvers.sat.maxsat import raise_bound
 from pysat.solvers import Solver
 
 MARKS = (5.0, 30.0, 60.0)

@@ -15,9 +15,8 @@ from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.maxsat_route import least_unsatisfied
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.child.child import run_in_child
-from olivine.solvers.sat.clauses import Clauses
-from olivine.solvers.sat.partial import Message, Problem
-from olivine.solvers.sat.rc2 import raise_bound
+from olivine.solvers.sat.clauses import Clauses, Message, Problem
+from olivine.solvers.sat.maxsat import raise_bound
 
 from benchmarks.decide import CASES, uniform
 from benchmarks.figures import Figure, cpu, in_turns

@@ -120,7 +120,7 @@ class SatOutcome(NamedTuple):
         else None. It has been checked against the clauses.
     proof
         Lines of a DRAT proof when one was asked for and the answer is
-        UNSATISFIABLE, else None. Not checked here; see `olivine.solvers.sat.proof`.
+        UNSATISFIABLE, else None. Not checked here.
     seconds
         Wall time, process start included.
     engine

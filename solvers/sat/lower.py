@@ -22,8 +22,7 @@ import numpy as np
 from pysat.card import ITotalizer
 from pysat.solvers import Solver
 
-from .clauses import Clauses, satisfied
-from .partial import Bits, Problem, Report, Valued
+from .clauses import Bits, Clauses, Problem, Report, Valued, satisfied
 
 Search = Callable[[Bits], Bits]
 """From an assignment that satisfies the hard clauses to one that may be better."""

@@ -1,11 +1,18 @@
 """Find the least weight of falsified clauses, by two engines side by side.
 
-RC2 raises a lower bound (`.rc2`), and searches for models that cost less and less lower
-an upper one (`.lower`). Each takes what the other finds as far as it can use it; where
-the bounds meet, that is the optimum. On uniform formulas of which little is falsified,
-and where hard clauses leave few soft ones open, the search from above is faster, on
-weighted ones RC2 is. Where a good assignment is known RC2 has the machine to itself
-first, since it needs but milliseconds for most formulas.
+RC2 (Ignatiev, Morgado and Marques-Silva, *RC2: an efficient MaxSAT solver*, JSAT 11,
+2019) is core-guided: it raises a lower bound core by core until a model meets it.
+Searches for models that cost less and less lower an upper bound (`.lower`), and take
+RC2's models. On uniform formulas of which little is falsified, and where hard clauses
+leave few soft ones open, the search from above is faster, on weighted ones RC2 is.
+Where a good assignment is known RC2 has the machine to itself first, since it needs
+but milliseconds for most formulas.
+
+RC2's options were chosen by measuring (uuf50 to uuf100, dense and random formulas,
+weights 1, 1 to 5 and 1 to 10^6; see benchmarks/maxsat_options.py): Glucose 3 as
+the oracle, stratification and core exhaustion always; core minimisation only
+where weights differ, since it pays there and costs elsewhere; detection of
+at-most-one constraints only for few clauses, since it is quadratic.
 
 No engine's cost is taken on trust: each model is held against the clauses here, and
 what it falsifies is counted. A bound is an engine's word.
@@ -14,23 +21,25 @@ what it falsifies is counted. A bound is an engine's word.
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from operator import index
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pysat.examples.rc2 import RC2Stratified
+from pysat.formula import WCNF
 
 from ..child.child import Calls, Running
 from ..child.temporary import scratch_folder
 from ..outcome import MaxSatOutcome, SatStatus
-from .clauses import ClauseArrays, Clauses, check_clauses
+from .clauses import Bits, ClauseArrays, Clauses, Problem, Report, Valued, check_clauses
 from .lower import Search, lower_cost
-from .partial import Bits, Problem, Valued
-from .rc2 import raise_bound
 
 Better = Callable[[int, Bits], None]
 """Called with cost and model when a better model is found."""
@@ -199,3 +208,68 @@ def _checked_weights(
         if not is_hard and checked[-1] < 1:
             raise ValueError(f"clause {j}: weight {weight} is not positive")
     return checked
+
+
+# ---------------------------------------------------------------- from below
+
+_ADAPT_UP_TO = 5_000
+_kept: list[object] = []
+
+
+class _Telling(RC2Stratified):  # type: ignore[misc]
+    """RC2 that reports each new lower bound and the model of each stratum."""
+
+    report: Report
+    problem: Problem
+    counted: int  # weight of the empty clauses, which RC2 does not see
+    _cost = 0
+
+    @property
+    def cost(self) -> int:
+        """Weight of the cores so far."""
+        return self._cost
+
+    @cost.setter
+    def cost(self, value: int) -> None:
+        if value > self._cost:
+            self.report(("bound", "rc2", value + self.counted))
+        self._cost = value
+
+    def compute_(self) -> Any:
+        found = super().compute_()
+        if found:
+            model = self.problem.packed(self.oracle.get_model())
+            self.report(("model", "rc2", model))
+        return found
+
+
+def raise_bound(report: Report, problem: Problem) -> None:
+    """Raise the lower bound until a model meets it, in a child process."""
+    gc.disable()
+    clauses = problem.normal_form()
+    if not clauses.soft or () in clauses.hard:
+        nothing = () in clauses.hard
+        report(("hard", "rc2", None) if nothing else ("bound", "rc2", clauses.empty))
+        return
+    formula = WCNF()
+    # Not by `extend`, which takes half as long as all the rest. RC2 appends to
+    # the lists that it is given.
+    formula.hard = [list(clause) for clause in clauses.hard]
+    formula.soft = [list(clause) for clause in clauses.soft]
+    formula.wght = list(clauses.soft.values())
+    formula.nv = problem.n_variables
+    _Telling.report = staticmethod(report)
+    _Telling.problem, _Telling.counted = problem, clauses.empty
+    solver = _Telling(
+        formula,
+        solver="glucose3",
+        blo="full",
+        exhaust=True,
+        minz=len(set(formula.wght)) > 1,
+        adapt=len(formula.soft) <= _ADAPT_UP_TO,
+    )
+    _kept.append(solver)  # the process ends: clearing up would only take time
+    if solver.compute() is None:
+        report(("hard", "rc2", None))
+    else:  # its model has been reported
+        report(("bound", "rc2", solver.cost + clauses.empty))

@@ -3,8 +3,8 @@
 An engine is believed as far as it can be checked: literals are checked before it sees
 them (PySAT passes them on as C integers, where 2^32 + 1 is variable 1 and -2^31 aborts
 the process), a model is checked against every clause, and for "unsatisfiable" a DRAT
-proof can be asked for (`olivine.solvers.sat.proof` checks it). A time limit kills the
-child; `interrupt` does nothing or raises in half of the engines.
+proof can be asked for, which `reduction/certificate/checker.py` judges. A time limit
+kills the child; `interrupt` does nothing or raises in half of the engines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from .clauses import (
     Clauses,
     check_clauses,
     clause_lists,
+    pack_model,
     satisfied,
+    unpack_model,
 )
 
 __all__ = ["Clauses", "engines", "satisfied", "solve_sat"]
@@ -155,21 +157,6 @@ def _solve(
 
 
 _kept: list[object] = []
-
-
-def pack_model(model: list[int] | None, n_variables: int) -> bytes:
-    """Pack PySAT's model; it may miss variables and have some of its own."""
-    true = np.array(model or [], dtype=np.int64)
-    true = true[(true > 0) & (true <= n_variables)]
-    values = np.zeros(n_variables, dtype=np.bool_)
-    values[true - 1] = True
-    return np.packbits(values).tobytes()
-
-
-def unpack_model(packed: bytes, n_variables: int) -> NDArray[np.bool_]:
-    """Undo `pack_model`."""
-    bits = np.frombuffer(packed, dtype=np.uint8)
-    return np.unpackbits(bits, count=n_variables).astype(np.bool_)
 
 
 def _unwrap(child: ChildResult[_Answer], engine: str) -> tuple[bool | None, bytes, str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from olivine.solvers.child import child
-from olivine.solvers.sat import rc2, sat
+from olivine.solvers.sat import maxsat, sat
 
 FORKED = child.Running
 
@@ -46,4 +46,4 @@ def _undone() -> Iterator[None]:
         if collecting:
             gc.enable()
         sat._kept.clear()
-        rc2._kept.clear()
+        maxsat._kept.clear()
