@@ -25,7 +25,7 @@ from .formula.formula import Formula
 _HERE = "olivine.reduction.gymnasium_ids"
 
 
-def to_gymnasium(process: Any) -> Any:
+def to_gymnasium(process: Any, render_mode: str | None = None) -> Any:
     """Make a Gymnasium environment of a process.
 
     Parameters
@@ -33,22 +33,31 @@ def to_gymnasium(process: Any) -> Any:
     process
         An environment of `make`, `from_lists` or `from_simulator`, or a TabularMDP,
         such as a member of a family.
+    render_mode
+        What ``render()`` gives: ``"ansi"``, a line of text; ``"rgb_array"``, a picture
+        of the states by level with the current one marked.
 
     Raises
     ------
     ModuleNotFoundError
         Without Gymnasium (``pip install 'olivine[rl]'``).
     ValueError
-        For a process that can only be sampled.
+        For a process that can only be sampled, or an unknown render mode.
     """
     from ..algorithms.environments.to_gym import ProcessEnv  # optional
 
-    return ProcessEnv(process)
+    return ProcessEnv(process, render_mode)
 
 
-def make_process(name: str, process_seed: int = 0, **options: Any) -> Any:
+def make_process(
+    name: str,
+    process_seed: int = 0,
+    *,
+    render_mode: str | None = None,
+    **options: Any,
+) -> Any:
     """Make the environment of an id; ``process_seed`` fixes what is random about it."""
-    return to_gymnasium(make(name, process_seed, **options))
+    return to_gymnasium(make(name, process_seed, **options), render_mode)
 
 
 def make_family(
@@ -56,6 +65,7 @@ def make_family(
     variant: str = "normalized",
     member: Sequence[int] | None = None,
     penalty: Any = None,
+    render_mode: str | None = None,
 ) -> Any:
     """Make a member of a formula's family.
 
@@ -72,7 +82,8 @@ def make_family(
         formula = read_dimacs(formula).formula
     elif not isinstance(formula, Formula):
         formula = Formula.from_clauses([list(clause) for clause in formula])
-    return to_gymnasium(Family(formula.three_sat(), variant, penalty).mdp(member))
+    mdp = Family(formula.three_sat(), variant, penalty).mdp(member)
+    return to_gymnasium(mdp, render_mode)
 
 
 def register_envs() -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from ..mdp.tabular import TabularMDP
 from .protocol import Environment
 from .stepping import MdpStepper, stepper
+
+_Place = tuple[int, int]
+"""Column and row."""
+
+MOST_DRAWN = 500
+"""Most states of a picture."""
+
+_FAINT, _STRONG = "#9aa3ad", "#c2410c"
 
 
 class ProcessEnv(gymnasium.Env[Any, Any]):
@@ -21,11 +31,24 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
     without bounds, and 0 at the end.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 2,
+    }
 
-    def __init__(self, process: Environment | TabularMDP) -> None:
+    def __init__(
+        self, process: Environment | TabularMDP, render_mode: str | None = None
+    ) -> None:
+        modes = self.metadata["render_modes"]
+        if render_mode not in (None, *modes):
+            raise ValueError(
+                f"render_mode: {render_mode!r} is none of {', '.join(modes)}"
+            )
         self.process, self._stepper = process, stepper(process)
-        self._level = 0
+        self.render_mode = render_mode
+        self._level, self._gained = 0, 0.0
+        self._here: Any = None
+        self._last: int | None = None
         self.action_space = spaces.Discrete(_actions(process, self._stepper))
         self.observation_space: Any
         if isinstance(process, TabularMDP):
@@ -49,8 +72,9 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
-        self._level = 1
-        return self._seen(self._stepper.begin(self.np_random)), {"level": 1}
+        self._level, self._gained, self._last = 1, 0.0, None
+        self._here = self._stepper.begin(self.np_random)
+        return self._seen(self._here), {"level": 1}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action; the episode ends with the process, it is never cut."""
@@ -59,11 +83,57 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
         if not self.action_space.contains(action):
             raise ValueError(f"action: {action!r} is not in {self.action_space}")
         x, reward = self._stepper.step(int(action))
+        self._here, self._last, self._gained = x, int(action), self._gained + reward
         if x is None:
             self._level = 0
             return self._end, reward, True, False, {}
         self._level += 1
         return self._seen(x), reward, False, False, {"level": self._level}
+
+    def render(self) -> Any:
+        """Show where the episode is.
+
+        As a line of text (``render_mode="ansi"``), or as a picture of all states, or
+        codes, by level with the current one marked (``"rgb_array"``: uint8, shape
+        (height, width, 3)).
+
+        Raises
+        ------
+        ValueError
+            Without a render mode, or for a picture of features or of more than
+            `MOST_DRAWN` states.
+        """
+        if self.render_mode is None:
+            modes = " or ".join(map(repr, self.metadata["render_modes"]))
+            raise ValueError(f"render: give render_mode={modes} when it is made")
+        return self._line() if self.render_mode == "ansi" else self._picture()
+
+    def _line(self) -> str:
+        """Say level, observation, last action and return so far."""
+        gained = f"return so far {self._gained:g}"
+        taken = "" if self._last is None else f"after action {self._last}, "
+        if self._here is None:
+            return f"{'ended ' + taken if taken else 'not begun, '}{gained}"
+        return f"level {self._level}: {self._name()}, {taken}{gained}"
+
+    def _name(self) -> str:
+        if isinstance(self._stepper, MdpStepper):
+            return str(self._stepper.mdp.state_names[self._here])
+        return f"observation {np.array2string(np.asarray(self._here), precision=3)}"
+
+    def _picture(self) -> Any:
+        if isinstance(self._stepper, MdpStepper):
+            return picture_of_mdp(self._stepper.mdp, self._here)
+        if isinstance(self.observation_space, spaces.Box):
+            raise ValueError(
+                "render: observations are features, of which there is no picture; take "
+                "render_mode='ansi'"
+            )
+        columns = [
+            [str(x) for x in range(size)] for size in np.diff(self._offsets).tolist()
+        ]
+        marked = None if self._here is None else (self._level - 1, self._here)
+        return picture(columns, [], marked)
 
     def _seen(self, x: Any) -> Any:
         if isinstance(self.observation_space, spaces.Box):
@@ -76,3 +146,61 @@ def _actions(process: Environment | TabularMDP, played: Any) -> int:
     if isinstance(played, MdpStepper):
         return int(played.mdp.action_counts.max())
     return int(process.n_actions)
+
+
+def picture_of_mdp(mdp: TabularMDP, state: int | None) -> NDArray[np.uint8]:
+    """Draw the states of an MDP by level, their moves, and the current state."""
+    levels = mdp.state_level.tolist()
+    columns: list[list[str]] = [[] for _ in range(max(levels))]
+    places = []
+    for name, level in zip(mdp.state_names, levels, strict=True):
+        places.append((level - 1, len(columns[level - 1])))
+        columns[level - 1].append(name)
+    moves = {
+        (places[s], places[target])
+        for s in range(mdp.n_states)
+        for action in mdp.actions(s)
+        for target, _ in mdp.successors(action)
+    }
+    return picture(columns, sorted(moves), None if state is None else places[state])
+
+
+def picture(
+    columns: Sequence[Sequence[str]],
+    moves: Sequence[tuple[_Place, _Place]],
+    marked: _Place | None,
+) -> NDArray[np.uint8]:
+    """Draw names in columns, lines between their places, and one place marked."""
+    if sum(map(len, columns)) > MOST_DRAWN:
+        raise ValueError(
+            f"render: {sum(map(len, columns))} states, and a picture is of at most "
+            f"{MOST_DRAWN}; take render_mode='ansi'"
+        )
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    tallest = max(map(len, columns))
+    figure = Figure(figsize=(1.6 * len(columns) + 0.6, 0.45 * tallest + 0.8), dpi=100)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+
+    def at(place: _Place) -> tuple[float, float]:
+        column, row = place
+        return column, (len(columns[column]) - 1) / 2 - row
+
+    for one, two in moves:
+        (x, y), (u, v) = at(one), at(two)
+        axes.plot([x, u], [y, v], color=_FAINT, linewidth=0.6, zorder=1)
+    for column, names in enumerate(columns):
+        for row, name in enumerate(names):
+            here = (column, row) == marked
+            style = {"boxstyle": "round", "linewidth": 0.8, "edgecolor": _FAINT}
+            style |= {"facecolor": _STRONG if here else "white"}
+            colour = "white" if here else "black"
+            axes.text(*at((column, row)), name, ha="center", va="center", fontsize=8,
+                      color=colour, bbox=style, zorder=2)  # fmt: skip
+    axes.set_xlim(-0.6, len(columns) - 0.4)
+    axes.set_ylim(-tallest / 2 - 0.4, tallest / 2 + 0.4)
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.array(canvas.buffer_rgba())[:, :, :3]

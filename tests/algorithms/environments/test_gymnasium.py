@@ -294,3 +294,65 @@ def test_what_can_only_be_sampled_is_refused():
 
     with pytest.raises(ValueError, match="cannot be played step by step"):
         olivine.to_gymnasium(recording(olivine.make("tabular", 0)))
+
+
+# -------------------------------------------------------------------- pictures
+
+
+def shown(env, actions=(), seed=1):
+    env.reset(seed=seed)
+    for action in actions:
+        env.step(action)
+    return env.render()
+
+
+def test_a_line_says_where_an_episode_is():
+    env = gymnasium.make("olivine.rl:olivine/family-v0", formula=FORMULA,
+                         member=[0, 1, 1], render_mode="ansi")  # fmt: skip
+    assert shown(env) == "level 1: s0, return so far 0"
+    assert shown(env, [0]).startswith("level 2: ")
+    assert "after action 0, return so far" in shown(env, [0])
+    assert shown(env, [0] * 3).startswith("ended after action 0, return so far")
+    lock = gymnasium.make("olivine/lock-v0", horizon=2, render_mode="ansi")
+    assert shown(lock, [1]).startswith("level 2: observation [")
+    plain = olivine.to_gymnasium(olivine.make("tabular", 0), "ansi")
+    assert plain.render() == "not begun, return so far 0"
+    assert shown(plain, [1]).startswith("level 2: observation ")
+
+
+def test_a_picture_marks_the_state():
+    env = gymnasium.make("olivine/family-v0", formula=FORMULA, member=[0, 1, 1],
+                         render_mode="rgb_array")  # fmt: skip
+    first, second = shown(env), shown(env, [0])
+    assert first.dtype == np.uint8
+    assert first.shape == second.shape
+    assert first.shape[2] == 3
+    strong = np.array([0xC2, 0x41, 0x0C])
+
+    def centre(picture):
+        rows, columns = np.nonzero((picture == strong).all(axis=2))
+        assert len(rows) > 100  # a box
+        return columns.mean() / picture.shape[1], rows.mean() / picture.shape[0]
+
+    (x, _), (u, _) = centre(first), centre(second)
+    assert x < 1 / 3 < u < 2 / 3  # level 1, then level 2 of three
+    grid = olivine.to_gymnasium(olivine.make("tabular", 0, horizon=2), "rgb_array")
+    assert centre(shown(grid, [0]))[0] > 1 / 2
+    assert not (shown(grid, [0, 0]) == strong).all(axis=2).any()  # it ended
+
+
+def test_a_picture_that_there_is_not_is_refused():
+    for mode, message in (
+        (None, "render: give render_mode='ansi' or 'rgb_array' when it is made"),
+        ("rgb_array", "features, of which there is no picture; take render_mode='ans"),
+    ):
+        env = olivine.to_gymnasium(olivine.make("lock", 0, horizon=2), mode)
+        with pytest.raises(ValueError, match=message):
+            shown(env)
+    many = olivine.make("tabular", 0, states=300, horizon=12)
+    with pytest.raises(
+        ValueError, match=r"\d+ states, and a picture is of at most 500"
+    ):
+        shown(olivine.to_gymnasium(many, "rgb_array"))
+    with pytest.raises(ValueError, match="render_mode: 'human' is none of ansi, rgb_a"):
+        olivine.to_gymnasium(many, "human")
