@@ -6,7 +6,7 @@
 
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
-From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny Tolerance.
+From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny Tolerance Randomised.
 From Olivine Require Import Forced ForcedOptimum ForcedRounds ForcedRuns.
 From Olivine Require Import FalseStatements Bridge.
 
@@ -32,6 +32,9 @@ Print Assumptions all_levels_decides.
 Print Assumptions optimum_strict_within.
 Print Assumptions optimum_gap_within.
 Print Assumptions estimates_decide.
+
+(* Randomised policies *)
+Print Assumptions randomised_policies_do_not_help.
 
 (* The way back *)
 Print Assumptions back_paper.
