@@ -159,7 +159,9 @@ Qed.
 Lemma forced_level N r ds pi e : fits N r -> forced n f y N ds pi e ->
   exists h, (r N e h /\ forall k, r N e k -> k = h) /\
     In (roll_in M pi h) hard /\ ~ In (roll_in M pi h) ds /\
-    (ds = [] -> roll_in M pi h = point Start).
+    (ds = [] -> roll_in M pi h = point Start) /\
+    (forall i, roll_in M pi h = pair_of i ->
+       forall d, hard_one n f d -> In d ds \/ exists k, d = pair_of k).
 Proof.
   intros [Q R] (h & B & S & P & Low & Top & H & U & Z). exists h.
   assert (G : eligible N e h).
@@ -200,13 +202,30 @@ Proof.
   - split; [intros _ []|]. split; [constructor|auto].
   - pose proof (follows_near_length _ _ _ _ _ _ R) as K.
     destruct IH as (I & U & S); [lia|].
-    destruct (forced_level N q ds pi e fit) as (k & [_ A] & H & V & Z).
+    destruct (forced_level N q ds pi e fit) as (k & [_ A] & H & V & Z & _).
     { apply (round_forced N ds g pi e (proj1 fit)); auto; [lia|].
       apply (near_from_estimates N strict M hat); assumption. }
     rewrite (A h L). split; [|split].
     + intros d [<-|D]; auto.
     + constructor; assumption.
     + right. destruct S as [D|S]; [left; auto|right; exact S].
+Qed.
+
+(** A pair of literals is bound only when all else is. *)
+Lemma pairs_last rounds ds : follows_near N q strict M rounds ds ->
+  (length rounds <= m + 2 * n + 1)%nat -> forall i, In (pair_of i) ds ->
+  forall d, hard_one n f d -> In d ds \/ exists k, d = pair_of k.
+Proof.
+  intros R. induction R as [|rounds ds hat g pi e h R IH O F X E _ L]; simpl;
+    intros B i D d H; [destruct D|].
+  pose proof (follows_near_length _ _ _ _ _ _ R) as K.
+  destruct (near_run_on_its_way rounds ds R) as (I & U & S); [lia|].
+  destruct (forced_level N q ds pi e fit) as (k & [_ A] & _ & _ & _ & Last).
+  { apply (round_forced N ds g pi e (proj1 fit)); auto; [lia|].
+    apply (near_from_estimates N strict M hat); assumption. }
+  rewrite (A h L) in D. destruct D as [D|D].
+  - destruct (Last i D d H); auto.
+  - destruct (IH ltac:(lia) i D d H); auto.
 Qed.
 
 (** Before that OLIVE does not stop, whatever pair near the maximum it takes and

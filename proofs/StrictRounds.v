@@ -155,7 +155,8 @@ Proof. intros S G. simpl. rewrite S. simpl. rewrite G. reflexivity. Qed.
 (** ** One round *)
 
 (** OLIVE goes on, and one level's error is the largest; it is not negligible, those
-    below it are; and it binds a distribution of the hard program that was not bound. *)
+    below it are; and it binds a distribution of the hard program that was not bound,
+    pairs last. *)
 Definition forced (ds : list distribution) (pi : state -> action) (e : nat -> R)
     : Prop :=
   exists h, (1 <= h <= 3)%nat /\ stop N < e 1%nat + e 2%nat + e 3%nat /\
@@ -163,7 +164,9 @@ Definition forced (ds : list distribution) (pi : state -> action) (e : nat -> R)
     (forall k, (1 <= k < h)%nat -> e k <= outer + kappa N) /\
     (forall k, (1 <= k <= 3)%nat -> k <> h -> e k < e h) /\
     hard_one n f (roll_in M pi h) /\ ~ In (roll_in M pi h) ds /\
-    (ds = [] -> roll_in M pi h = point Start).
+    (ds = [] -> roll_in M pi h = point Start) /\
+    (forall i, roll_in M pi h = pair_of i ->
+       forall d, hard_one n f d -> In d ds \/ exists k, d = pair_of k).
 
 Section Round.
 Variables (ds : list distribution) (g : state -> R) (pi : state -> action) (e : nat -> R).
@@ -201,6 +204,7 @@ Proof.
   errors 1%nat.
   - constructor.
   - rewrite D. intros [].
+  - intros i E. discriminate E.
 Qed.
 
 Hypothesis S : In (point Start) ds.
@@ -228,6 +232,7 @@ Proof.
       change (bellman_error M g pi (roll_in M pi 2)) with (level_error M g pi 2) in Z.
       lra.
     + intros D. rewrite D in S. destruct S.
+    + intros i' E'. rewrite R in E'. discriminate E'.
   - destruct (try_clause_is n f y T outer ds g pi F j A) as [J E].
     change (bellman_error _ g pi (point Start)) with (level_error M g pi 1) in E.
     pose proof (range_clause n f y outer ds g pi F j J).
@@ -269,6 +274,7 @@ Proof.
       change (bellman_error M g pi (roll_in M pi 2)) with (level_error M g pi 2) in Z.
       lra.
     + intros D. rewrite D in S. destruct S.
+    + intros i' E'. rewrite R in E'. discriminate E'.
   - assert (g Start <= 1 / 10 + 2 / 5 / 2 + outer).
     { apply (solve_at_most n f y T outer ds g pi F); auto. intros k K.
       apply (range_clause n f y outer ds g pi F k K). }
@@ -304,6 +310,7 @@ Proof.
       change (bellman_error M g pi (roll_in M pi 3)) with (level_error M g pi 3) in Z.
       lra.
     + intros D. rewrite D in S. destruct S.
+    + intros i' _ d [|j' J'|i'' I'|i'' I']; eauto.
   - destruct (try_clause_is n f y T outer ds g pi F k A) as [K E].
     change (bellman_error _ g pi (point Start)) with (level_error M g pi 1) in E.
     pose proof (bound_clause n f y T outer ds g pi F k K (CB k K)).

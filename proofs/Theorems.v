@@ -6,7 +6,8 @@
 
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
-From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny Tolerance Randomised.
+From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny StrictSharp Tolerance.
+From Olivine Require Import Randomised TwoActions.
 From Olivine Require Import Forced ForcedOptimum ForcedRounds ForcedRuns.
 From Olivine Require Import FalseStatements Bridge.
 
@@ -33,8 +34,9 @@ Print Assumptions optimum_strict_within.
 Print Assumptions optimum_gap_within.
 Print Assumptions estimates_decide.
 
-(* Randomised policies *)
+(* Randomised policies, two actions a state *)
 Print Assumptions randomised_policies_do_not_help.
+Print Assumptions two_actions_optimum.
 
 (* The way back *)
 Print Assumptions back_paper.
@@ -59,6 +61,7 @@ Print Assumptions near_run_on_its_way.
 Print Assumptions near_run_goes_on.
 Print Assumptions near_run_meets_hard_program.
 Print Assumptions fits_near.
+Print Assumptions fiftieth_strays.
 Print Assumptions fits_own_constants.
 Print Assumptions fits_own_samples.
 Print Assumptions constant_accuracy.

@@ -44,6 +44,7 @@ FALSE = {
     ),
     "round_pair": ("StrictRounds", "gamma N < 1 / 50 + phi", "gamma N <= 1 / 50 + phi"),
     "fits_near": ("Strict", "0 <= g < 1 / 50 ->", "0 <= g < 1 / 49 ->"),
+    "fiftieth_strays": ("StrictSharp", "1 / 50 <= g ->", "1 / 51 <= g ->"),
     "constant_accuracy": ("Strict", "eps <= 2 / 25", "eps <= 3 / 37"),
     "worth_bound": (
         "ForcedOptimum",
