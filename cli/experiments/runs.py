@@ -151,11 +151,11 @@ class LearningRun:
         result = judged(result, environment, self.epsilon)
         if recorder is not None:
             recorder.end(result.policies)
+        result = judged(result, environment, self.epsilon)
         record = result.to_json()
         record |= _truth(environment, result, seed)
         record |= {
             "env": self.env,
-            "warnings": list(_warnings(record, self.epsilon)),
             "params": self.params,
             "classes": self.kind,
             "settings": dict(self.for_env) | dict(self.for_algorithm),
@@ -333,19 +333,3 @@ def _truth(
     if best is not None:
         found["suboptimality"] = str(float(best) - mean)
     return found | {"value": str(mean), "standard_error": error, "episodes": n}
-
-
-def _warnings(record: Mapping[str, Any], epsilon: float) -> Iterator[str]:
-    """Say what a reader of the record might take for more than it is."""
-    best, estimate = record["optimal_value"], record["estimate"]
-    if best is not None and Fraction(best) <= Fraction(str(epsilon)):
-        yield (
-            f"epsilon: {epsilon:g} is no less than V* = {float(Fraction(best)):.3g}: "
-            "every policy is ε-optimal, and a success says nothing"
-        )
-    if estimate is not None and not 0 <= Fraction(estimate) <= 1:
-        off = max(-Fraction(estimate), Fraction(estimate) - 1)
-        yield (
-            f"the estimate {float(Fraction(estimate)):.3g} of V* is outside [0, 1], "
-            f"so it is wrong by {float(off):.2g} at least"
-        )

@@ -294,7 +294,7 @@ def _learning(values: dict[str, Any], folder: Path) -> Made:
         values["time_limit"],
         algorithms=tuple(values["algorithms"]),
         classes=values["classes"],
-        settings=tuple(f"{k}={_setting(v)}" for k, v in values["settings"].items()),
+        settings=tuple(f"{k}={v}" for k, v in values["settings"].items()),
     )
     cells = plan.cells()
     names = {
@@ -302,11 +302,6 @@ def _learning(values: dict[str, Any], folder: Path) -> Made:
         "environments": list(dict.fromkeys(cell.env for cell in cells)),
     }
     return learning_units(cells, plan.each), values | names, ()
-
-
-def _setting(value: Any) -> str:
-    """Write a value as ``--set`` reads it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _KINDS: dict[str, tuple[Mapping[str, tuple[Check, Any]], Any]] = {

@@ -82,28 +82,38 @@ def _in_children(units: Iterator[Unit], jobs: int) -> Iterator[Row]:
 def _on_cluster(units: Iterable[Unit], address: str) -> Iterator[Row]:
     """Do units on a cluster, which may lose workers but not all of them for long."""
     with _quiet(), _connected(address) as client:
-        from distributed import wait
+        try:
+            yield from _sent(iter(units), client)
+        except (OSError, RuntimeError) as error:  # of the network: nothing else is here
+            raise LostWorkersError(f"the scheduler was lost: {_line(error)}") from error
 
-        waiting = iter(units)
-        running: dict[Future, Unit] = {}
-        seen = time.monotonic()
-        threads = _threads(client)
-        while True:
-            for unit in islice(waiting, max(0, _AHEAD * threads - len(running))):
-                running[client.submit(_call, unit, pure=False)] = unit
-            if not running and threads:
-                return
-            if threads := _threads(client):
-                seen = time.monotonic()
-            elif time.monotonic() - seen > PATIENCE:
-                raise LostWorkersError(f"no worker came back for {PATIENCE:g} s")
-            if not running:
-                time.sleep(_POLL)
-                continue
-            with suppress(TimeoutError, CancelledError):
-                wait(list(running), timeout=_POLL, return_when="FIRST_COMPLETED")
-            for future in [f for f in running if f.done()]:
-                yield _received(running.pop(future), future)
+
+def _sent(units: Iterator[Unit], client: Client) -> Iterator[Row]:
+    from distributed import wait
+
+    running: dict[Future, Unit] = {}
+    seen = time.monotonic()
+    threads = _threads(client)
+    while True:
+        for unit in islice(units, max(0, _AHEAD * threads - len(running))):
+            running[client.submit(_call, unit, pure=False)] = unit
+        if not running and threads:
+            return
+        if threads := _threads(client):
+            seen = time.monotonic()
+        elif time.monotonic() - seen > PATIENCE:
+            raise LostWorkersError(f"no worker came back for {PATIENCE:g} s")
+        if not running:
+            time.sleep(_POLL)
+            continue
+        with suppress(TimeoutError, CancelledError):
+            wait(list(running), timeout=_POLL, return_when="FIRST_COMPLETED")
+        for future in [f for f in running if f.done()]:
+            yield _received(running.pop(future), future)
+
+
+def _line(error: BaseException | None) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _call(unit: Unit) -> Row:
@@ -120,7 +130,7 @@ def _received(unit: Unit, future: Future) -> Row:
         error = future.exception()
         if isinstance(error, ModuleNotFoundError):
             raise WorkersError(f"workers lack a module: {error}")
-        return _lost(unit, f"its worker: {' '.join(str(error).split())}")
+        return _lost(unit, f"its worker: {_line(error)}")
     raise LostWorkersError(f"the cluster was lost (a unit was {future.status})")
 
 
@@ -131,8 +141,7 @@ def _threads(client: Client) -> int:
     try:
         found: dict[str, int] = client.nthreads()
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise LostWorkersError(f"the scheduler was lost: {reason}") from error
+        raise LostWorkersError(f"the scheduler was lost: {_line(error)}") from error
     return sum(found.values())
 
 
@@ -148,8 +157,8 @@ def _connected(address: str) -> Iterator[Client]:
     try:
         client = Client(address, timeout=CONNECT)
     except Exception as error:  # of any kind, as the protocols have their own
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise WorkersError(f"--dask: no scheduler at {address!r}: {reason}") from None
+        what = f"no scheduler at {address!r}: {_line(error)}"
+        raise WorkersError(f"--dask: {what}") from None
     try:
         if not _threads(client):
             raise WorkersError(f"--dask: the cluster at {address} has no workers")

@@ -187,7 +187,9 @@ def test_a_closed_pipe_ends_quietly() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_an_error() -> None:
-    with open("/dev/full", "wb") as full:
-        done = _run(_PRINTS_A_LOT, stdout=full)
-    assert done.returncode == 2
-    assert done.stderr == b"olivine: No space left on device\n"
+    version = "from olivine.cli.entry import main; main()"
+    for code in (_PRINTS_A_LOT, "import sys; sys.argv[1:] = ['--version']\n" + version):
+        with open("/dev/full", "wb") as full:
+            done = _run(code, stdout=full)
+        assert done.returncode == 2
+        assert done.stderr == b"olivine: No space left on device\n"

@@ -19,8 +19,12 @@ VERBS = {  # what is written, and what of the result is told in any case
     "report": (("report", FULL2, "-o", "{}/page.html", "--time-limit", "5"), "11/12"),
     "contrast": (("contrast", *TINY, "-o", "{}/c"), "projected"),
     "barrier": (("barrier", "average", "-o", "{}/b.svg"), "average"),
-    "learn": (
-        ("learn", "all", "--env", "tabular", "--seeds", "1", "-o", "{}/f.svg"),
+    "compare": (
+        ("compare", "--env", "tabular", "--seeds", "1", "-o", "{}/f.svg"),
+        "psdp",
+    ),
+    "curves": (
+        ("curves", "--algorithms", "psdp", "--env", "tabular", "--rows", "{}/r.jsonl"),
         "psdp",
     ),
 }

@@ -171,13 +171,9 @@ def test_a_sweep_takes_a_function_of_a_module(here):
         assert done.record["optimal_value"] is None
 
 
-def test_an_epsilon_that_no_policy_misses_is_told_and_an_estimate_beyond_one():
-    dim = lock(reward=0.04)
-    found = olivine.compare(dim, "rmax", seeds=1, parameters="practical")
+def test_an_epsilon_that_no_policy_misses_is_told(here):
+    found = olivine.compare(lock(reward=0.04), "rmax", seeds=1, parameters="practical")
     (row,) = found.rows
-    assert "0.3 is no less than V* = 0.04" in row["warnings"][0]
-    from olivine.cli.experiments.runs import _warnings
-
-    record = {"optimal_value": "1/2", "estimate": 1.27}
-    assert "wrong by 0.27 at least" in next(_warnings(record, 0.3))
-    assert list(_warnings({"optimal_value": None, "estimate": 1.0}, 0.3)) == []
+    assert "every policy is within 0.3 of V* = 0.04" in row["notes"][0]
+    done = command("learn", "rmax", "--env", "tabular", "--epsilon", "0.99")
+    assert "olivine: warning: epsilon: every policy is within 0.99" in done.err

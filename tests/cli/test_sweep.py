@@ -523,6 +523,19 @@ def test_what_rows_say_together():
     assert paper.unfinished == {"sat": 1, "milp": 1}
 
 
+@pytest.mark.parametrize(("clauses", "shown"), [((4, 24), True), ((4, 16), False)])
+def test_the_threshold_is_drawn_where_ratios_reach_it(monkeypatch, clauses, shown):
+    figures = []
+    keep = lambda path, drawn: figures.append(drawn)  # noqa: E731
+    monkeypatch.setattr("olivine.cli.figures.sweep.write_figure", keep)
+    rows = [row(True, "1", {"sat": 1.0}, clauses=m) for m in clauses]
+    save_phases(Path("f.svg"), phases_of(rows))
+    panel = figures[0].axes[0]
+    dotted = [line for line in panel.lines if line.get_linestyle() == ":"]
+    assert [line.get_xdata()[0] for line in dotted] == [4.267] * shown
+    assert any("4.267" in text.get_text() for text in panel.texts) == shown
+
+
 def test_formulations_and_engines_of_a_route_are_lines_of_their_own(monkeypatch):
     rows = [row(False, "23/24", {"milp": seconds, "sat": 1.0}) for seconds in (1.0, 9)]
     for told, formulation in zip(rows, ("strengthened", "projected"), strict=True):
