@@ -136,8 +136,6 @@ def learn(
         print_json(record)
     else:
         _show(record)
-    for note in record.get("notes", ()):
-        say(f"olivine: warning: {note}")
     for contradiction in record["contradictions"]:
         say(
             f"olivine: contradiction: {contradiction} (this should be impossible: "

@@ -148,7 +148,6 @@ class LearningRun:
             )
         )
         seconds = time.perf_counter() - start
-        result = judged(result, environment, self.epsilon)
         if recorder is not None:
             recorder.end(result.policies)
         result = judged(result, environment, self.epsilon)

@@ -176,4 +176,4 @@ def test_an_epsilon_that_no_policy_misses_is_told(here):
     (row,) = found.rows
     assert "every policy is within 0.3 of V* = 0.04" in row["notes"][0]
     done = command("learn", "rmax", "--env", "tabular", "--epsilon", "0.99")
-    assert "olivine: warning: epsilon: every policy is within 0.99" in done.err
+    assert "epsilon: every policy is within 0.99" in done.out

@@ -296,7 +296,7 @@ def test_what_is_told_is_one_line(capsys) -> None:
 
 PROGRAM_WITH_CLOSED_STREAMS = """
 import os, subprocess, sys
-from olivine.cli.streams import prepare_streams
+from olivine.cli.common.streams import prepare_streams
 prepare_streams()
 program = "import os, sys; [os.fstat(d) for d in range(3)]; print(sys.stderr)"
 os._exit(subprocess.call([sys.executable, "-c", program]))
