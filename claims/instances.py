@@ -136,6 +136,24 @@ def _functions(level: int, actions: int) -> Any:
     return np.array([[*row, Fraction(3, 4)] for row in choices], dtype=object)
 
 
+def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Instance:
+    """Make an instance in which functions of level 2 are off by these, and all certain.
+
+    Two actions lead to a state each, or both to one. Every action pays 1/2 there, so
+    that the values at level 2, and what follows from them, are off as a test allows.
+    """
+    names = ["left", "left" if one_state else "right"]
+    levels = [
+        [("s0", {"start": 1}, {"start": [0, 0]}, names)],
+        [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in dict.fromkeys(names)],
+    ]
+    width = len(levels[1])
+    rows = np.array([[HALF + off] * width for off in offsets], dtype=object)
+    values = [TabularValueClass(1), FiniteValueClass(rows)]
+    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(width, 2)]
+    return instance("disagreeing", levels, values, policies)
+
+
 def sacrificed(
     rng: np.random.Generator, *, copies: int = 40, error: Fraction = Fraction(1, 50)
 ) -> LocalValues:
@@ -334,6 +352,16 @@ def misled_at(horizon: int) -> QInstance:
         tables.append([row[: len(states)] for row in rows])
     environment = from_lists(levels, "misled")
     return QInstance(environment, FiniteQClass(tables), horizon)
+
+
+def far_apart(gap: Fraction) -> QInstance:
+    """Make an instance in which two functions differ by a gap in all of two levels."""
+    levels: list[Any] = [
+        [("s0", {"start": 1}, {"start": [0, 0]}, ["left", "right"])],
+        [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in ("left", "right")],
+    ]
+    both = [[[[HALF + off] * 2] * n for off in (0, gap)] for n in (1, 2)]
+    return QInstance(from_lists(levels, "far-apart"), FiniteQClass(both), 0)
 
 
 def noisy_successor() -> QInstance:

@@ -27,7 +27,13 @@ from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
 from . import runs
 from .claim import EXACT, MONITORED, Evidence, Refuted, claim
-from .instances import decoupled, misled_at, noisy_successor, one_sample_risks
+from .instances import (
+    decoupled,
+    far_apart,
+    misled_at,
+    noisy_successor,
+    one_sample_risks,
+)
 
 SECTION = "paper, section VALOR, What is new compared to LSVEE"
 ANALYSIS = "Krishnamurthy, Agarwal, Langford 2016, recalled; docs/lsvee.md"
@@ -192,6 +198,13 @@ def _consensus() -> Evidence:
     each other and from V* by at most (H-h-1/4)ε/(16H²) + 5√Kφ, estimates handed to an
     elimination by (H-h-1/4)ε/(16H²), and no learned state is descended into."""
     names = "consensus", "futures", "value-accuracy", "no-relearning", "terminates"
+    tolerance = Fraction(3, 4) * Fraction(3, 10) / (16 * 2**2)  # h = 1, H = 2
+    learned = []
+    for share in (Fraction(999, 1000), Fraction(1001, 1000)):
+        made = far_apart(share * tolerance)
+        learned.append(_run(made.environment, made.functions, 0).learned[1])
+    if learned[0] or not learned[1]:
+        raise Refuted(f"states learned just below and above the tolerance: {learned}")
     return runs.held(_runs(), *names)
 
 
@@ -305,8 +318,8 @@ def _constants() -> Evidence:
     # In units of ε: accuracy of values at the start, of the policy, of estimates.
     checks = []
     for h in range(1, 200):
-        start = (Fraction(h) - Fraction(1, 4)) / (16 * h**2)
-        policy = Fraction(3 * h, 320 * h**2)
+        p = LsveeTheorem(0.5, _TENTH, 1, 1, h, 1)
+        start, policy = p.tolerance(0) / p.eps, 3 * h * p.phi / p.eps
         # V* ≤ V^f + start and V^f ≤ V̂* + 1/8, V̂* ≤ V̂ + 1/2, V̂ ≤ V^π + 1/8
         checks.append(start + Fraction(1, 8) + Fraction(1, 2) + Fraction(1, 8) <= 1)
         # rejected: V^π ≤ V̂ + 1/8 < V̂* - 1/2 + 1/8 ≤ V^f0 - 1/4 ≤ V^f + start - 1/4
@@ -333,8 +346,10 @@ def _margins(p: LsveeTheorem, sizes: Sizes) -> tuple[Fraction, Fraction, Fractio
     keeps = slack - (optimal + Fraction(9, 2) * rate + Fraction(5, 3) * rate)
     largest = Fraction(25, 4)
     shown = largest - _root_up(18 * largest * rate) - Fraction(5, 3) * rate
-    step = p.eps / (16 * p.H**2) / (_root_up(Fraction(p.K)) * phi)
-    return keeps, shown - (optimal + slack), Fraction(3, 4) * step - 6
+    # What a learned state may differ by, 5√Kφ, comes on top of the next tolerance.
+    steps = [p.tolerance(h) - p.tolerance(h + 1) for h in range(p.H)]
+    step = min(steps) / (_root_up(Fraction(p.K)) * phi)
+    return keeps, shown - (optimal + slack), step - 6
 
 
 def _failure(p: LsveeTheorem) -> float:

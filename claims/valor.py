@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -53,7 +54,7 @@ from ..algorithms.valor.parameters import (
 from ..algorithms.valor.review import ValorMonitors
 from . import runs
 from .claim import EXACT, EXHAUSTIVE, MONITORED, Evidence, Refuted, claim
-from .instances import amplified, sacrificed
+from .instances import amplified, disagreeing, sacrificed
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 ALTERNATIVES = "appendix Alternative Algorithms"
@@ -78,7 +79,30 @@ def _runs(name: str) -> tuple[runs.Run[TheoremParameters], ...]:
             made = Instance(env, *make_classes(env, kind, rng))
             found.append(_run(name, made, seed))
         found.append(_run(name, wrongly_pruned(), seed))
+    found += [_run(name, made, 0) for made in _at_the_edge(name)]
     return tuple(found)
+
+
+def _limits(name: str, made: Instance) -> tuple[Fraction, Fraction]:
+    """φ_2, and what a consensus test at level 2 of H = 2 lets pass, as printed."""
+    p = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made), name)
+    phi = 6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas
+    return phi - p.eps_stat, 2 * phi + 4 * p.eps_stat + 2 * p.eps_feas
+
+
+def _at_the_edge(name: str) -> Iterator[Instance]:
+    """Yield instances on which the numbers of the consensus test decide.
+
+    Functions that differ by as much as it lets pass, or by half as much again, and two
+    that a learned state allows, which a second visit must let pass.
+    """
+    zero, far = Fraction(0), Fraction(2, 5)
+    pair = _limits(name, disagreeing([zero, far]))[1] * Fraction(999, 1000)
+    yield disagreeing([zero, pair])
+    yield disagreeing([zero, -pair])
+    yield disagreeing([zero, pair * Fraction(3, 2)])
+    near = _limits(name, disagreeing([zero, far, far, far], one_state=True))[0]
+    yield disagreeing([zero, near, -near, far], one_state=True)
 
 
 def _results(*algorithms: str) -> list[LearningResult]:
@@ -109,6 +133,10 @@ def _accuracy() -> Evidence:
     """In event E every stored triple has |V - V*(s)| ≤ φ_h - 2ε_stat and |V_a -
     V*(s∘a)| ≤ φ_{h+1} + 3ε_stat + ε_feas + ε_sub, and g* is feasible for the consensus
     programs at all times."""
+    for name in (VALOR, CONSTRAINED):
+        learned = [run.result.learned[1] for run in _runs(name)[-4:]]
+        if learned != [0, 0, 1, 1]:
+            raise Refuted(f"{name}: states learned at the edge of the test: {learned}")
     names = ("value-accuracy", "future-accuracy", "gstar-feasible", "feasible")
     return runs.held(_results(), *names)
 
