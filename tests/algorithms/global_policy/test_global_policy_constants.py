@@ -25,6 +25,7 @@ from olivine.claims.global_policy_cases import (
     stale,
     two_states,
     worst_loss,
+    worst_losses,
     worst_permitted,
 )
 
@@ -161,8 +162,15 @@ def test_an_adversary_inside_the_event_reaches_the_worst_case(horizon) -> None:
 
 
 def test_the_worst_case_by_linear_programming() -> None:
-    assert worst_loss(Fraction(11)) == 23
-    assert worst_loss(Fraction(12)) == 24
+    """What is optimal, what is taken: each number of the program decides one."""
+    for phi in (Fraction(11), Fraction(12)):
+        assert worst_losses(phi) == {
+            "p for p": phi + 8,
+            "p for q": phi + 12,
+            "q for p": phi + 8,
+            "q for q": phi + 4,
+        }
+        assert worst_loss(phi) == phi + 12
 
 
 @settings(deadline=None, max_examples=10)
