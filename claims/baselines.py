@@ -6,6 +6,8 @@ or hidden states, and instances on which they fail.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -30,7 +32,7 @@ from ..algorithms.classes import (
 )
 from ..algorithms.environments import make
 from ..algorithms.environments.expectations import finite_model, occupancies
-from ..algorithms.environments.finite_lists import Instance
+from ..algorithms.environments.finite_lists import Instance, from_lists
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.monitors import with_monitors
@@ -39,7 +41,7 @@ from ..algorithms.learning.results import LearningResult
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters
 from . import runs
-from .claim import EXACT, MONITORED, STATISTICAL, Evidence, claim
+from .claim import EXACT, MONITORED, STATISTICAL, Evidence, Refuted, claim
 from .instances import amplified, unrepresented
 
 BARRIERS = "paper, appendix Additional Barriers"
@@ -184,6 +186,11 @@ def _value(env: Environment, found: LearningResult) -> Fraction:
 def _monitored(name: str) -> Evidence:
     """Run at the theorem's constants on random environments; no claim is violated."""
     faults: list[str] = []
+    env: Environment = _later_pays()
+    result = run_monitored(name, env, np.random.default_rng(0))
+    lost = env.truth.optimal_value - _value(env, result)
+    if lost or result.contradictions:
+        faults.append(f"loses {lost} where the sure reward is not the best")
     good, checks, count = 0, 0, len(runs.seeds(6))
     for seed in range(count):
         options = {"states": 2 + seed % 2, "horizon": 2 + seed % 3, "distinct": False}
@@ -200,6 +207,62 @@ def _monitored(name: str) -> Evidence:
         not faults and good == count,
         "; ".join(faults) or f"{shown}; {checks} checks without a violation",
     )
+
+
+def _later_pays() -> Environment:
+    """Make an environment where what is sure now is 3/5, what comes later up to 1.
+
+    It takes the right action at level 2 to get 1; uniform ones get 1/2.
+    """
+    return from_lists(
+        [
+            [("start", {"x": 1}, {"x": [Fraction(3, 5), 0]}, ["safe", "risk"])],
+            [
+                ("safe", {"y": 1}, {"y": [0, 0]}, []),
+                ("risk", {"z": 1}, {"z": [0, 1]}, []),
+            ],
+        ],
+        "later-pays",
+    )
+
+
+@claim("baseline-constants", f"{OWN}, the sizes", EXACT)
+def _constants() -> str:
+    """The stated sizes are enough. By Hoeffding's inequality and a union bound the data
+    of PSDP give policy values (range K), those of fitted Q iteration and of Bellman
+    backups squared losses (range 6K), with probability 1 - δ within accuracies that
+    bring the losses of the other entries to at most ε; and with m visits of R-max the
+    error of a known pair in reward plus next value is at most ε/(4H)."""
+    compared, classes = 0, {"log_G": 3.0, "log_Pi": 2.0}
+    sizes = ((1, 1, 1), (2, 2, 3), (5, 3, 2), (3, 4, 6))
+    for (m, k, h), eps in itertools.product(sizes, (0.02, 0.5)):
+        for name in (PSDP, FQI, BACKUP):
+            p = theorem_parameters(name, eps, _DELTA, M=m, K=k, H=h, **classes)
+            if _loss(p, **classes) > eps:
+                raise Refuted(f"{name}, M = {m}, K = {k}, H = {h}: n = {p.n}")
+        r = rmax_theorem(eps, _DELTA, X=m, K=k, H=h)
+        inside = m * math.log(2) + math.log(8 * m * k * h / _DELTA)
+        near = math.sqrt(4 * inside / r.m)  # Hoeffding's inequality, maximal form
+        if near > eps / (4 * h) or r.patience * 4 != r.n * r.eps:
+            raise Refuted(f"R-max, X = {m}, K = {k}, H = {h}: m = {r.m}")
+        compared += 4
+    return f"{compared} sets of sizes, by the bounds of the other entries"
+
+
+def _loss(p: BatchParameters, log_G: float, log_Pi: float) -> float:
+    """Bound V* - V^π̂, where deviations are as Hoeffding's inequality has them."""
+    logs = {PSDP: log_Pi, FQI: log_G, BACKUP: log_G + log_Pi}[p.algorithm]
+    sets = {PSDP: 4 * p.H, FQI: 4 * p.H * p.K, BACKUP: 8 * p.M * p.H}[p.algorithm]
+    width = p.K if p.algorithm == PSDP else 6 * p.K
+    off = width * math.sqrt((math.log(sets / _DELTA) + logs) / (2 * p.n))
+    gap = (1 - 1e-9) * (2 * off + float(p.eps_sub))  # rounding of logarithms
+    levels = range(1, p.H + 1)
+    if p.algorithm == PSDP:
+        return sum(p.K ** (h - 1) * gap for h in levels)
+    if p.algorithm == FQI:
+        return 2 * sum(h * math.sqrt(p.K**h * gap) for h in levels)
+    worst = p.M * gap  # all of it may be in one of the states, equally weighted
+    return sum(worst + 2 * (h - 1) * math.sqrt(worst) for h in levels)
 
 
 def run_monitored(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.assumptions import check_assumptions, complete_classes
+from ..algorithms.classes import FinitePolicyClass, PolicyClassByLevel
 from ..algorithms.environments import make
 from ..algorithms.environments.finite_lists import Instance
 from ..algorithms.global_policy.algorithm import (
@@ -45,6 +46,7 @@ from .global_policy_cases import (
     pruned_then_learned,
     search,
     stale,
+    two_states,
     worst_loss,
     worst_permitted,
 )
@@ -128,6 +130,12 @@ def _tested() -> Evidence:
     """If the policy loses at most φ_h at learned paths, g* is feasible for the program
     of TestLearned, and where the test is true the policy loses at most φ_h + 8τ_val;
     where the two paths lead to the same state it is true."""
+    parameters, learned = chosen_sizes("theorem"), []
+    for off in ({}, {"value": 1}, {"mean": -1}):
+        run = monitored(overpruned(parameters, **off), parameters, 0)
+        learned.append(run.result.learned[1])
+    if learned != [1, 2, 2]:
+        raise Refuted(f"states learned at and beyond the test's limits: {learned}")
     return runs.held(results(), "gstar-feasible", "tested-policy", "same-state")
 
 
@@ -265,6 +273,18 @@ def _fit() -> Evidence:
     lost = truth.path_value((0,)) - truth.policy_path_value((0,), policies)
     ratio = lost / parameters.tau_pol
     holds = found.holds and 3 < ratio <= 4 and not run.result.contradictions
+    # An oracle that is as bad as it may be takes a policy 1.5τ_pol short, not 2.5.
+    half, tau = Fraction(1, 2), parameters.tau_pol
+    for times in (3, 5):
+        short = half - times * tau / 2
+        made = two_states([half, short, *[Fraction(0)] * 4])
+        either = PolicyClassByLevel(
+            [FinitePolicyClass(rows, 2) for rows in ([[0], [1]], [[0, 0]])]
+        )
+        made = Instance(made.environment, made.values, either)
+        run = monitored(made, parameters, 0, multi_oracle=worst_permitted)
+        if run.loss != (half - short if times == 3 else 0):
+            raise Refuted(f"{times}τ_pol/2 short at the root: loses {run.loss}")
     return Evidence(holds, f"{found.text}; an adversary gets {float(ratio):.3f} τ_pol")
 
 

@@ -60,18 +60,21 @@ def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
     return instance("two-states", levels, None, policies)
 
 
-def overpruned(parameters: GlobalPolicyParameters) -> Instance:
+def overpruned(
+    parameters: GlobalPolicyParameters, *, value: int = -1, mean: int = 1
+) -> Instance:
     """Make an instance where the state pruned loses about φ_2 + 6τ_val, without noise.
 
     The learned state q is worth w. The policy's return at p is 2τ_val less, which the
     test lets pass, and p's optimal action, which nothing ever tries, is worth what
     the test takes for no more than w: w + φ_2 + 4τ_val. The root pays 3τ_val to go
     to p, so there is nothing better than to go there. At the printed constants the
-    loss is (11H - 5)ε/(6H), at H = 2 already 17ε/12.
+    loss is (11H - 5)ε/(6H), at H = 2 already 17ε/12. With a value of 1 or a mean of -1
+    p is as far on the other side, so that its test must fail.
     """
     tau, phi = parameters.tau_val, parameters.phi(2)
     little, w = tau / 8, 3 * tau
-    at_p = w - 2 * tau + little, w + phi + 4 * tau - little
+    at_p = w - 2 * tau + mean * little, w + phi + 4 * tau + value * little
     rewards = [Fraction(0), 3 * tau, w, w, *at_p]
     return two_states([_rounded(r) for r in rewards], parameters.H)
 

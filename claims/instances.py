@@ -136,6 +136,31 @@ def _functions(level: int, actions: int) -> Any:
     return np.array([[*row, Fraction(3, 4)] for row in choices], dtype=object)
 
 
+def half_hidden() -> Instance:
+    """Make an instance in which half of the trajectories meet what is not learned.
+
+    G = {g*}, so that nothing below the start is learned at first. At x it is best to go
+    to a state where all actions pay 3/5, at y to one where action 0 pays nothing.
+    """
+    shown, known = {"x": HALF, "y": HALF}, Fraction(3, 5)
+    levels = [
+        [("s0", shown, {"x": [0, 0], "y": [0, HALF]}, ["known", "new"])],
+        [
+            ("known", {"z": 1}, {"z": [known, known]}, []),
+            ("new", {"w": 1}, {"w": [0, HALF]}, []),
+        ],
+    ]
+    policies = [TabularPolicyClass(2, 2), TabularPolicyClass(2, 2)]
+    return instance("half-hidden", levels, None, policies)
+
+
+def coin() -> Instance:
+    """Make an instance with a state, and a reward of 1 or 0 with probability 1/2."""
+    fair = {0: HALF, 1: HALF}
+    levels = [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]]
+    return instance("coin", levels, None, [TabularPolicyClass(1, 2)])
+
+
 def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Instance:
     """Make an instance in which functions of level 2 are off by these, and all certain.
 
@@ -219,6 +244,21 @@ def unlearned() -> Instance:
     values = [TabularValueClass(1), FiniteValueClass([[0.5, 0.5]])]
     policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
     return instance("unlearned", levels, values, policies)
+
+
+def two_means(apart: Fraction) -> Instance:
+    """Make an instance with two states whose means of the only function differ so."""
+    near = HALF + apart
+    levels = [
+        [("s0", {"s": 1}, {"s": [0, 0]}, ["left", "right"])],
+        [
+            ("left", {"x": 1}, {"x": [HALF, HALF]}, []),
+            ("right", {"y": 1}, {"y": [near, near]}, []),
+        ],
+    ]
+    only = FiniteValueClass(np.array([[HALF, near]], dtype=object))
+    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
+    return instance("two-means", levels, [TabularValueClass(1), only], policies)
 
 
 @dataclass(frozen=True, eq=False)

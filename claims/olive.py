@@ -90,6 +90,9 @@ def _one_constraint_a_state() -> str:
             result = olive_exact(mdp, optimiser=BranchAndBound(), tiebreak=tiebreak)
             added = len(result.constraints)
             most = max(most, added)
+            for played in result.rounds[:-1]:
+                if played.errors[(played.level or 0) - 1] <= 0:
+                    raise Refuted(f"seed {seed}: chosen for no error, {played.errors}")
             value = None
             if result.policy is not None:
                 value = mdp.evaluate(result.policy).value(mdp.start)
@@ -167,7 +170,13 @@ def _sampled_olive_is_pac() -> Evidence:
         sizes = {"horizon": mdp.horizon, "n_actions": 2, "rank": 2}
         parameters = theorem_parameters(epsilon, delta, **sizes, log_size=size)
         env, rng = TabularEnvironment(mdp), np.random.default_rng(seed)
-        result = olive_sampled(env, parameters, rng, optimiser=BranchAndBound())
+        ties = RandomTiebreak(rng) if kind == "locks" else SolverTiebreak()
+        exact = BranchAndBound()
+        result = olive_sampled(env, parameters, rng, optimiser=exact, tiebreak=ties)
+        for played in result.rounds[:-1]:
+            chosen = played.errors[(played.level or 0) - 1]
+            if chosen * mdp.horizon < parameters.stop:
+                raise Refuted(f"{kind}, {seed}: a level with an error of {chosen}")
         drawn = max(drawn, result.trajectories)
         if result.policy is None:
             failed[kind] += 1

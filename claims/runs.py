@@ -57,9 +57,19 @@ def some(cases: Sequence[_Case], least: int = 0) -> Sequence[_Case]:
     return [cases[i * last // max(count - 1, 1)] for i in range(count)]
 
 
+_KEPT: list[dict[Any, Any]] = []
+
+
+def forget() -> None:
+    """Forget the runs that were made, for tests that change what makes them."""
+    for kept in _KEPT:
+        kept.clear()
+
+
 def made_once(make: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Keep what a function gives, for each `MOST` and `INSTANCES`."""
     kept: dict[tuple[Any, ...], _Result] = {}
+    _KEPT.append(kept)
 
     @wraps(make)
     def found(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:

@@ -35,7 +35,7 @@ from ..algorithms.learning.events import Descending, Path
 from ..algorithms.learning.results import LearningResult
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.lp import mean_discrepancy
-from ..algorithms.two_sample.algorithm import two_sample
+from ..algorithms.two_sample.algorithm import Visit, two_sample
 from ..algorithms.two_sample.deviations import (
     differences,
     policy_value_deviation,
@@ -50,17 +50,18 @@ from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import runs
 from .claim import EXACT, MONITORED, Evidence, Refuted, claim
-from .instances import doubling, outvoted, unlearned
+from .instances import doubling, outvoted, two_means, unlearned
 
 SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
 _RUNS = 6
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-def _run(made: Instance, seed: int) -> runs.Run[TwoSampleParameters]:
+def _run(made: Instance, seed: int, **options: Any) -> runs.Run[TwoSampleParameters]:
     sizes = runs.problem(made, squared=True)
     parameters = TwoSampleTheoremParameters(_EPSILON, _DELTA, *sizes)
-    return runs.monitored(two_sample, made, parameters, TwoSampleMonitors, seed)
+    learn, monitors = two_sample, TwoSampleMonitors
+    return runs.monitored(learn, made, parameters, monitors, seed, **options)
 
 
 def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Instance:
@@ -168,6 +169,13 @@ def _event() -> Evidence:
     n_exp) calls and learned states a level, at most M val sets, no two of one state,
     and no recursion in a state that has one. (The probability rests on claim
     `two-sample-variance`; what the runs alone show is in the evidence.)"""
+    val = []
+    for share in (Fraction(1999, 1000), Fraction(2001, 1000)):
+        made = two_means(share * Fraction(3, 10) / (2**6 * 3 * 2**2))  # τ, H = 2
+        visits = _run(made, 0, kept=Visit).events
+        val.append(sum(v.new for v in visits if v.level == 2))
+    if val != [1, 2]:
+        raise Refuted(f"val sets of means 1.999τ and 2.001τ apart: {val}")
     names = "dfslearn-calls", "no-relearning", "same-state", "val-sets", "learned-sets"
     inside = runs.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
     return inside & _held(*names)
@@ -390,6 +398,10 @@ def _constants() -> Evidence:
         wrong = TwoSampleTheoremParameters(
             eps, delta, m, k, h, 1.0, 1.0, version="paper"
         )
+        e, h4 = right.eps, 2**7 * 3**2 * h**4
+        stated = e**2 / (2 * 3**2 * m * right.T_max * h4), e**2 / (h4 * m)
+        if (right.tau_V, right.tau_L) != stated:
+            raise Refuted(f"τ_V, τ_L = {right.tau_V}, {right.tau_L} for {stated}")
         worst = max(worst, right.policy_bound / right.eps)
         worst = max(worst, right.estimate_bound / right.eps)
         share = wrong.policy_bound / wrong.eps

@@ -54,7 +54,7 @@ from ..algorithms.valor.parameters import (
 from ..algorithms.valor.review import ValorMonitors
 from . import runs
 from .claim import EXACT, EXHAUSTIVE, MONITORED, Evidence, Refuted, claim
-from .instances import amplified, disagreeing, sacrificed
+from .instances import amplified, coin, disagreeing, half_hidden, sacrificed
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 ALTERNATIVES = "appendix Alternative Algorithms"
@@ -320,6 +320,12 @@ def _iterations() -> Evidence:
     parameters = _practical(made, n_exp=2)
     result = valor(*runs.parts(made), parameters, _generator())
     printed = parameters.M * parameters.K
+    for seed in range(12):
+        half = _run(VALOR, half_hidden(), seed).result
+        if half.iterations != 2 or half.monitors["progress"].holds is not True:
+            raise Refuted(f"seed {seed}: {half.monitors['progress'].first}")
+        if not _run(VALOR, coin(), seed).result.succeeded:
+            raise Refuted(f"seed {seed}: an optimal policy is rejected")
     return Evidence(
         result.succeeded and printed < result.iterations <= parameters.M * horizon,
         f"M = 2, K = 2, H = {horizon}: {result.iterations} iterations, more than M K = "
