@@ -258,7 +258,7 @@ def _loss(p: BatchParameters, log_G: float, log_Pi: float) -> float:
     gap = (1 - 1e-9) * (2 * off + float(p.eps_sub))  # rounding of logarithms
     levels = range(1, p.H + 1)
     if p.algorithm == PSDP:
-        return sum(p.K ** (h - 1) * gap for h in levels)
+        return gap * sum(float(p.K ** (h - 1)) for h in levels)
     if p.algorithm == FQI:
         return 2 * sum(h * math.sqrt(p.K**h * gap) for h in levels)
     worst = p.M * gap  # all of it may be in one of the states, equally weighted

@@ -157,7 +157,7 @@ def half_hidden() -> Instance:
 def coin() -> Instance:
     """Make an instance with a state, and a reward of 1 or 0 with probability 1/2."""
     fair = {0: HALF, 1: HALF}
-    levels = [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]]
+    levels: list[Any] = [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]]
     return instance("coin", levels, None, [TabularPolicyClass(1, 2)])
 
 
@@ -168,11 +168,11 @@ def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Inst
     that the values at level 2, and what follows from them, are off as a test allows.
     """
     names = ["left", "left" if one_state else "right"]
+    width = 1 if one_state else 2
     levels = [
         [("s0", {"start": 1}, {"start": [0, 0]}, names)],
-        [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in dict.fromkeys(names)],
+        [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in names[:width]],
     ]
-    width = len(levels[1])
     rows = np.array([[HALF + off] * width for off in offsets], dtype=object)
     values = [TabularValueClass(1), FiniteValueClass(rows)]
     policies = [TabularPolicyClass(1, 2), TabularPolicyClass(width, 2)]

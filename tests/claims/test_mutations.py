@@ -5,24 +5,25 @@ from fractions import Fraction
 from functools import cached_property
 
 import pytest
-from olivine.algorithms.global_policy.parameters import GlobalPolicyParameters
+from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive_program import tiebreak
 from olivine.algorithms.olive_program.program import OliveProgram
-from olivine.algorithms.two_sample.parameters import TwoSampleParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
-from olivine.claims import (
-    global_policy,
-    load,
-    olive,
-    tolerance,
-    two_sample,
-)
+from olivine.claims import ranges, tolerance
 from olivine.reduction.family.family import Family
-from olivine.reduction.family.variants import DECLARATIONS, Ranges, Rewards, Variant
+from olivine.reduction.family.variants import (
+    DECLARATIONS,
+    Parameters,
+    Ranges,
+    Rewards,
+    Variant,
+    forced,
+)
 from olivine.reduction.run import benign as family_benign
 
+from tests.support.mutants import Mutant, refuted
+
 pytestmark = pytest.mark.usefixtures("fewer_runs")  # they can refute, too
-CLAIMS = {entry.id: entry for entry in load()}
 OF_THE_PROGRAM = (
     "theorem-o",
     "theorem-o-paper",
@@ -38,11 +39,6 @@ OF_THE_PROGRAM = (
     "olive-nphard-g-simple",
     "olive-nphard-f-simple",
 )
-
-
-def refuted(name):
-    entry = CLAIMS[name]
-    return entry.verdict(entry.check()) == "refuted"
 
 
 @pytest.mark.parametrize("name", OF_THE_PROGRAM)
@@ -83,64 +79,145 @@ def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
     assert refuted("valor-constants")
 
 
-@pytest.mark.parametrize("name", ["n_test", "n_train"])
-def test_with_other_constants_of_the_global_policy_algorithm(name, monkeypatch):
-    true = global_policy.GlobalPolicyTheoremParameters
+FACES = "reduction.run.faces:Faces.maximisers"
+CEILING = "reduction.program.tolerance:tolerance_ceiling"
+BOUNDS = "reduction.program.tolerance:tolerance_bounds"
+PROGRAM_ROUNDS = "algorithms.olive_program.rounds:_constrain"
+OLIVE_SIZES = "algorithms.olive.parameters:theorem_parameters"
+METAALG = "algorithms.learning.metaalg:metaalg"
+VALOR_NUMBERS = "algorithms.valor.parameters:ValorParameters"
+VALOR_STEPS = "algorithms.valor.algorithm"
+TWO_SAMPLE_NUMBERS = "algorithms.two_sample.parameters:TwoSampleParameters"
+TWO_SAMPLE_VISIT = "algorithms.two_sample.algorithm:TwoSampleLearner.dfslearn"
+GLOBAL_NUMBERS = "algorithms.global_policy.parameters:GlobalPolicyParameters"
+GLOBAL_STEPS = "algorithms.global_policy.algorithm:GlobalPolicyRun"
+LSVEE_NUMBERS = "algorithms.lsvee.parameters"
+LSVEE_SIZES = f"{LSVEE_NUMBERS}:LsveeTheorem.__init__"
+LSVEE_TOLERANCE = f"{LSVEE_NUMBERS}:LsveeParameters.tolerance"
+LSVEE_STEPS = "algorithms.lsvee.algorithm:Survivors"
+BASELINES = "algorithms.baselines.parameters"
+BACKWARDS = "algorithms.baselines.backwards"
 
-    def mutated(*arguments, **options):
-        found = vars(true(*arguments, **options))
-        return GlobalPolicyParameters(**found | {name: found[name] // 8})
+# Function, its text, the text in its place, the entry that is refuted.
+MUTANTS = [
+    (FACES, "session in faces:", "session in faces[-1:]:", "theorem-t"),
+    (FACES, "session in faces:", "session in faces[-1:]:", "strict-noise"),
+    ("reduction.run.levels:allowed_levels",
+     "[h for h in positive if errors[h - 1] == max(errors)]", "positive[-1:]",
+     "theorem-t"),
+    ("algorithms.olive_program.tiebreak:_best_roll_in", "(1, -1)", "(1,)", "theorem-k"),
+    ("solvers.treewidth:_eliminate", "entries += table.size\n        for",
+     "entries += 9 * table.size\n        for", "olive-program-fixed-parameter"),
+    (CEILING, "(parameters.penalty)",
+     "(parameters.penalty) * (2 if parameters.variant is Variant.STRICT else 1)",
+     "tolerance-ceiling"),
+    (CEILING, "(parameters.penalty)", "(parameters.penalty) * 6 / 5",
+     "tolerance-ceiling"),
+    (BOUNDS, "_closed_form(parameters).solve(parameters, u)",
+     "Fraction(u, 3 * total + 14 * u) if parameters.variant is Variant.PAPER else "
+     "_closed_form(parameters).solve(parameters, u)", "critical-tolerance"),
+    (BOUNDS, "return least,", "return least + Fraction(1, 10**6),",
+     "critical-tolerance"),
+    (OLIVE_SIZES, "5 * epsilon / 8", "8 * 5 * epsilon / 8", "olive-sampled-pac"),
+    (OLIVE_SIZES, "5 * epsilon / 8", "5 * epsilon / 4", "olive-sampled-pac"),
+    (OLIVE_SIZES, "(12 * h * math.sqrt(m))", "(3 * h * math.sqrt(m))",
+     "olive-constants"),
+    (OLIVE_SIZES, "size(32,", "size(4,", "olive-sample-sizes"),
+    (OLIVE_SIZES, "size(288 *", "size(36 *", "olive-sample-sizes"),
+    (OLIVE_SIZES, "size(4608 *", "size(576 *", "olive-sample-sizes"),
+    ("algorithms.olive.parameters:rounds_of_a_level", "math.log(5 / 3)",
+     "math.log(50 / 3)", "olive-constants"),
+    (PROGRAM_ROUNDS, "error * horizon >= stop", "error >= 0", "olive-sampled-pac"),
+    (PROGRAM_ROUNDS, "error > tolerance", "True",
+     "olive-tabular-one-constraint-a-state"),
+    (METAALG, "parameters.eps / 2", "parameters.eps * 2", "valor-iterations"),
+    (METAALG, "parameters.eps / 2", "parameters.eps / 64", "valor-iterations"),
+    (METAALG, "first=parameters.n_exp", "first=1", "valor-iterations"),
+    (METAALG, "range(1, environment.horizon)", "range(2, environment.horizon)",
+     "valor-on-demand"),
+    (f"{VALOR_NUMBERS}.phi", "6 * self.eps_stat", "3 * self.eps_stat",
+     "valor-accuracy"),
+    (f"{VALOR_NUMBERS}.phi", "(self.H - level + 1)", "(self.H - level + 2)",
+     "valor-accuracy"),
+    (f"{VALOR_NUMBERS}.consensus", "2 * scale", "scale", "valor-event-e"),
+    (f"{VALOR_NUMBERS}.consensus", "2 * scale", "4 * scale", "valor-accuracy"),
+    (f"{VALOR_NUMBERS}.consensus", "4 * self.eps_stat", "2 * self.eps_stat",
+     "valor-accuracy"),
+    (f"{VALOR_NUMBERS}.constants", "share * p.H**2", "share * p.H", "valor-constants"),
+    (f"{VALOR_NUMBERS}.constants", "12 * p.K * p.H * calls", "p.H * calls",
+     "valor-constants"),
+    (f"{VALOR_STEPS}:LocalValues._test", "(optimistic + pessimistic) / 2",
+     "optimistic", "valor-accuracy"),
+    (f"{VALOR_STEPS}:LocalValues._test", "(optimistic + pessimistic) / 2",
+     "pessimistic", "valor-accuracy"),
+    (f"{VALOR_STEPS}:constrained_step", "2 * p.phi(level)", "p.phi(level)",
+     "valor-pooling-sacrifices"),
+    (f"{TWO_SAMPLE_NUMBERS}.constants", "2**8 * 3**4", "2**4 * 3**4",
+     "two-sample-constants"),
+    (f"{TWO_SAMPLE_NUMBERS}.constants", "2**7 * 3**2", "2**3 * 3**2",
+     "two-sample-constants"),
+    (f"{TWO_SAMPLE_NUMBERS}.constants", "16 * p.K", "2 * p.K", "two-sample-variance"),
+    (f"{TWO_SAMPLE_NUMBERS}.level_error", "self.tau * (8", "self.tau * (2",
+     "two-sample-constants"),
+    (TWO_SAMPLE_VISIT, "2 * self.parameters.tau", "8 * self.parameters.tau",
+     "two-sample-event-e"),
+    (TWO_SAMPLE_VISIT, "2 * self.parameters.tau", "self.parameters.tau / 4",
+     "two-sample-event-e"),
+    (TWO_SAMPLE_VISIT, "not (alike and recursive)", "not alike", "two-sample-metaalg"),
+    (f"{GLOBAL_NUMBERS}.constants", ") / 12", ") / 6", "global-policy-worst-case"),
+    (f"{GLOBAL_NUMBERS}.constants", "2 * tau**2", "16 * tau**2",
+     "global-policy-constants"),
+    (f"{GLOBAL_NUMBERS}.constants", "16 * p.K", "2 * p.K", "global-policy-constants"),
+    (f"{GLOBAL_NUMBERS}.phi", "4 * self.tau_pol", "2 * self.tau_pol",
+     "global-policy-worst-case"),
+    (f"{GLOBAL_NUMBERS}.identity", "4 * self.tau_val", "16 * self.tau_val",
+     "global-policy-tested"),
+    (f"{GLOBAL_NUMBERS}.identity", "4 * self.tau_val", "self.tau_val",
+     "global-policy-termination"),
+    (f"{GLOBAL_NUMBERS}.excess", "2 * self.tau_val", "8 * self.tau_val",
+     "global-policy-tested"),
+    (f"{GLOBAL_STEPS}._compare", "2 * p.tau_val", "8 * p.tau_val",
+     "global-policy-tested"),
+    (f"{GLOBAL_STEPS}._fit", "2 * p.tau_pol", "8 * p.tau_pol", "global-policy-fit"),
+    (f"{GLOBAL_STEPS}._fit", "2 * p.tau_pol", "p.tau_pol", "global-policy-fit"),
+    (f"{GLOBAL_STEPS}.dfslearn", "q in self.pruned[h - 1] and", "False and",
+     "global-policy-listing"),
+    (LSVEE_TOLERANCE, "(self.H - level", "100 * (self.H - level", "lsvee-consensus"),
+    (LSVEE_TOLERANCE, "(self.H - level", "100 * (self.H - level", "lsvee-constants"),
+    (LSVEE_SIZES, "2 * square + 22 * rate", "square / 8", "lsvee-constants"),
+    (LSVEE_SIZES, "2 * square + 22 * rate", "200 * square", "lsvee-constants"),
+    (LSVEE_SIZES, "24 * fits", "3 * fits", "lsvee-constants"),
+    (LSVEE_SIZES, "2 * log(2 * N", "log(2 * N", "lsvee-constants"),
+    (LSVEE_SIZES, "32 * log(12", "4 * log(12", "lsvee-constants"),
+    (f"{LSVEE_STEPS}.choose", "self.members[0]", "self.members[-1]", "lsvee-on-demand"),
+    (f"{LSVEE_STEPS}._dfs_learn", "if not test.agreed", "if False", "lsvee-consensus"),
+    (f"{BASELINES}:theorem_parameters", "accuracy / (4 * reach)", "accuracy / reach",
+     "baseline-constants"),
+    (f"{BASELINES}:theorem_parameters", "tau / 4", "8 * tau", "baseline-constants"),
+    (f"{BASELINES}:theorem_parameters", "square / (8 * M)", "4 * square",
+     "baseline-constants"),
+    (f"{BASELINES}:rmax_theorem", "64 * H**2", "16 * H**2", "baseline-constants"),
+    (f"{BASELINES}:concentrability", "K**h", "1", "baseline-constants"),
+    (f"{BASELINES}:RmaxParameters.patience", "/ 4", "* 4", "rmax-guarantee"),
+    (f"{BACKWARDS}:uniform_rollouts", "list(later)", '["uniform"] * len(later)',
+     "psdp-concentrability"),
+    (f"{BACKWARDS}:backup", "next_values(data, ahead), p",
+     "0 * next_values(data, ahead), p", "backup-algorithm"),
+    (f"{BACKWARDS}:fqi", "(actions == b)", "(actions != b)", "fqi-propagation"),
+]  # fmt: skip
+LONG = {"strict-noise"}
 
-    home = global_policy
-    monkeypatch.setattr(home, "GlobalPolicyTheoremParameters", mutated)
-    assert refuted("global-policy-constants")
 
-
-def test_with_other_constants_of_the_two_sample_algorithm(monkeypatch):
-    true = two_sample.TwoSampleTheoremParameters
-
-    def mutated(*arguments, **options):
-        found = vars(true(*arguments, **options))
-        return TwoSampleParameters(**found | {"n_train": found["n_train"] // 8})
-
-    monkeypatch.setattr(two_sample, "TwoSampleTheoremParameters", mutated)
-    assert refuted("two-sample-variance")
-
-
-@pytest.mark.parametrize("name", ["n_est", "n_eval", "n_train"])
-def test_with_other_sizes_of_olive(name, monkeypatch):
-    true = olive.theorem_parameters
-
-    def mutated(*arguments, **options):
-        found = true(*arguments, **options)
-        return dataclasses.replace(found, **{name: getattr(found, name) // 8})
-
-    monkeypatch.setattr(olive, "theorem_parameters", mutated)
-    assert refuted("olive-sample-sizes")
-
-
-def test_with_another_ceiling_of_the_tolerance(monkeypatch):
-    """(1 − p)/6 to (1 − p)/5."""
-
-    def mutated(parameters):
-        p = parameters.penalty
-        if parameters.variant is Variant.PAPER:
-            return min(p, Fraction(1, 4))
-        return min(p / 4, (1 - p) / 5)
-
-    monkeypatch.setattr(tolerance, "tolerance_ceiling", mutated)
-    assert refuted("tolerance-ceiling")
-
-
-def test_with_another_closed_form_of_the_critical_tolerance(monkeypatch):
-    true = tolerance.critical_tolerance
-
-    def mutated(family, u, **options):
-        found = true(family, u, **options)
-        return dataclasses.replace(found, lower=found.lower + Fraction(1, 10**6))
-
-    monkeypatch.setattr(tolerance, "critical_tolerance", mutated)
-    assert refuted("critical-tolerance")
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        pytest.param(m, id=str(m), marks=pytest.mark.long if m.entry in LONG else ())
+        for m in (Mutant(*row) for row in MUTANTS)
+    ],
+)
+def test_with_a_changed_function(mutant, monkeypatch):
+    mutant.apply(monkeypatch)
+    assert refuted(mutant.entry)
 
 
 TENTH = Fraction(1, 10)
@@ -222,3 +299,64 @@ def test_with_less_noise_than_said(name, monkeypatch):
         tolerance, "_Adverse", lambda program, eta: run(program, eta / 2)
     )
     assert refuted(name)
+
+
+def test_where_an_honest_run_ends_elsewhere(monkeypatch):
+    """With a V* that its last optimum is not."""
+    true = tolerance.honest_run
+
+    def mutated(*given, **options):
+        found = true(*given, **options)
+        if isinstance(options["tiebreak"], tiebreak.ScriptedTiebreak):
+            return found
+        return dataclasses.replace(found, optimal_value=Fraction(2))
+
+    monkeypatch.setattr(tolerance, "honest_run", mutated)
+    assert refuted("olive-meets-hard-program")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"copies": 1},
+        {"side": Fraction(8, 100)},  # [solve] above [rest] before all is bound
+        {"reach": Fraction(1, 2)},  # "largest" binds literals twice
+        {"solve": Fraction(1, 100)},  # runs stop at a try
+    ],
+    ids=["one copy", "R = 8T", "q = 1/2", "a = 1/100"],
+)
+def test_with_other_constants_of_forced(changes, monkeypatch):
+    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced(**changes))
+    monkeypatch.setattr(Parameters, "_check_theorem", lambda _: None)
+    assert refuted("theorem-r")
+
+
+@pytest.mark.parametrize("changes", [{"end": Fraction(1, 4000)}, {"top": TENTH / 9}])
+def test_with_other_bounds_of_its_noise(changes, monkeypatch):
+    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced(**changes))
+    assert refuted("forced-noise")
+
+
+@pytest.mark.parametrize(
+    "name", ["equations-behind-clauses-are-void", "forced-can-be-avoided"]
+)
+def test_where_a_side_state_has_no_room(name, monkeypatch):
+    """Without the spare state beside a side, and with literals worth nothing."""
+    sides = forced().sides._replace(beside=Fraction(0), false=Fraction(0))
+    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced()._replace(sides=sides))
+    monkeypatch.setattr(Parameters, "_check_theorem", lambda _: None)
+    assert refuted(name)
+
+
+def test_with_another_first_value_of_lemma_0(monkeypatch):
+    true = ranges.average_bellman_errors
+    monkeypatch.setattr(
+        ranges, "average_bellman_errors", lambda *given: true(*given)[::-1]
+    )
+    assert refuted("ranges-lemma-0")
+
+
+def test_where_nodes_below_the_roots_are_not_bound(monkeypatch):
+    whole = TwoActions.constraints
+    monkeypatch.setattr(TwoActions, "constraints", lambda *given: whole(*given)[:1])
+    assert refuted("two-actions")
