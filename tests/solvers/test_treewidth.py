@@ -45,6 +45,8 @@ def test_the_bytes_held_at_a_time_are_counted() -> None:
     path = Tree(((0, 1), (1, 2)), (1, 1))
     assert path.bytes_needed(8) == 8 * 2 + 1 + 8 * 4 * 3 // 2
     assert path.bytes_needed(1) == 2 + 1 + 4 * 3 // 2
+    wide = Tree(((0, 1, 2), (2, 3, 4)), (1, 1))  # two variables go at the first
+    assert wide.bytes_needed(8) == 8 * 2 + 2 + 8 * 8 * 3 // 2
 
 
 @given(weighted())
