@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, vstack
 
-from ...solvers.lp.array_lp import ArrayLp
+from ...solvers.lp.highs import ArrayLp
 from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel
 from ...solvers.outcome import Status

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from ...solvers.lp.array_lp import ArrayLp
+from ...solvers.lp.highs import ArrayLp
 from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel
 from ..classes.policies import MixedPolicy

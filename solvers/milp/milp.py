@@ -2,7 +2,7 @@
 
 Engines are run through PuLP (`olivine.solvers.milp.engines`) on the integer form of the
 model (`olivine.solvers.model.integer_form`), its objective scaled to integers too
-(`olivine.solvers.milp.objective`), in a child process that the limits can kill, with
+(`scaled_objective`), in a child process that the limits can kill, with
 relative and absolute gap 0 and tolerances of 1e-9.
 
 None of their answers is a proof. They compute in floating point, and CBC has
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,12 +25,11 @@ import numpy as np
 from ..child.child import run_in_child
 from ..lp.lp import solve_lp
 from ..model.integer_form import IntegerForm
-from ..model.model import LinearModel, Variable
+from ..model.model import LinearModel, Row, Variable
 from ..model.program_files import write_lp, write_mps
 from ..outcome import Answer, LinearOutcome, Status
 from . import engines
 from .engines import available_engines, read_optimum
-from .objective import scaled_objective
 from .pulp_adapter import PulpModel, to_pulp
 
 __all__ = [
@@ -260,3 +259,62 @@ def _translate(model: LinearModel, form: IntegerForm, answer: Answer) -> LinearO
 def _unknown(engine: str, start: float, reason: str) -> LinearOutcome:
     seconds = time.monotonic() - start
     return LinearOutcome(Status.UNKNOWN, seconds=seconds, engine=engine, reason=reason)
+
+
+@dataclass(frozen=True)
+class ScaledObjective:
+    """A model with the same feasible points and another objective."""
+
+    model: LinearModel  # Its objective has coprime integer coefficients and no constant
+    # scale, constant: at every feasible point the original's objective is the scaled
+    # one divided by `scale`, which is positive, plus `constant`
+    scale: Fraction
+    constant: Fraction
+
+    def original(self, value: float) -> float:
+        """Translate a value or bound of the scaled objective."""
+        return value / float(self.scale) + float(self.constant)
+
+
+def scaled_objective(model: LinearModel) -> ScaledObjective:
+    """Write a model's objective in coprime integers, its definition put in.
+
+    Coefficients like 1/(3m) cost branch and bound dearly: the engine no longer sees
+    that values come in whole steps, by which it closes gaps, and its tolerances are not
+    made for small steps (MaxSAT models of a few hundred clauses took HiGHS 5 to 50
+    times as long). A variable that merely names the objective through an equation hides
+    the same, so it is replaced by what it equals. Files and PuLP problems keep the
+    objective as it is.
+    """
+    objective, constant = model.objective, model.objective_constant
+    definition = _definition(model)
+    if definition is not None:
+        ((v, cost),) = objective.items()
+        terms = dict(zip(definition.indices, definition.coefficients, strict=True))
+        factor = cost / terms.pop(v)
+        objective = {j: -factor * a for j, a in terms.items()}
+        constant += factor * definition.rhs
+    bottom = math.lcm(*(c.denominator for c in objective.values()))
+    top = math.gcd(*(int(c * bottom) for c in objective.values())) or 1
+    scale = Fraction(bottom, top)
+    scaled = {j: c * scale for j, c in objective.items()}
+    return ScaledObjective(
+        replace(model, objective=scaled, objective_constant=Fraction(0)),
+        scale,
+        constant,
+    )
+
+
+def _definition(model: LinearModel) -> Row | None:
+    """Find the equation that defines an objective of one variable.
+
+    The variable occurs in no other row, so that the objective hides nothing
+    else. Adding a multiple of an equation to the objective is always right.
+    """
+    if len(model.objective) != 1:
+        return None
+    (v,) = model.objective
+    rows = [row for row in model.rows if v in row.indices]
+    if len(rows) == 1 and rows[0].sense == "==" and not model.variables[v].integer:
+        return rows[0]
+    return None

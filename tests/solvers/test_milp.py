@@ -16,8 +16,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.solvers.child.child import run_in_child
 from olivine.solvers.lp import highs as highs_module
-from olivine.solvers.milp.milp import available_engines, confirm, solve_milp, to_pulp
-from olivine.solvers.milp.objective import scaled_objective
+from olivine.solvers.milp.milp import (
+    available_engines,
+    confirm,
+    scaled_objective,
+    solve_milp,
+    to_pulp,
+)
 from olivine.solvers.model.integer_form import IntegerForm
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.solvers.lp.array_lp import ArrayLp
+from olivine.solvers.lp.highs import ArrayLp
 from olivine.solvers.lp.lp import LpSession
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
