@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     )
     from .algorithms.global_policy import global_policy
     from .algorithms.learning.draw_classes import make_classes
-    from .algorithms.learning.evaluation import evaluate
     from .algorithms.learning.learn import learn
+    from .algorithms.learning.results import evaluate
     from .algorithms.lsvee import lsvee
     from .algorithms.mdp.tabular import TabularMDP
     from .algorithms.olive.run import olive_sampled
@@ -80,7 +80,7 @@ _HOMES = {
     "algorithms.environments.from_simulator": ("from_gymnasium", "from_simulator"),
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
-    "algorithms.learning.evaluation": ("evaluate",),
+    "algorithms.learning.results": ("evaluate",),
     "algorithms.learning.learn": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),

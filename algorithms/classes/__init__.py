@@ -3,12 +3,16 @@
 from .by_level import PolicyClassByLevel, ValueClassByLevel
 from .finite import FinitePolicyClass, FiniteValueClass, zero_class
 from .kernel_ball import KernelBall, gaussian_kernel, identity_kernel
-from .learned import LearnedPolicyClass, LearnedValueClass
+from .learned import (
+    LearnedPolicyClass,
+    LearnedValueClass,
+    sklearn_policies,
+    sklearn_values,
+)
 from .linear import LinearPolicyClass, LinearValueClass
 from .policies import MixedPolicy
 from .protocols import Policy, PolicyClass, ValueClass, ValueFunction
 from .q_functions import FiniteQClass, QFunction
-from .sklearn_policies import sklearn_policies, sklearn_values
 from .tabular import TabularPolicy, TabularPolicyClass, TabularValue, TabularValueClass
 
 __all__ = [

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from ..classes.protocols import Observations
 from ..environments.protocol import Environment, Truth, knows_truth
 from ..exact.data import EmpiricalMeasure
-from .evaluation import evaluate
+from .results import evaluate
 
 Path = tuple[int, ...]
 Observer = Callable[[Any], object]

@@ -23,10 +23,9 @@ from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment, knows_truth, missing_members
 from ..exact.numbers import check_unit, rational
 from .draw_classes import KINDS, ClassKind
-from .evaluation import doubts, measured
 from .events import Iteration, Observer
 from .registry import Algorithm, ParameterKind, Task, get, suggestion
-from .results import LearningResult
+from .results import LearningResult, doubts, measured
 
 _BEAT = 5.0
 """Seconds between two signs of life."""
@@ -114,7 +113,7 @@ def learn(
     -------
     LearningResult
         ``policies`` has one policy per level: `olivine.evaluate` plays them, and on a
-        simulator ``evaluation`` has what playing them gave.
+        simulator ``results`` has what playing them gave.
 
     Warns
     -----

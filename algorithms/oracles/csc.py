@@ -10,7 +10,7 @@ tabular                   optimal, ties to the lowest action
 finite                    optimal, ties to the lowest member
 linear, learned           a candidate and a certified bound on its
                           suboptimality, which may exceed ε_sub: the problem
-                          is NP-hard (see `csc_linear`, `reductions`)
+                          is NP-hard (see `csc_hard`, `csc_hard`)
 ========================  ==================================================
 
 Costs in float64 are added up in float64 where the rounding error stays below
@@ -34,9 +34,8 @@ from ..classes.protocols import Observations, PolicyClass
 from ..classes.tabular import TabularPolicy, TabularPolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure
-from .csc_linear import minimise_linear
+from .csc_hard import minimise_learned, minimise_linear
 from .ledger import data_rows, oracle
-from .reductions import minimise_learned
 from .results import (
     CscResult,
     check_accuracy,

@@ -307,7 +307,7 @@ def _truth(
     import numpy as np
 
     from ...algorithms.environments.protocol import knows_truth
-    from ...algorithms.learning.evaluation import evaluate
+    from ...algorithms.learning.results import evaluate
 
     best = None
     if known := knows_truth(environment):

@@ -15,7 +15,7 @@ from olivine.algorithms.environments.simulator_calls import ReplayError
 from olivine.algorithms.environments.stepping import MdpStepper, stepper
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.evaluation import Evaluation
+from olivine.algorithms.learning.results import Evaluation
 
 from tests.support.depth import deep
 from tests.support.tabular import mdps

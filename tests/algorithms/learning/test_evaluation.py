@@ -7,8 +7,8 @@ import numpy as np
 import olivine
 import pytest
 from olivine.algorithms.learning import learn as learning
-from olivine.algorithms.learning.evaluation import Evaluation, doubts
 from olivine.algorithms.learning.learn import LearningWarning
+from olivine.algorithms.learning.results import Evaluation, doubts
 
 
 class Faint:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from olivine.algorithms.classes import LinearPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import csc_linear
+from olivine.algorithms.oracles import csc_hard
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.results import (
     CscResult,
@@ -55,39 +55,39 @@ def test_the_rounding_bound_is_linear_in_terms_and_size() -> None:
 
 def test_rows_are_spread_evenly() -> None:
     rows = np.arange(10, 20)
-    assert csc_linear._spread(rows, 10).tolist() == rows.tolist()
-    assert csc_linear._spread(rows, 4).tolist() == [10, 13, 16, 19]
-    assert csc_linear._spread(rows, 1).tolist() == [10]
+    assert csc_hard._spread(rows, 10).tolist() == rows.tolist()
+    assert csc_hard._spread(rows, 4).tolist() == [10, 13, 16, 19]
+    assert csc_hard._spread(rows, 1).tolist() == [10]
 
 
 def test_scores_have_size_one_around_their_mean() -> None:
     rng = np.random.default_rng(0)
     theta, features = rng.normal(size=(3, 2)), rng.normal(size=(5, 2))
-    scores = features @ csc_linear._of_size_one(theta, features).T
+    scores = features @ csc_hard._of_size_one(theta, features).T
     distances = np.abs(scores - scores.mean(axis=1, keepdims=True))
     assert distances.max() == pytest.approx(1)
     zero = np.zeros((3, 2))
-    assert (csc_linear._of_size_one(zero, features) == zero).all()
+    assert (csc_hard._of_size_one(zero, features) == zero).all()
 
 
 def test_the_margin_of_two_sets() -> None:
     """⟨w, x⟩ = w_1 x_1: 2 and -1 leave 1 at most, which is the largest t."""
     above, below = np.array([[2.0, 5.0]]), np.array([[-1.0, 5.0]])
-    assert csc_linear._margin(above, below) == pytest.approx(1)
-    assert csc_linear._margin(above / 4, below / 4) == pytest.approx(3 / 8)
-    assert csc_linear._margin(above, above) == pytest.approx(0)
+    assert csc_hard._margin(above, below) == pytest.approx(1)
+    assert csc_hard._margin(above / 4, below / 4) == pytest.approx(3 / 8)
+    assert csc_hard._margin(above, above) == pytest.approx(0)
 
 
 def test_a_hinge_program_separates_and_says_its_optimum() -> None:
     features = np.array([[1.0, 1.0], [-1.0, 1.0]])
-    theta, optimum = csc_linear._hinge(features, np.array([[0.0, 4.0], [2.0, 0.0]]))
+    theta, optimum = csc_hard._hinge(features, np.array([[0.0, 4.0], [2.0, 0.0]]))
     assert optimum == pytest.approx(0)
     assert (features @ theta.T).argmax(axis=1).tolist() == [0, 1]
     same = np.ones((2, 2))
     for scale in (1, 4):  # one direction cannot serve both, whatever costs measure
-        _, lost = csc_linear._hinge(same, scale * np.array([[0.0, 1.0], [1.0, 0.0]]))
+        _, lost = csc_hard._hinge(same, scale * np.array([[0.0, 1.0], [1.0, 0.0]]))
         assert lost == pytest.approx(2)
-    assert csc_linear._hinge(features, np.zeros((2, 2))) == (None, 0.0)
+    assert csc_hard._hinge(features, np.zeros((2, 2))) == (None, 0.0)
 
 
 def test_linear_policies_report_the_cost_of_the_policy_they_return() -> None:

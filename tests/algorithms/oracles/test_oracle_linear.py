@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.csc_linear import SoftmaxCost, descend, separators
+from olivine.algorithms.oracles.csc_hard import SoftmaxCost, descend, separators
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.least_squares_linear import LeastDistance
 from olivine.algorithms.oracles.lp import Constraint, Functional, lp

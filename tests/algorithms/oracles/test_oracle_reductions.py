@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes import LearnedPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.reductions import (
+from olivine.algorithms.oracles.csc_hard import (
     all_pairs,
     filter_tree,
     pair_values,
@@ -192,7 +192,7 @@ def labelled(k):
 @pytest.mark.parametrize("reduction", [*CLASSIFIERS, "cost-regression"])
 def test_sklearn_trees(k, reduction):
     tree = pytest.importorskip("sklearn.tree")
-    from olivine.algorithms.classes.sklearn_policies import sklearn_policies
+    from olivine.algorithms.classes.learned import sklearn_policies
 
     if reduction == "cost-regression":
         estimator = tree.DecisionTreeRegressor(random_state=0)
@@ -207,7 +207,7 @@ def test_sklearn_trees(k, reduction):
 
 def test_sklearn_linear_models_and_defaults():
     linear = pytest.importorskip("sklearn.linear_model")
-    from olivine.algorithms.classes.sklearn_policies import sklearn_policies
+    from olivine.algorithms.classes.learned import sklearn_policies
 
     data, costs = labelled(4)
     worst = costs.mean()
@@ -226,7 +226,7 @@ def test_sklearn_linear_models_and_defaults():
 
 def test_sklearn_estimators_without_weights_are_sampled():
     neighbors = pytest.importorskip("sklearn.neighbors")
-    from olivine.algorithms.classes.sklearn_policies import sklearn_policies
+    from olivine.algorithms.classes.learned import sklearn_policies
 
     estimator = neighbors.KNeighborsClassifier(1)
     with pytest.raises(ValueError, match="takes no sample_weight"):
