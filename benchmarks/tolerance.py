@@ -35,7 +35,9 @@ VARIANTS = ("paper", "normalized")
 
 
 INTRODUCTION = """\
-The least φ at which an unsatisfiable formula's optimum reaches 1; below it the
+OLIVE's constraints have a tolerance φ. How large may it be before the program no longer
+tells satisfiable from unsatisfiable formulas? The table has the least φ at which an
+unsatisfiable formula's optimum reaches that of a satisfiable one; below it the
 optimum decides the formula. The value is attained by an exact pair; that nothing
 smaller does is proved where the closed form of
 `reduction/program/tolerance.py` meets it."""
