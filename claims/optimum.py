@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import Parameters, default_penalty, without_sides
 from ..reduction.formula.formula import Formula, ThreeSat
-from ..reduction.program.optimum import optimum, possible_optima, step
+from ..reduction.program.optimum import optimum, possible_optima
 from ..reduction.program.program import FORMS, FORMULATIONS, build
 from ..solvers.milp.milp import solve_milp
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
@@ -75,6 +76,22 @@ def _lemma_1() -> str:
 _MAX_POLICIES = 3000
 
 
+def _evaluated(formula: str, family: Family, u: int) -> Fraction:
+    """Value of a formula as a statement has it, in u, m and p: 1 − min(u/(3m), p)."""
+    text = re.sub(r"(?<=[\d)])(?=[a-z(])", "*", formula.replace("−", "-"))
+    exact = re.sub(r"\d+", r"F(\g<0>)", text)
+    numbers = {"u": u, "m": family.total_weight, "p": family.penalty}
+    return Fraction(eval(exact, {"F": Fraction, "min": min} | numbers))
+
+
+def _stated(family: Family, u: int) -> Fraction:
+    """Theorem O as its entry states it."""
+    share = family.top * Fraction(u, family.total_weight)
+    if family.variant is Variant.STRICT:
+        return Fraction(3, 20) - share / 6
+    return 1 - min(share / 3, family.penalty)
+
+
 @claim("theorem-o", "docs/reduction.md, Theorem O", EXHAUSTIVE)
 def _theorem_o() -> str:
     """With φ = 0 and values in their ranges the optimum of OLIVE's program is 1 −
@@ -83,9 +100,9 @@ def _theorem_o() -> str:
     compared = 0
     for variant in without_sides():
         for family in families(variant, 2, 60, max_variables=5, max_clauses=8):
-            by_theorem = optimum(family.parameters, least_unsatisfied(family))
-            found = program_optimum(family)
-            if found != by_theorem:
+            u = least_unsatisfied(family)
+            by_theorem, found = _stated(family, u), program_optimum(family)
+            if not optimum(family.parameters, u) == found == by_theorem:
                 raise Refuted(f"{family}: {by_theorem}, program {found}")
             compared += 1
     return (
@@ -95,11 +112,11 @@ def _theorem_o() -> str:
     )
 
 
-def _theorem_o_by_policies(variant: Variant) -> Evidence:
+def _theorem_o_by_policies(variant: Variant, formula: str) -> Evidence:
     """Brute force over policies with exact linear programs, and by MILP."""
     policies = compared = 0
     for family in families(variant, 3, 26, max_variables=3, max_clauses=3):
-        expected = optimum(family.parameters, least_unsatisfied(family))
+        expected = _evaluated(formula, family, least_unsatisfied(family))
         choices = policy_choices(family.program()).values()
         if math.prod(map(len, choices)) > _MAX_POLICIES:
             continue
@@ -109,7 +126,7 @@ def _theorem_o_by_policies(variant: Variant) -> Evidence:
         policies += found.policies
         compared += 1
     eight = Family(eight_clauses().three_sat(), variant)
-    expected = optimum(eight.parameters, 1)
+    expected = _evaluated(formula, eight, 1)
     engine = milp_value(eight, "strengthened", "value-policy")
     if engine != expected:
         raise Refuted(f"eight clauses: {expected}, HiGHS finds {engine}")
@@ -120,20 +137,20 @@ def _theorem_o_by_policies(variant: Variant) -> Evidence:
     )
 
 
-def _register(variant: Variant) -> None:
+def _register(variant: Variant, formula: str) -> None:
     @claim(
         f"theorem-o-{variant}",
         "docs/reduction.md, Theorem O",
         EXHAUSTIVE,
         statement=f"In the variant {variant} the optimum of OLIVE's program over all "
-        f"(g, π) is {variant.declaration.optimum}.",
+        f"(g, π) is {formula}.",
     )
     def _by_policies() -> Evidence:
-        return _theorem_o_by_policies(variant)
+        return _theorem_o_by_policies(variant, formula)
 
 
 for _variant in without_sides():
-    _register(_variant)
+    _register(_variant, _variant.declaration.optimum)
 
 
 @claim("possible-optima", "docs/reduction.md, consequences of Theorem O", EXACT)
@@ -246,8 +263,10 @@ def _polynomially_small_error() -> Evidence:
             satisfiable = least_unsatisfied(family) == 0
             found = program_optimum(family)
             lightest = 1 if family.weights is None else int(family.weights.min())
-            gap = min(step(family.parameters) * lightest, family.penalty)
-            best = family.parameters.best
+            best, gap = (
+                _stated(family, 0),
+                _stated(family, 0) - _stated(family, lightest),
+            )
             right = found is not None and (
                 found == best if satisfiable else found <= best - gap
             )

@@ -238,6 +238,18 @@ def test_with_other_constants_of_strict(changes, monkeypatch):
     assert refuted("theorem-t")
 
 
+@pytest.mark.parametrize("name", ["theorem-o", "theorem-o-gap"])
+def test_with_an_optimum_that_the_statement_does_not_say(name, monkeypatch):
+    """Half of gap's rewards: 1/2 − u/(8m), and all routes of the code agree on it."""
+    declared = DECLARATIONS[Variant.GAP]
+    half = Rewards(*(value / 2 for value in declared.rewards(Fraction(1, 4))))
+    eighth = Fraction(1, 8)
+    changes = {"rewards": lambda _: half, "default_penalty": lambda _: eighth}
+    mutated = declared._replace(**changes, fixed_penalty=eighth)
+    monkeypatch.setitem(DECLARATIONS, Variant.GAP, mutated)
+    assert refuted(name)
+
+
 def test_with_a_top_that_theorem_o_does_not_cover(monkeypatch):
     rewards = Rewards(2 * TENTH, TENTH, Fraction(7, 100), Fraction(0))
     declared = DECLARATIONS[Variant.STRICT]
