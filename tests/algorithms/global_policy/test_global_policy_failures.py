@@ -16,7 +16,6 @@ from olivine.algorithms.environments.finite_lists import Instance, from_lists
 from olivine.algorithms.global_policy import (
     GlobalPolicyMonitors,
     GlobalPolicyPracticalParameters,
-    GlobalPolicyTheoremParameters,
     global_policy,
 )
 from olivine.algorithms.global_policy.algorithm import GlobalPolicyRun
@@ -152,32 +151,6 @@ def test_a_bad_data_set_that_ends_the_run_is_seen_to_be_one() -> None:
     assert monitors["gstar-feasible"].holds is False
     assert monitors["feasible"].holds is False
     assert run.result.contradictions == []
-
-
-def test_unfit_arguments_are_refused() -> None:
-    made = drawn(0, "tabular")
-    rng = np.random.default_rng(0)
-
-    def run(made, parameters):
-        env, values, policies = made.environment, made.values, made.policies
-        return global_policy(env, values, policies, parameters, rng)
-
-    with pytest.raises(ValueError, match="H: 2"):
-        run(made, GlobalPolicyTheoremParameters(0.3, 0.1, 3, 2, 2, 1.0, 1.0))
-    with pytest.raises(ValueError, match="M: 1 is too small"):
-        run(made, GlobalPolicyTheoremParameters(0.3, 0.1, 1, 2, 3, 1.0, 1.0))
-    stochastic = from_lists(
-        [
-            [("s", {"x": 1}, {"x": [0, 0]}, [{"t": HALF, "u": HALF}] * 2)],
-            [("t", {"y": 1}, {"y": [0, 0]}, []), ("u", {"z": 1}, {"z": [0, 1]}, [])],
-        ]
-    )
-    values, policies = make_classes(stochastic, "tabular", rng)
-    with pytest.raises(ValueError, match="stochastic hidden dynamics"):
-        run(
-            Instance(stochastic, values, policies),
-            GlobalPolicyTheoremParameters(0.3, 0.1, 2, 2, 2, 1.0, 1.0),
-        )
 
 
 HALF = Fraction(1, 2)

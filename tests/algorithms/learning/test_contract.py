@@ -3,6 +3,7 @@
 A new algorithm is tried as soon as it is listed.
 """
 
+import copy
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,6 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from olivine.algorithms.classes import (
+    PolicyClassByLevel,
+    TabularPolicyClass,
+    ValueClassByLevel,
+)
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.events import NewPolicies
@@ -165,6 +171,44 @@ def test_a_loss_of_epsilon_is_allowed_and_no_more(name) -> None:
 
         review.truth = Worse()
         assert (review.reports(made.result)["epsilon-optimal"].holds is False) == found
+
+
+FREE = ("psdp", "fqi", "rmax", "olive")
+"""Go with stochastic hidden dynamics, so that nothing is asked of M."""
+
+
+@every
+def test_what_does_not_fit_is_refused(name) -> None:
+    made = record(name)
+    problem, env = made.problem, made.problem.environment
+
+    def refused(words, *, problem=problem, **changed):
+        parameters = copy.copy(made.parameters)
+        for field, value in changed.items():
+            object.__setattr__(parameters, field, value)
+        with pytest.raises(ValueError, match=words):
+            made.entry.parts.learn(
+                *problem.arguments, parameters, np.random.default_rng(0)
+            )
+
+    refused("H: 3, but the environment has H=2", H=3)
+    refused("K: 3, but the environment has K=2", K=3)
+    if name not in FREE:
+        refused("M: 1 is too small", M=1)
+        lock = make("lock", 0, switch=0.1, horizon=2)
+        refused(
+            "stochastic hidden dynamics", problem=replace(problem, environment=lock)
+        )
+    before = env.trajectories
+    if isinstance(problem.policies, PolicyClassByLevel):
+        more = PolicyClassByLevel([TabularPolicyClass(9, 3)] * 2)
+        refused("policy_class: 3 actions", problem=replace(problem, policies=more))
+        short = PolicyClassByLevel(problem.policies.classes[:1])
+        refused("policy_class: 1 levels", problem=replace(problem, policies=short))
+    if isinstance(problem.values, ValueClassByLevel):
+        short = ValueClassByLevel(problem.values.classes[:1])
+        refused("value_class: 1 levels", problem=replace(problem, values=short))
+    assert env.trajectories == before
 
 
 @every

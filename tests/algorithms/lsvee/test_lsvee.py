@@ -281,14 +281,8 @@ def test_what_does_not_fit_is_refused():
     env = make("random-finite", 0)
     functions = make_q_class(env, np.random.default_rng(0), size=8)
     rng = np.random.default_rng(0)
-    for sizes, message in (
-        ((1, 2, 3, 8), "M: 1"),
-        ((2, 3, 3, 8), "K: 3"),
-        ((2, 2, 4, 8), "H: 4"),
-        ((2, 2, 3, 9), "N: 9"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            lsvee(env, functions, LsveeTheorem(0.3, 0.1, *sizes), rng)
+    with pytest.raises(ValueError, match="N: 9"):
+        lsvee(env, functions, LsveeTheorem(0.3, 0.1, 2, 2, 3, 9), rng)
     other = FiniteQClass([[[[1, 0]]]])
     with pytest.raises(ValueError, match="functions: 1 levels"):
         lsvee(env, other, LsveeTheorem(0.3, 0.1, 2, 2, 3, 1), rng)

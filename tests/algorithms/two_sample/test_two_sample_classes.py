@@ -228,23 +228,3 @@ def test_what_is_known_to_be_no_mdp_is_refused(monkeypatch) -> None:
     )
     with pytest.raises(ValueError, match="no MDP over observations: aliased"):
         two_sample(env, values, policies, p, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [((1, 2, 3), "M: 1"), ((2, 3, 3), "K: 3"), ((2, 2, 4), "H: 4")],
-)
-def test_parameters_must_fit(sizes, message) -> None:
-    env = make("tabular", 0)
-    values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    p = TwoSamplePracticalParameters(0.3, 0.1, *sizes)
-    with pytest.raises(ValueError, match=message):
-        two_sample(env, values, policies, p, np.random.default_rng(0))
-
-
-def test_stochastic_dynamics_are_refused() -> None:
-    env = make("lock", 0, switch=0.1)
-    values, policies = make_classes(env, "linear", np.random.default_rng(0))
-    p = TwoSamplePracticalParameters(0.3, 0.1, 3, 4, env.horizon)
-    with pytest.raises(ValueError, match="stochastic"):
-        two_sample(env, values, policies, p, np.random.default_rng(0))

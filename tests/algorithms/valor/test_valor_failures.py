@@ -217,28 +217,6 @@ def test_costs_are_rational_where_floats_are_too_coarse() -> None:
 
 
 def test_refusals() -> None:
-    rng = np.random.default_rng(0)
-    env = make("random-finite", 0)
-    values, policies = make_classes(env, "tabular", rng)
-    good = {"M": 2, "K": 2, "H": 3}
-    for change, message in (
-        ({"M": 1}, "M: 1 is too small"),
-        ({"K": 3}, "K: 3"),
-        ({"H": 2}, "H: 2"),
-    ):
-        parameters = PracticalParameters(0.3, 0.1, **good | change)
-        with pytest.raises(ValueError, match=message):
-            valor(env, values, policies, parameters, rng)
-    parameters = PracticalParameters(0.3, 0.1, **good)
-    more = PolicyClassByLevel([TabularPolicyClass(9, 3)] * 3)
-    with pytest.raises(ValueError, match="policy_class: 3 actions"):
-        valor(env, values, more, parameters, rng)
-    short = ValueClassByLevel([TabularValueClass(9)])
-    with pytest.raises(ValueError, match="value_class: 1 levels"):
-        valor(env, short, policies, parameters, rng)
-    lock = make("lock", 0, switch=0.1, horizon=3)
-    with pytest.raises(ValueError, match="stochastic hidden dynamics"):
-        valor(lock, values, policies, PracticalParameters(0.3, 0.1, 3, 4, 3), rng)
     with pytest.raises(ValueError, match="at most 1"):
         from_lists([[("s", {"x": 1}, {"x": [2]}, [])]])
 
