@@ -329,7 +329,7 @@ def _olive_is_not_oracle_efficient() -> Evidence:
         family = _family(n, _RATIO, rng)
         try:
             _check_run(family, rng)
-            _check_oracles(family, rng)
+            check_oracles(family, rng)
         except Refuted as fault:
             raise Refuted(f"n = {n}: {fault}") from None
     return Evidence(
@@ -417,11 +417,11 @@ def _ask_ls(
     return dataclasses.replace(problem, data=data, targets=targets).least_squares()
 
 
-def _check_oracles(family: Family, rng: np.random.Generator) -> None:
+def check_oracles(family: Family, rng: np.random.Generator) -> None:
     """Check the oracles on data of a member, and their operations."""
     problem = oracle_data(family, rng)
     size, k, tuples = problem.n_states, problem.n_actions, len(problem.data)
-    if size != 1 + family.n_clauses + 2 * family.n_variables:
+    if size != family.declared_sizes().states:
         raise Refuted(f"{size} states")
     for name, ask, numbers, most in (
         ("CSC", _ask_csc, problem.costs, tuples * k + k * size),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import time
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,6 +59,15 @@ class LevelsName(enum.StrEnum):
     ANY = "any"
     LOWEST = "lowest"
     LARGEST = "largest"
+    ALL = "all"
+
+
+def parse_gamma(text: str) -> Fraction:
+    """Read γ: a number from 0 to 1."""
+    value = options.parse_fraction(text, "1/100, 0.01 or 0")
+    if not 0 <= value <= 1:
+        raise typer.BadParameter(f"{text} is outside 0 <= γ <= 1")
+    return value
 
 
 class _UnknownError(Exception):
@@ -87,9 +97,20 @@ def trace(
         LevelsName,
         typer.Option(
             help="Which level with a positive error is bound: any that suits the ties, "
-            "the lowest, or the one with the largest error."
+            "the lowest, the one with the largest error; or all levels."
         ),
     ] = LevelsName.ANY,
+    gamma: Annotated[
+        # A parser turns the text into a Fraction.
+        Fraction | None,
+        typer.Option(
+            "--gamma",
+            parser=parse_gamma,
+            metavar="G",
+            help="With --ties random: take any pair within this of the optimum, "
+            "like 1/100; 0 by default.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     time_limit: options.TimeLimit = None,
     strict: options.StrictReading = False,
@@ -105,7 +126,9 @@ def trace(
     adds the constraint stated. The adversary's run ends in the hard program,
     which is compared with the stated one; it does not depend on the member, but
     for errors behind a clause. With --ties benign OLIVE never meets it. In
-    --variant strict every run under --levels lowest or largest does.
+    --variant strict every run under --levels lowest or largest does, also with
+    --gamma below 1/50, and it is said at which accuracy ε its program decides the
+    formula; in --variant forced every run under --levels all does, too.
 
     Exit status: 0 everything checked, 1 a check failed, 2 bad input, 3 no
     satisfying member found, or a program not solved, within --time-limit.
@@ -140,6 +163,7 @@ def trace(
             y,
             ties.value,
             levels.value,
+            gamma=gamma or Fraction(0),
             rng=np.random.default_rng([seed, 1]),
             time_limit=seconds,
         )
@@ -155,6 +179,8 @@ def trace(
             "variables": source.formula.n_variables,
             "clauses": source.formula.n_clauses,
             **_record(run, member, ties, seed),
+            **({} if gamma is None else {"gamma": str(gamma)}),
+            **_accuracy(family),
             "warnings": list(source.warnings),
         }
         record["seconds"] = round(time.perf_counter() - start, 6)
@@ -218,6 +244,25 @@ def _record(
     }
 
 
+def _accuracy(family: Family) -> dict[str, Any]:
+    """Say at which ε OLIVE's program decides the formula, where that is known."""
+    from ..reduction.family.variants import Variant
+    from ..reduction.program.accuracy import accuracy
+
+    if family.variant is not Variant.STRICT:
+        return {}
+    found = accuracy(family)
+    return {
+        "decides": {
+            "exact_up_to": str(found.exact),
+            "sampled_below": found.sampled,
+            "rank": found.rank,
+            "least_share": str(found.share),
+            "unused_variables_for_1/15": found.unused,
+        }
+    }
+
+
 def _round(done: Round) -> dict[str, Any]:
     return {
         "round": done.number,
@@ -244,6 +289,18 @@ def _show(run: TracedRun, file: str, member: MemberName) -> None:
         right=("round", "level", "optimum"),
     )
     tell(_summary(run))
+    for known in _accuracy(family).values():
+        more = known["unused_variables_for_1/15"]
+        tell(
+            f"its program decides this formula at every accuracy ε up to "
+            f"{known['exact_up_to']} with exact expectations, and with OLIVE's own "
+            f"samples at every ε below {known['sampled_below']:.4g}, or 1/15 with "
+            f"{more} unused variables more"
+            if more
+            else f"its program decides this formula at every accuracy ε up to "
+            f"{known['exact_up_to']} with exact expectations, and below 1/15 with "
+            "OLIVE's own samples"
+        )
 
 
 def _row(done: Round, *, stated: bool) -> list[str]:

@@ -6,7 +6,7 @@ variable and the neighbours that it has when it goes are a bag, and the bags mak
 a tree; its width w is the size of the largest bag less 1. Dynamic programming up
 the tree keeps, for each assignment of the variables that a bag shares with its
 parent, the least weight that the clauses below must leave unsatisfied. That is
-exact and takes O(n 2^w) steps (bucket elimination: Dechter, *Artificial
+exact and takes O((n + m) 2^w) steps (bucket elimination: Dechter, *Artificial
 Intelligence* 113, 1999).
 
 Tables are NumPy arrays with one axis of length 2 for each variable, of int64,

@@ -152,10 +152,10 @@ class _Tabular:
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
-        """Maximise a random objective over the optimal pairs.
+        """Maximise a random objective over the pairs that are worth enough.
 
         The weights of all values and binaries are uniform integers, so this
-        finds extreme points of the set of maximisers, not uniformly. Values and
+        finds extreme points of the set of such pairs, not uniformly. Values and
         actions that the program says nothing about are drawn uniformly.
         """
         built = program_model(program, self.form)
@@ -231,13 +231,13 @@ def _read(
 
 
 def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> PairModel:
-    """Restrict a model to its points of a given objective; draw another one."""
+    """Restrict a model to points worth at least so much; draw another objective."""
     model = replace(built.model, rows=list(built.model.rows))
     objective = model.objective
     model.add_row(
         list(objective),
         list(objective.values()),
-        "==",
+        ">=",
         value - model.objective_constant,
         "optimum",
     )

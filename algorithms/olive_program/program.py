@@ -178,7 +178,7 @@ class Optimiser(Protocol):
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
-        """Find a random pair with the objective `value`, the program's optimum."""
+        """Find a random pair with at least the objective `value`."""
 
 
 Form = Literal["value-policy", "q-function"]

@@ -238,13 +238,19 @@ class RandomTiebreak:
     """A random maximiser (`Optimiser.another`), a uniform eligible level by default.
 
     Where no other maximiser could be found within the optimiser's limits its
-    own is taken, and the answer's `reason` says so.
+    own is taken, and the answer's `reason` says so. With γ > 0 any pair within γ of
+    the optimum will do.
     """
 
     def __init__(
-        self, rng: np.random.Generator, level: LevelRule | None = None
+        self,
+        rng: np.random.Generator,
+        level: LevelRule | None = None,
+        gamma: Fraction = Fraction(0),
     ) -> None:
-        self.rng = rng
+        if gamma < 0:
+            raise ValueError(f"γ = {gamma} is negative")
+        self.rng, self.gamma = rng, gamma
         self._ruled = None if level is None else SolverTiebreak(level)
 
     @property
@@ -253,11 +259,12 @@ class RandomTiebreak:
         return RecordedSeed.of(self.rng)
 
     def maximiser(self, problem: RoundProblem) -> Answer:
-        """Solve for the optimum, then for a random pair that attains it."""
+        """Solve for the optimum, then for a random pair that attains it, up to γ."""
         best = problem.best
         if best.pair is None or best.value is None:
             return best
-        drawn = problem.optimiser.another(problem.program, best.value, self.rng)
+        enough = best.value - self.gamma
+        drawn = problem.optimiser.another(problem.program, enough, self.rng)
         seconds = best.seconds + drawn.seconds
         if drawn.pair is None:
             reason = f"no other maximiser: {drawn.reason or drawn.status}"

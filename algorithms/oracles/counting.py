@@ -182,3 +182,23 @@ def count_operations(
         result = oracle(copy, _wrapped(np.array(numbers), tally))
     calls = {kind: count for kind, count in ledger.calls.items() if count}
     return Counted(result, tally.operations, calls)
+
+
+@contextmanager
+def counted_tables(module: Any) -> Iterator[Tally]:
+    """Count what a module does on the tables that it makes by ``np.zeros``."""
+    tally, plain = Tally(), module.np
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(plain, name)
+
+        def zeros(self, *args: Any, **kwargs: Any) -> Any:
+            return _wrapped(plain.zeros(*args, **kwargs), tally)
+
+    module.np = Counting()
+    try:
+        with _conversions_count():
+            yield tally
+    finally:
+        module.np = plain

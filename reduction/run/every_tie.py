@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,11 +23,10 @@ from ...algorithms.olive_program.program import OliveProgram, Upper
 from ..family.family import Family
 from ..family.layout import Layout
 from .faces import Faces, Noise
-from .levels import LEVEL_RULES, LevelRule
+from .levels import LEVELS, LevelRule, Levels
 
 __all__ = ["EveryTie", "Noise", "every_tie", "search_ties"]
 
-Levels = LevelRule | Literal["all"]
 _Bound = tuple[Distribution, ...]
 
 
@@ -76,8 +74,8 @@ def every_tie(
     >>> found.always, found.rounds, found.optima == {family.parameters.best}
     (True, (5, 5), True)
     """
-    if levels not in (*LEVEL_RULES, "all"):
-        known = ", ".join((*LEVEL_RULES, "all"))
+    if levels not in LEVELS:
+        known = ", ".join(LEVELS)
         raise ValueError(f"unknown level rule {levels!r}: choose from {known}")
     single: LevelRule = "any" if levels == "all" else levels
     mdp, sides = family.mdp(family.assignment_of(y)), family.layout.n_sides

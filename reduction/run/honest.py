@@ -53,11 +53,13 @@ class HonestRun:
 
         In `forced` it may hold one constraint more.
         """
-        size, beside = len(self.family.distributions()), 0
-        if self.family.layout.n_sides:
-            beside = 1
-        first = self.stated[: size + beside]
-        return sum(self.stated[:size]) >= size or sum(first) == size
+        size, added = len(self.family.distributions()), 0
+        beside = 1 if self.family.layout.n_sides else 0
+        for done in self.result.rounds:
+            added += len(done.added)
+            if sum(self.stated[:added]) == size:
+                return added <= size + beside
+        return False
 
     @property
     def stated_before_telling(self) -> int:

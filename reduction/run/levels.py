@@ -8,6 +8,9 @@ from typing import Literal, get_args
 
 LevelRule = Literal["lowest", "largest", "any"]
 LEVEL_RULES: tuple[LevelRule, ...] = get_args(LevelRule)
+Levels = LevelRule | Literal["all"]
+"""A rule, or that a round binds every level."""
+LEVELS: tuple[Levels, ...] = (*LEVEL_RULES, "all")
 
 
 def allowed_levels(rule: LevelRule, errors: Sequence[Fraction]) -> list[int]:

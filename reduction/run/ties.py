@@ -7,8 +7,9 @@ random         random maximisers, and random levels where the rule leaves a choi
 benign         the run that never meets the hard program (`run.benign`)
 =============  ================================================================
 
-A rule says which level with a positive error is bound (`run.levels`). Under "any" the
-solver's run takes the largest error, as OLIVE does by default.
+A rule says which level with a positive error is bound (`run.levels`), or that all are.
+Under "any" the solver's run takes the largest error, as OLIVE does by default. With
+γ > 0 random maximisers are random pairs within γ of the optimum.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ from ..family.family import Family
 from .benign import benign_run
 from .bound import StartBound
 from .honest import HonestRun, honest_run
-from .levels import LEVEL_RULES, LevelRule
+from .levels import LEVELS, Levels
 from .run import Checks, Round, Run, adversarial_run
 
 Ties = Literal["adversary", "solver", "random", "benign"]
 TIES: tuple[Ties, ...] = get_args(Ties)
-_RULES: dict[LevelRule, TiebreakRule] = {"lowest": "first", "largest": "largest"}
+_RULES: dict[Levels, TiebreakRule] = {"lowest": "first", "largest": "largest"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class TracedRun:
     member: NDArray[np.bool_]
     # ties, levels: how ties were broken and levels chosen
     ties: Ties
-    levels: LevelRule
+    levels: Levels
     # In order. `checks.maximiser` is None where the optimum is an engine's word.
     rounds: tuple[Round, ...]
     # "hard program" (the stated run ends there), "finished" (OLIVE returned a policy),
@@ -77,28 +78,43 @@ def traced_run(
     family: Family,
     y: ArrayLike | None = None,
     ties: Ties = "adversary",
-    levels: LevelRule = "any",
+    levels: Levels = "any",
     *,
+    gamma: Fraction = Fraction(0),
     rng: np.random.Generator | None = None,
     time_limit: float | None = None,
 ) -> TracedRun:
     """Run OLIVE, exact and with φ = 0, on the member M_y."""
-    if levels not in LEVEL_RULES:
-        known = ", ".join(LEVEL_RULES)
+    if levels not in LEVELS:
+        known = ", ".join(LEVELS)
         raise ValueError(f"unknown level rule {levels!r}: choose from {known}")
     every_level = family.layout.declaration.every_level
-    if every_level and levels != "any" and ties != "benign":
+    if every_level and levels not in ("any", "all") and ties != "benign":
         raise ValueError(
             f"levels {levels} do not go with variant {family.variant}, where each "
-            "round binds all levels; it goes with any"
+            "round binds all levels; it goes with any and all"
+        )
+    if gamma and ties != "random":
+        raise ValueError(
+            f"ties {ties} take maximisers, or the pairs stated; γ > 0, for pairs that "
+            "are nearly maximisers, goes with ties random"
         )
     if ties == "adversary":
+        if levels == "all":
+            if not every_level:
+                raise ValueError(
+                    f"the stated run of variant {family.variant} binds one level in a "
+                    "round; levels all go with ties solver and random, and with ties "
+                    "adversary in variant all-levels"
+                )
+            levels = "any"
         return _stated(adversarial_run(family, y), levels)
     if ties == "benign":
         if levels != "any" and not every_level:
             raise ValueError(
                 f"ties benign need a free choice of levels, not {levels}: in strict no "
-                "tie helps under lowest or largest; use --levels any"
+                "tie helps under lowest or largest, in forced under all either; use "
+                "--levels any"
             )
         done = benign_run(family, y)
         return TracedRun(
@@ -117,14 +133,14 @@ def traced_run(
         family,
         y,
         optimiser=Milp(time_limit=time_limit),
-        tiebreak=_tiebreak(ties, levels, rng),
-        all_levels=every_level,
+        tiebreak=_tiebreak(ties, levels, rng, gamma),
+        all_levels=every_level or levels == "all",
     )
     return _honest(run, ties, levels)
 
 
 def _tiebreak(
-    ties: Ties, levels: LevelRule, rng: np.random.Generator | None
+    ties: Ties, levels: Levels, rng: np.random.Generator | None, gamma: Fraction
 ) -> Tiebreak:
     if ties == "solver":
         return SolverTiebreak(_RULES.get(levels, "largest"))
@@ -132,11 +148,11 @@ def _tiebreak(
         raise ValueError(f"unknown ties {ties!r}: choose from {', '.join(TIES)}")
     if rng is None:
         raise ValueError("ties random need a generator")
-    return RandomTiebreak(rng, _RULES.get(levels))
+    return RandomTiebreak(rng, _RULES.get(levels), gamma)
 
 
-def _stated(run: Run, levels: LevelRule) -> TracedRun:
-    allowed: tuple[LevelRule, ...] = ("any", *run.follows)
+def _stated(run: Run, levels: Levels) -> TracedRun:
+    allowed: tuple[Levels, ...] = ("any", *run.follows)
     if run.holds and levels not in allowed:
         raise ValueError(
             f"ties adversary do not go with levels {levels} in variant "
@@ -159,7 +175,7 @@ def _stated(run: Run, levels: LevelRule) -> TracedRun:
     )
 
 
-def _honest(run: HonestRun, ties: Ties, levels: LevelRule) -> TracedRun:
+def _honest(run: HonestRun, ties: Ties, levels: Levels) -> TracedRun:
     result, mdp = run.result, run.family.mdp(run.member)
     value = None
     if result.policy is not None:

@@ -12,10 +12,12 @@ from tests.support.depth import spread
 
 UF20 = CASES / "satlib" / "uf20-01.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
-VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
+VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict", "forced"]
 
 
 def rounds_of(variant: str, n: int, m: int) -> int:
+    if variant == "forced":
+        return 2 * (n + 2 * m) + 4
     return m + {"paper": n + 1, "all-levels": n}.get(variant, 2 * n + 1)
 
 
@@ -45,7 +47,7 @@ def test_uf20(variant: str, member: str) -> None:
             "constraint_as_stated",
         }
         assert all(value is True for value in row["checks"].values())
-        assert row["optimum"] == "1" or (variant, row["round"] > 1) == ("strict", True)
+        assert row["optimum"] == "1" or variant in ("strict", "forced")
         assert len(row["errors"]) == 3
         assert all(isinstance(error, str) for error in row["errors"])
     bits = record["assignment"]
@@ -182,3 +184,40 @@ def test_standard_input_and_one_line_of_json() -> None:
     assert done.status == 0
     assert done.out.count("\n") == 1
     assert json.loads(done.out)["file"] == "-"
+
+
+def test_strict_says_at_which_accuracy_it_decides() -> None:
+    record = olivine("trace", UF20, "--variant", "strict", "--json").record
+    found = record["decides"]
+    assert (found["exact_up_to"], found["least_share"]) == ("2/25", "1/91")
+    # sigma/(180 + 40 sigma) = epsilon/(36 sqrt(M)), M = 20 + 91 + 1 states of level 2.
+    assert found["rank"] == 112
+    due = 36 * 112**0.5 / (180 * 91 + 40)
+    assert found["sampled_below"] == pytest.approx(due)
+    # (m + 3)^2/9 of them are enough.
+    more = found["unused_variables_for_1/15"]
+    assert 0 < more <= 94**2 / 9 - 111
+    done = olivine("trace", UF20, "--variant", "strict")
+    assert f"1/15 with {more} unused variables more" in done.out
+    small = olivine("trace", FULL3, "--variant", "strict")
+    assert "and below 1/15 with OLIVE's own samples" in small.out
+    assert "decides" not in olivine("trace", FULL3, "--json").record
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (("--ties", "random", "--gamma", "1/100"), 0, ""),
+        (("--gamma", "1/100"), 2, "goes with ties random"),
+        (("--ties", "random", "--gamma", "-1"), 2, "outside 0 <= γ <= 1"),
+        (("--ties", "random", "--gamma", "small"), 2, "is no number like"),
+        (("--levels", "all"), 2, "levels all go with ties solver and random"),
+    ],
+)
+def test_gamma_and_all_levels(options, status, message) -> None:
+    file = CASES / "cadical" / "full1.cnf"
+    done = olivine("trace", file, "--variant", "strict", *options, "--json")
+    assert done.status == status
+    assert message in " ".join((done.out + done.err).replace("│", " ").split())
+    if not status:
+        assert done.record["gamma"] == "1/100"

@@ -1,6 +1,7 @@
 """Theorem T by runs: in `strict` no tie helps; elsewhere it does."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -110,7 +111,8 @@ def test_all_ties_and_levels_run_or_are_refused_with_those_that_do(variant):
     ("ties", "levels", "message"),
     [
         ("kind", "any", "unknown ties 'kind': choose from adversary, solver"),
-        ("adversary", "all", "unknown level rule 'all': choose from lowest, largest"),
+        ("adversary", "last", "unknown level rule 'last': choose from lowest, largest"),
+        ("adversary", "all", "levels all go with ties solver and random"),
         ("random", "any", "need a generator"),
     ],
 )
@@ -129,3 +131,34 @@ def test_level_rules():
     assert chosen_level("lowest", [-1, 0]) is None
     with pytest.raises(ValueError, match="unknown level rule 'highest'"):
         allowed_levels("highest", errors)
+
+
+def test_pairs_that_are_nearly_maximisers():
+    """Below 1/50 every run of `strict` meets the hard program, whatever is drawn."""
+    family = Family(as_three_sat([[1, 2, 2], [-1, -2, -2]], 2), "strict")
+    rng, gamma = np.random.default_rng(9), Fraction(1, 51)
+    nearly = 0
+    for rule in ("lowest", "largest"):
+        run = traced_run(family, None, "random", rule, gamma=gamma, rng=rng)
+        assert run.meets_hard_program
+        for done in run.rounds[:7]:
+            assert done.total_error > 0
+        nearly += sum(r.errors[0] + r.errors[1] == 0 for r in run.rounds)
+    assert nearly
+
+
+@pytest.mark.parametrize("ties", ["adversary", "solver", "benign"])
+def test_only_random_pairs_may_be_nearly_maximisers(ties):
+    family = Family(as_three_sat([[1, 2, 2]], 2), "strict")
+    with pytest.raises(ValueError, match="goes with ties random"):
+        traced_run(family, ties=ties, gamma=Fraction(1, 100))
+
+
+@pytest.mark.parametrize("variant", ["normalized", "forced"])
+def test_every_level_may_be_bound_in_any_variant(variant):
+    family = Family(as_three_sat([[1, 1, 1]], 1), variant)
+    run = traced_run(family, ties="solver", levels="all")
+    assert run.ending == "finished"
+    assert run.value == run.optimal_value
+    # Literals behind the clause tell the member in normalized; forced is made for it.
+    assert run.meets_hard_program == (variant == "forced")
