@@ -1,23 +1,5 @@
 """What the analysis of OLIVE claims of a run, checked against the truth.
 
-===============  ============================================================
-name             claim
-===============  ============================================================
-initial          predicted values are estimated within ε/8
-evaluation       errors of a round's pair are estimated within ε/(8H)
-deviations       errors under constraints are estimated within φ
-realizable       the class holds (V*, π*), or Q*
-maximiser        no round's pair predicts less than (V*, π*) where that is left
-optimum-kept     (V*, π*) meets every constraint
-optimism         every round predicts at least V* − ε/8
-progress         every round's constraint rules out its own pair
-rounds           at most M L/ln(5/3) rounds choose the same level
-finishes         the run ends by its stopping rule
-policy-bound     it loses at most stop + ε/8 + 2·ε/8
-trajectories     within the theorem's own sum
-epsilon-optimal  V* − V^π ≤ ε, and the run succeeds
-===============  ============================================================
-
 The first four are premises. Of a finite class all pairs are looked at; of tabular
 classes (V*, π*) and the pairs of the rounds, which is all that the others follow
 from. `maximiser` must hold in any run: a MILP engine that missed the optimum
@@ -41,8 +23,8 @@ from ..environments.finite_model import FiniteLevel
 from ..environments.latent_truth import LatentTruth
 from ..environments.protocol import Environment, UnknownTruthError
 from ..exact.numbers import rational
-from ..learning.monitors import UNKNOWN, Tally
-from ..learning.results import MonitorReport, Scope
+from ..learning.monitors import UNKNOWN, Tally, claim_table
+from ..learning.results import MonitorReport
 from ..mdp.bellman import Pair
 from ..olive_program.rounds import OliveResult, OliveRound
 from ..olive_program.sampled_program import SampledConstraint
@@ -220,6 +202,26 @@ def olive_reports(
     return {name: tally.report() for name, tally in review.tallies.items()}
 
 
+CLAIMS = claim_table(
+    """
+    initial          premise  predicted values are estimated within ε/8
+    evaluation       premise  errors of a round's pair are estimated within ε/(8H)
+    deviations       premise  errors under constraints are estimated within φ
+    realizable       premise  the class holds (V*, π*), or Q*
+    maximiser        always   no round's pair predicts less than (V*, π*) where that is
+                              left
+    optimum-kept     event    (V*, π*) meets every constraint
+    optimism         event    every round predicts at least V* − ε/8
+    progress         gains    every round's constraint rules out its own pair
+    rounds           lemma    at most M L/ln(5/3) rounds choose the same level
+    finishes         lemma    the run ends by its stopping rule
+    policy-bound     event    it loses at most stop + ε/8 + 2·ε/8
+    trajectories     always   within the theorem's own sum
+    epsilon-optimal  chance   V* − V^π ≤ ε, and the run succeeds
+    """
+)
+
+
 class _Review:
     def __init__(self, setting: Setting, result: SampledRun) -> None:
         self.setting, self.result = setting, result
@@ -229,26 +231,15 @@ class _Review:
         p = setting.parameters
         # What the lemmas need of parameters that are not the theorem's.
         self.own_error = p.stop / self.horizon - self.epsilon / (8 * self.horizon)
-        gains: Scope = "event" if self.own_error > 2 * p.tolerance else "fact"
-        enough = setting.rank >= self.environment.max_states
-        lemma: Scope = "event" if setting.theorem and enough else "fact"
-        chance: Scope = "probable" if setting.theorem and enough else "fact"
-        scopes: dict[str, Scope] = {
-            "initial": "premise",
-            "evaluation": "premise",
-            "deviations": "premise",
-            "realizable": "premise",
-            "maximiser": "always",
-            "optimum-kept": "event",
-            "optimism": "event",
-            "progress": gains,
-            "rounds": lemma,
-            "finishes": lemma,
-            "policy-bound": "event",
-            "trajectories": "always",
-            "epsilon-optimal": chance,
+        proved = setting.theorem and setting.rank >= self.environment.max_states
+        words: dict[str, Any] = {
+            "gains": "event" if self.own_error > 2 * p.tolerance else "fact",
+            "lemma": "event" if proved else "fact",
+            "chance": "probable" if proved else "fact",
         }
-        self.tallies = {name: Tally(scope) for name, scope in scopes.items()}
+        self.tallies = {
+            name: Tally(words.get(word, word)) for name, (word, _) in CLAIMS.items()
+        }
 
     def always(self) -> None:
         """Check what needs no estimate's truth."""
