@@ -10,7 +10,7 @@ import signal
 
 import pytest
 from hypothesis import settings
-from olivine.cli.common import console, read_back
+from olivine.cli.common import console, family_folder
 from olivine.solvers.child import child
 
 from tests.support.in_process import FORKED, CallHere
@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # What follows the wall clock would come and go with the load of the machine: a line
 # that a run goes on, a program file that is not read back in time.
 console.FIRST_BEAT = 1e6
-read_back.READ_BACK_SECONDS = 60.0
+family_folder.READ_BACK_SECONDS = 60.0
 
 
 def pytest_collection_modifyitems(items) -> None:

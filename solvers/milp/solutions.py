@@ -100,6 +100,27 @@ class _Reader:
             )
             raise self.error(reason, line)
 
+    def put_all(self, lines: Sequence[str], first: int) -> None:
+        """Take a name and a value from each of some lines; `first` numbers the first.
+
+        At once where all is as it should be, as of a million variables; else one by
+        one, to find what is not.
+        """
+        fields = [line.split() for line in lines]
+        expected = [f"x{j}" for j in range(self._columns)]
+        if [field[0] for field in fields if len(field) == 2] == expected:
+            try:
+                values = [float(text) for _, text in fields]
+            except ValueError:
+                values = [math.nan]
+            if np.isfinite(values).all() and not any(self._seen):
+                self._values, self._seen = values, bytearray(b"\1" * self._columns)
+                return
+        for k, field in enumerate(fields, first):
+            if len(field) != 2:
+                raise self.error("expected a name and its value: truncated?", k)
+            self.put(field[0], field[1], k)
+
     def done(
         self,
         solver: str,
@@ -128,22 +149,23 @@ class _Reader:
 def _highs(reader: _Reader) -> Solution:
     lines = reader.lines
     status = lines[1].strip() if len(lines) > 1 else ""
-    objective, left, inside = None, 0, False
-    for k, line in enumerate(lines, 1):
-        if left:
-            fields = line.split()
-            if len(fields) != 2:
-                raise reader.error("expected a name and its value: truncated?", k)
-            reader.put(fields[0], fields[1], k)
-            left -= 1
-        elif line.startswith("# Primal"):
+    objective, inside, k = None, False, 0
+    while k < len(lines):
+        line, k = lines[k], k + 1
+        if line.startswith("# Primal"):
             inside = True
         elif line.startswith("# Dual"):
             break
         elif inside and line.startswith("Objective "):
             objective = reader.number(line.split()[1], k, "the objective")
         elif inside and line.startswith(("# Columns ", "# Rows ")):
-            left = int(reader.number(line.split()[2], k, "the count"))
+            count = int(reader.number(line.split()[2], k, "the count"))
+            part = lines[k : k + count]
+            if len(part) < count:
+                raise reader.error(f"{len(part)} of {count} values: truncated", k)
+            if line.startswith("# Columns"):
+                reader.put_all(part, k + 1)
+            k += count
     optimal = status == "Optimal"
     return reader.done("HiGHS", status, optimal, objective, all_named=True)
 
@@ -182,15 +204,15 @@ def _scip(reader: _Reader) -> Solution:
 
 
 def _gurobi(reader: _Reader) -> Solution:
-    objective = None
-    for k, line in enumerate(reader.lines, 1):
-        fields = line.split()
+    objective, first = None, 0
+    for line in reader.lines:
+        if not line.startswith("#"):
+            break
+        first += 1
         if line.startswith("# Objective value ="):
-            objective = reader.number(fields[-1], k, "the objective")
-        elif fields and not line.startswith("#"):
-            if len(fields) != 2:
-                raise reader.error("expected a name and its value: truncated?", k)
-            reader.put(fields[0], fields[1], k)
+            objective = reader.number(line.split()[-1], first, "the objective")
+    last = len(reader.lines) - reader.ended  # behind the last line feed is nothing
+    reader.put_all(reader.lines[first:last], first + 1)
     if objective is None:
         raise reader.error("no line '# Objective value = ...'", 1)
     return reader.done("Gurobi", "", False, objective, all_named=True)

@@ -86,11 +86,11 @@ def test_a_read_back_that_floats_cannot_decide(line: str, tmp_path) -> None:
 def test_a_read_back_that_is_far_off_stays_a_contradiction(
     tmp_path, monkeypatch
 ) -> None:
-    from olivine.cli.common import read_back
+    from olivine.solvers.milp import engines
     from olivine.solvers.outcome import LinearOutcome, Status
 
     wrong = LinearOutcome(Status.OPTIMAL, -0.5, None, 0.0, "highs")
-    monkeypatch.setattr(read_back, "read_optimum", lambda *_, **__: wrong)
+    monkeypatch.setattr(engines, "read_optimum", lambda *_, **__: wrong)
     done = olivine("generate", FAULTS / "bigw2.wcnf", "-o", tmp_path / "out")
     assert done.status == 1
     assert "HiGHS finds 0.5, the optimum is" in done.err

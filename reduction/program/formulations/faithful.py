@@ -123,8 +123,9 @@ class FaithfulModel(ReductionModel):
         """
         layout, n = self.family.layout, self.family.n_variables
         most = self.program.upper_of(layout.first_literal_state)
-        lowest = max(self.program.lower, self.family.top - most)
-        highest = self.family.top - lowest
+        top = self.family.top
+        lowest = max(self.program.lower, top - most)
+        highest = top - lowest
         rewards = []
         for i in range(n):
             variable = self.program_model.value_index[layout.literal_state(i, 1)]
@@ -134,7 +135,7 @@ class FaithfulModel(ReductionModel):
         indices = mdp.reward_index.copy()
         start = layout.first_literal_action
         for i, reward in enumerate(rewards):
-            table += [self.family.top - reward, reward]
+            table += [top - reward, reward]
             indices[start + 2 * i] = len(table) - 2
             indices[start + 2 * i + 1] = len(table) - 1
         sides = layout.declaration.sides
