@@ -2,6 +2,7 @@ import itertools
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +11,10 @@ from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.hard import without_hard
 from olivine.reduction.program.optimum import optimum
+from olivine.reduction.verify import optimise as optimisation
 from olivine.reduction.verify.optimise import optimise
 from olivine.reduction.verify.verification import verify
+from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 
 from tests.support.commands import olivine
 
@@ -78,7 +81,7 @@ def test_which_optima_tell_whether_the_hard_clauses_hold(variant) -> None:
     parameters = instance.family.parameters
     weight = hardened.weight
     tells = optimum(parameters, weight) < optimum(parameters, weight - 1)
-    assert tells == ("=" in variant or variant in ("gap", "strict"))
+    assert tells == ("=" in variant or variant in ("gap", "strict", "forced"))
 
 
 @pytest.mark.parametrize("text", FORMATS.values(), ids=FORMATS)
@@ -191,3 +194,22 @@ def test_marks_of_hard_clauses_under_a_header_are_refused_by_name(tmp_path) -> N
     assert done.status == 2
     assert f"{file}:2: 'h' marks hard clauses in headerless WCNF only" in done.err
     assert "remove that line, or write its top weight" in done.err
+
+
+@pytest.mark.parametrize(
+    ("clauses", "cost", "message"),
+    [
+        ([[1], [2]], 1, "weight 1 gives a pair of value 1"),
+        # From 3 on the penalty caps the optimum: only the assignment tells.
+        ([[1], [-1]] * 4 + [[2]] * 9, 5, "the pair's assignment has 4, not 5"),
+    ],
+)
+def test_a_weight_that_its_pair_does_not_show_is_an_error(
+    monkeypatch, clauses, cost, message
+) -> None:
+    formula = Formula.from_clauses(clauses, weights=[1] * len(clauses))
+    model = np.ones(formula.n_variables, dtype=np.bool_)
+    outcome = MaxSatOutcome(SatStatus.SATISFIABLE, cost, model, 0.0, "rc2")
+    monkeypatch.setattr(optimisation, "least_unsatisfied", lambda *_, **__: outcome)
+    with pytest.raises(RuntimeError, match=message):
+        optimise(Instance.of(formula))

@@ -1,8 +1,10 @@
 import contextlib
+import faulthandler
 import io
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -433,3 +435,30 @@ def test_waiting_costs_no_cpu_time(no_leak):
     assert run_in_child(time.sleep, 0.5, cpu_limit=0.2).status == "done"
     with pytest.raises(ValueError, match="CPU time"):
         run_in_child(double, 1, cpu_limit=0)
+
+
+def test_a_child_keeps_out_of_its_parents_alarms(tmp_path):
+    """A wake-up descriptor and a log of crashes are the parent's."""
+
+    def be_signalled():
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+        signal.raise_signal(signal.SIGUSR1)
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs, (tmp_path / "crashes").open("w+") as file:
+        for end in (ours, theirs):
+            end.setblocking(False)
+        before = signal.set_wakeup_fd(theirs.fileno())
+        was_enabled = faulthandler.is_enabled()
+        faulthandler.enable(file)
+        try:
+            assert run_in_child(be_signalled).status == "done"
+            assert run_in_child(os.abort).status == "died"
+        finally:
+            signal.set_wakeup_fd(before)
+            faulthandler.disable()
+            if was_enabled:
+                faulthandler.enable()
+        assert file.read() == ""
+        with pytest.raises(BlockingIOError):
+            ours.recv(1)

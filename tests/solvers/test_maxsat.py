@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,7 @@ def test_agrees_with_brute_force(problem):
     expected = optimum(rows, n, weights, hard)
     assert outcome.cost == expected
     assert outcome.reason == ""
+    assert outcome.lower == (expected or 0)
     if expected is None:
         assert (outcome.status, outcome.model) == (UNSAT, None)
     else:
@@ -164,7 +166,7 @@ def test_networks_count(data, n, by_sums):
     total = sum(w for _, w in items)
     most = data.draw(st.integers(1, total + 1))
     make = lower.sums(items, most, n) if by_sums else lower.digits(items, n)
-    bounds = {most, max(1, most // 2), 1}
+    bounds = {most, max(1, most // 2), min(most, items[0][1]), 1}
     for bound in sorted(bounds, reverse=True):
         with Solver("cadical153", bootstrap_with=make.clauses) as solver:
             solver.append_formula(make.below(bound))
@@ -351,6 +353,59 @@ def test_wrong_answers_are_errors(said, message, monkeypatch):
     monkeypatch.setattr(maxsat, "lower_cost", do_nothing)
     with pytest.raises(RuntimeError, match=message):
         solve_maxsat(Clauses.from_lists([[1], [2]]), 2, hard=[False, True])
+
+
+def test_the_best_of_what_engines_say_is_kept(monkeypatch):
+    """A bound that falls and a model no better than the last change nothing."""
+
+    def say(report, problem):
+        for model in ([-1, -2], [-1, 2], [1, -2]):
+            report(("model", "rc2", problem.packed(model)))
+        for bound in (0, 1, 0):
+            report(("bound", "rc2", bound))
+
+    monkeypatch.setattr(maxsat, "raise_bound", say)
+    monkeypatch.setattr(maxsat, "lower_cost", do_nothing)
+    costs = []
+    outcome = solve_maxsat(
+        Clauses.from_lists([[1], [2]]), 2, better=lambda cost, _: costs.append(cost)
+    )
+    assert costs == [2, 1]
+    assert (outcome.status, outcome.lower, outcome.model[1]) == (SAT, 1, True)
+
+
+def test_an_error_of_an_engine_is_one_here(monkeypatch):
+    def fail(*_):
+        raise KeyError("broken")
+
+    monkeypatch.setattr(maxsat, "lower_cost", fail)
+    with pytest.raises(RuntimeError, match="MaxSAT failed: KeyError: 'broken'"):
+        solve_maxsat(Clauses.from_lists([[1]]), 1)
+
+
+def test_time_that_others_used_counts():
+    past = time.monotonic() - 2
+    outcome = solve_maxsat(*hard_problem(), time_limit=1, since=past)
+    assert (outcome.status, outcome.cost) == (UNKNOWN, None)
+    assert outcome.reason == "time limit of 1 s reached"
+
+
+def test_coarse_searches_end(monkeypatch):
+    """What weighs as much as the rounding counts, so the cost falls at each turn."""
+    turns = []
+    found = lower.Lowering.found
+
+    def counted(self, *arguments):
+        turns.append(arguments)
+        assert len(turns) < 20
+        found(self, *arguments)
+
+    monkeypatch.setattr(lower.Lowering, "found", counted)
+    rows = [[-1, -2], [1], [2], [-3, -1], [3]]
+    problem = rows, 3, [0, 8, 64, 0, 512], [True, False, False, True, False]
+    nothing = None, Path("no hint"), None
+    costs, bounds, _ = conversation(lower.lower_cost, *problem, *nothing)
+    assert (costs[-1], bounds) == (8, [8])
 
 
 def test_engines_that_end_without_a_word_are_unknown(monkeypatch):

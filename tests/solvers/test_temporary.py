@@ -143,6 +143,34 @@ def test_folders_in_use_are_no_leftovers(folder, monkeypatch) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_folders_of_others_are_left(folder, monkeypatch) -> None:
+    theirs = folder / f"olivine-{'0' * 32}"
+    theirs.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(temporary, "_is_tidy", False)
+        patch.setattr(os, "getuid", lambda: theirs.stat().st_uid + 1)
+        temporary._tidy(folder)
+    assert list(folder.iterdir()) == [theirs]
+
+
+def test_a_folder_taken_for_a_leftover_is_made_again(folder, monkeypatch) -> None:
+    """Another process may come between the making of a folder and its lock."""
+    lock, removed = temporary.fcntl.flock, []
+
+    def remove_first(descriptor: int, how: int) -> None:
+        if not removed:
+            removed.extend(folder.iterdir())
+            removed[0].rmdir()
+        lock(descriptor, how)
+
+    monkeypatch.setattr(temporary, "_is_tidy", True)
+    monkeypatch.setattr(temporary.fcntl, "flock", remove_first)
+    with temporary.scratch_folder() as ours:
+        assert removed == [ours]
+        assert ours.is_dir()
+    assert list(folder.iterdir()) == []
+
+
 def refuse(number: int):
     def refused(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
