@@ -20,7 +20,6 @@ from olivine.algorithms.global_policy import (
     global_policy,
 )
 from olivine.algorithms.global_policy.algorithm import Comparison, Refit, Return
-from olivine.algorithms.learning.events import Descending
 from olivine.algorithms.learning.problem import Problem
 from olivine.claims.global_policy import constants
 from olivine.claims.instances import known_values
@@ -242,12 +241,6 @@ def test_policies_must_be_good_on_each_return(name) -> None:
     for loss, found in zip(slightly(bound), ([], [name]), strict=True):
         policies = (root(2), mixed(loss / MOST))
         assert failing(changed(Return, 2, policies=policies, **sets)) == found
-
-
-def test_a_learned_state_must_not_be_learned_again() -> None:
-    last = number(Return, -1)
-    again = Descending(P)
-    assert failing(lambda e: [*e[:last], again, *e[last:]]) == ["no-relearning"]
 
 
 def test_pruned_paths_are_counted() -> None:

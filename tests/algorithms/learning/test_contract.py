@@ -17,8 +17,14 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
+from olivine.algorithms.global_policy.algorithm import LearnedTest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.events import NewPolicies
+from olivine.algorithms.learning.events import (
+    Descending,
+    Entered,
+    Iteration,
+    NewPolicies,
+)
 from olivine.algorithms.learning.learn import learn
 from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.learning.results import LearningResult
@@ -38,10 +44,10 @@ class Record:
     result: LearningResult
     ledger: Ledger
 
-    def reports(self, **changed):
-        """What fresh monitors say of the record, the result changed."""
+    def reports(self, events=None, **changed):
+        """What fresh monitors say of the record, events or the result changed."""
         review = self.entry.parts.review(self.problem, self.parameters)
-        for event in self.events:
+        for event in self.events if events is None else events:
             review(event)
         return review.reports(replace(self.result, **changed))
 
@@ -151,6 +157,61 @@ def test_monitors_see_what_the_result_says(name) -> None:
     assert made.reports(status="failure", reason="why")["epsilon-optimal"].first == (
         "why: 1 > 0"
     )
+
+
+def evaluated(factor):
+    """The return of the policy, off by so many times ε/8."""
+
+    def change(made):
+        value = made.problem.environment.truth.policy_value(made.result.policies)
+        off = Fraction(value) + factor * made.parameters.eps / 8
+        return [
+            replace(e, mean_return=off) if isinstance(e, Iteration) else e
+            for e in made.events
+        ]
+
+    return change
+
+
+def rejected(made):
+    """The policy is not accepted, and nothing is learned afterwards."""
+    return [
+        replace(e, accepted=False) if isinstance(e, Iteration) else e
+        for e in made.events
+    ]
+
+
+def more(kind, path, times=lambda p: 1):
+    """So many events more at a path, at the end."""
+    return lambda made: [*made.events, *[kind(path)] * times(made.parameters)]
+
+
+PATHS = ("valor", "valor-constrained", "two-sample", "global-policy")
+METAALG = ("valor", "valor-constrained", "two-sample", "lsvee")
+SLIGHTLY = Fraction(1, 1000)
+TAMPERINGS = [  # (algorithms, tampering, monitor that must see it; None: none)
+    (METAALG, evaluated(1 - SLIGHTLY), None),
+    (METAALG, evaluated(1 + SLIGHTLY), "evaluation"),
+    (METAALG, evaluated(-1 - SLIGHTLY), "evaluation"),
+    (METAALG, rejected, "progress"),
+    (PATHS, more(Entered, (0,), lambda p: p.T_max + 1), "dfslearn-calls"),
+    (("global-policy",), more(LearnedTest, (), lambda p: p.T_max + 1), "test-calls"),
+    (
+        ("valor", "valor-constrained", "global-policy", "lsvee"),
+        more(Descending, ()),
+        "no-relearning",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "tampering", "monitor"),
+    [(name, change, seen) for names, change, seen in TAMPERINGS for name in names],
+)
+def test_a_tampered_record_is_noticed(name, tampering, monitor) -> None:
+    made = record(name)
+    found = {n for n, r in made.reports(tampering(made)).items() if r.holds is False}
+    assert found == ({monitor} if monitor else set())
 
 
 @every

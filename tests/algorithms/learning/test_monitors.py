@@ -28,7 +28,6 @@ from olivine.algorithms.learning.deviations import (
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import (
     ConsensusTest,
-    Descending,
     Entered,
     Iteration,
     Sampled,
@@ -214,14 +213,6 @@ def test_each_monitor_sees_its_violation() -> None:
     forged.monitors(Sampled((0,), forged.env.draw((0, "uniform"), 10, forged.rng)))
     forged.monitors(Sampled((1,), forged.env.draw((0,), 10**20, forged.rng, level=2)))
     assert forged.broken() == {"event"}
-    forged = Forged()
-    for _ in range(forged.p.T_max + 1):
-        forged.monitors(Entered((0,)))
-    assert forged.broken() == {"dfslearn-calls"}
-    forged = Forged()
-    forged.monitors(forged.triple((1,)))
-    forged.monitors(Descending((1,)))
-    assert forged.broken() == {"no-relearning"}
     assert Forged().broken(event_failed=True, reason="that") == {"feasible"}
 
 
