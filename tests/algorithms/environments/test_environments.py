@@ -12,7 +12,11 @@ from olivine.algorithms.environments import make, names, random_finite, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
-from olivine.algorithms.environments.protocol import Environment, require_deterministic
+from olivine.algorithms.environments.protocol import (
+    Environment,
+    ObservationSpace,
+    require_deterministic,
+)
 from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.environments.registry import options
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
@@ -234,3 +238,38 @@ def test_seeds_fix_environments_and_data():
     assert isinstance(
         make("random-finite", np.random.default_rng(1)), FiniteEnvironment
     )
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"n_codes": 2, "dimension": 2}, {"n_codes": 0}, {"dimension": -1}]
+)
+def test_an_observation_space_is_finite_or_continuous(given):
+    with pytest.raises(ValueError, match=r"observation space: n_codes .* exactly one"):
+        ObservationSpace(**given)
+    assert ObservationSpace(n_codes=1).is_finite
+    assert not ObservationSpace(dimension=1).is_finite
+
+
+def test_states_have_a_next_state_for_each_action_but_the_last():
+    ends = ("end", {"x": 1}, {"x": [0, 1]}, [])
+    for moves in (["end"], ["end"] * 3, []):
+        first = ("start", {"x": 1}, {"x": [0, 0]}, moves)
+        message = f"state 'start': {len(moves)} next states"
+        with pytest.raises(ValueError, match=message):
+            from_lists([[first], [ends]])
+    with pytest.raises(ValueError, match="state 'end': 2 next states"):
+        from_lists([[(*ends[:3], ["end", "end"])]])
+
+
+def test_a_start_of_weight_zero_is_no_second_start():
+    one, moves = np.ones((2, 1, 1), dtype=np.int64), np.zeros((2, 1, 0), dtype=np.int64)
+    level = FiniteLevel(np.eye(2, dtype=np.int64), one, one, moves)
+    assert FiniteModel((level,), 1, [1, 0]).deterministic
+    assert not FiniteModel((level,), 1, [1, 1]).deterministic
+
+
+def test_the_moves_between_widest_levels_are_counted_by_their_product(monkeypatch):
+    monkeypatch.setattr(random_finite, "_MOST_WEIGHTS", 100)
+    make("random-finite", 0, states=7, horizon=4, actions=2)  # 98
+    with pytest.raises(ValueError, match="makes a table of 128 numbers"):
+        make("random-finite", 0, states=8, horizon=4, actions=2)

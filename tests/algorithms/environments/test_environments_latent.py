@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
-from olivine.algorithms.environments.latent import MAX_BYTES
+from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.latent import MAX_BYTES, LatentEnvironment
 from olivine.algorithms.environments.locks import random_rotation
 
 HALF = Fraction(1, 2)
@@ -268,6 +269,18 @@ def test_policies_are_followed_before_and_after_a_level():
     assert abs(data.expectation(data.rewards - values)) < 0.05
     with pytest.raises(ValueError, match="sampled one by one"):
         env.draw(policies, 10**9, rng, level=2)
+
+
+def test_returns_to_go_add_up_the_rewards_of_every_level():
+    levels = [[("s", {"x": 1}, {"x": [0, Fraction(1, 2 ** (h + 1))]},
+                ["s"] * 2 if h < 2 else [])] for h in range(3)]  # fmt: skip
+    model = from_lists(levels).truth.model
+    env = LatentEnvironment(model, BitsEmission((np.ones((1, 1)),) * 3, 0), "steps")
+    for level, rest in ((1, 7 / 8), (2, 3 / 8), (3, 1 / 8)):
+        data = env.draw([1, 1, 1], 5, np.random.default_rng(0), level=level)
+        assert set(data.rewards.tolist()) == {rest}
+    data = env.draw([1, 1], 5, np.random.default_rng(0), level=1)
+    assert set(data.rewards.tolist()) == {6 / 8}
 
 
 def test_uniform_and_random_policies_choose_as_told():

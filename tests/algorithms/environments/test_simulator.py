@@ -347,6 +347,14 @@ def test_returns_that_rounding_takes_above_one_count_as_one():
     assert not result.contradictions
 
 
+def test_returns_played_are_at_most_one():
+    env = olivine.from_simulator(
+        lambda: 0, lambda a: (0, 0.5 + 2e-10), 2, 2, codes=1, replays=1
+    )
+    data = env.draw([0, 0], 3, rng(), level=1)
+    assert data.rewards.tolist() == [1.0]
+
+
 def test_algorithms_run_where_the_truth_is_not_known():
     """R-max needs no classes, OLIVE takes tabular ones, finite ones are refused."""
     _, env = slipping(deterministic="nothing", state=None)
