@@ -17,8 +17,8 @@ from benchmarks import order
 
 HEAD = """# The algorithms compared
 
-How often does each algorithm succeed on each environment, and what does it cost? Here are
-all of them on all of them, over many seeds. The page was written by
+How often does each algorithm succeed on each environment, and what does it cost? Here
+are all of them on all of them, over many seeds. The page was written by
 
 ```sh
 OMP_NUM_THREADS=1 olivine compare --json -o docs/comparison.svg > comparison.jsonl

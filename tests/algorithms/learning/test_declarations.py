@@ -221,11 +221,11 @@ def test_what_a_package_declares_and_what_is_listed_agree(monkeypatch) -> None:
 def test_a_verb_loads_the_algorithm_that_it_runs_and_no_other() -> None:
     """`learn` and ``olivine learn``, each in a process of its own."""
     program = (
-        "import sys; sys.argv = ['olivine', 'learn', 'valor', '--env', 'tabular',"
+        "import sys; sys.argv = ['olivine', 'learn', 'psdp', '--env', 'tabular',"
         " '--params', 'practical']\n"
         "import olivine, olivine.cli.main\n"
         "env = olivine.make('tabular', 0)\n"
-        "olivine.learn('valor', env, parameters='practical')\n"
+        "olivine.learn('psdp', env, parameters='practical')\n"
         "mid = set(sys.modules)\n"
         "try: olivine.cli.main.main()\n"
         "except SystemExit as end: assert not end.code, end.code\n"
@@ -240,4 +240,4 @@ def test_a_verb_loads_the_algorithm_that_it_runs_and_no_other() -> None:
     packages = {name.split(".")[2] for name in registry.MODULES}
     by_call, by_verb = done.stderr.splitlines()[-2:]
     for loaded in (by_call, by_verb):
-        assert packages & set(loaded.split()) == {"valor"}
+        assert packages & set(loaded.split()) == {"baselines"}
