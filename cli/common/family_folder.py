@@ -173,13 +173,14 @@ def write_folder(
     checks: dict[str, str] = {}
     if _PROGRAMS.intersection(wanted):
         at("the model of the program")
+        begin = {}
         if model is None:
             built = build(family, formulation)
             model = built.model
-        begin = {}
-        if start:
-            at("the start")
-            begin = {"start": _write_start(stage, built)}
+            if start:
+                at("the start")
+                begin = {"start": _write_start(stage, built)}
+            del built
         family.forget()  # the files are made of the model alone
         description["program"], checks = _write_program(
             stage, instance, wanted, formulation, model, engine, at, two_actions

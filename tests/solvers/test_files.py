@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from olivine.solvers.files import write_target
 from olivine.solvers.milp.engines import cbc, readers
 from olivine.solvers.milp.milp import (
     available_engines,
@@ -255,3 +257,40 @@ def test_mps_keeps_to_fixed_columns_or_says_that_it_is_free():
     model.add_row([x], [10**12 + 1], "<=", 1, "long")
     text = "".join(program_files.mps_lines(IntegerForm(model), "t"))
     assert text.splitlines()[1].startswith("* free MPS")
+
+
+# ------------------------------------------------------------ where files go
+
+
+def tiny_model() -> LinearModel:
+    tiny = LinearModel("tiny")
+    x = tiny.add_variable("x", 0, 1, integer=True)
+    tiny.add_row([x], [1], "<=", 1, "r")
+    tiny.set_objective([x], [1], maximise=True)
+    return tiny
+
+
+def test_names_that_nothing_has_yet(tmp_path) -> None:
+    assert write_target(tmp_path / "new") == tmp_path.resolve() / "new"
+    assert write_target(tmp_path / "no" / "new") == tmp_path.resolve() / "no" / "new"
+
+
+@pytest.mark.parametrize("write", [write_lp, write_mps])
+def test_links_are_followed(tmp_path, write) -> None:
+    (tmp_path / "end").write_text("old")
+    (tmp_path / "link").symlink_to("end")
+    write(tiny_model(), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert "tiny" in (tmp_path / "end").read_text()
+
+
+@pytest.mark.parametrize("write", [write_lp, write_mps])
+def test_pipes_and_folders_are_refused(tmp_path, write) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "link", "folder"):
+        with pytest.raises(OSError, match=name):
+            write(tiny_model(), tmp_path / name)
+    assert stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode)
+    assert len(list(tmp_path.iterdir())) == 3
