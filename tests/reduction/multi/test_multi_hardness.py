@@ -1,5 +1,6 @@
 """3-SAT as multi-data-set classification: the reduction's whole contract."""
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -106,3 +107,14 @@ def test_tolerances_for_which_it_says_nothing_are_refused():
             instance.solve("deterministic", epsilon_feas=epsilon)
     with pytest.raises(ValueError, match="shape"):
         instance.policy(np.array([True, False]))
+
+
+def test_one_vote_is_no_agreement():
+    found = verify_multi_hardness(Formula.from_clauses([[1, 2]]))
+    votes = [r for r in found.routes.values() if r.satisfiable is not None]
+    assert len(votes) >= 2
+    one = dict(list(found.routes.items())[:1])
+    assert dataclasses.replace(found, routes=one).agree is None
+    two = dict(list(found.routes.items())[:2])
+    assert dataclasses.replace(found, routes=two).agree is True
+    assert dataclasses.replace(found, contradictions=("what",)).agree is False

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.olive.parameters import theorem_parameters
+from olivine.algorithms.olive_program.enumeration import policy_optimum
+from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.run.every_tie import Noise, every_tie
+from olivine.reduction.run.faces import Faces
 
 from tests.support.depth import deep, spread
 from tests.support.families import as_three_sat, families
@@ -154,3 +157,17 @@ def test_all_small_formulas():
     assert searched == 4 + 10 + 10 + 110
     # docs/ties.md has this number.
     assert faces == {"lowest": 20148, "largest": 20148}
+
+
+@pytest.mark.parametrize("phi", [PHI, 5 * PHI])
+def test_no_policy_is_worth_more_than_what_cuts_the_search(phi):
+    """With noise, too: values are attained at φ + η."""
+    family = Family(as_three_sat([[1, 1, 1]], 1), "strict")
+    mdp, bound = family.mdp(), list(family.distributions())
+    search = Faces(mdp, family.ranges(), "lowest", Noise(phi, phi, 3 * phi))
+    most = OliveProgram(mdp, bound, 2 * phi, upper=family.ranges())
+    caps = search._caps(most)
+    for policy in itertools.product(*map(range, mdp.action_counts)):
+        pair = policy_optimum(most, policy)
+        if pair is not None:
+            assert most.objective(pair) <= caps[policy[0]]

@@ -265,3 +265,16 @@ def test_the_program_left_decides_the_formula():
             found = enumerate_policies(program).optimum
             assert found == optimum(family.parameters, u)
             assert (found == family.parameters.best) == (u == 0)
+
+
+@pytest.mark.parametrize("variant", list(Variant))
+def test_a_move_names_what_it_binds(variant):
+    family = Family(as_three_sat([[1, -2, 2], [-1, 2, 2]], 2), variant)
+    names = {"clause": "C{}", "variable": "X{}", "literal": "x{0}^0, x{0}^1"}
+    for move in schedule(family):
+        bound = [family.distribution_name(i) for i in move.stated]
+        if move.kind == "start":
+            assert move.index == 0
+            assert bound[0] == ("s0" if move.level == 1 else "C1, C2, bottom2")
+        elif variant is not Variant.FORCED:
+            assert names[move.kind].format(move.index + 1) in bound

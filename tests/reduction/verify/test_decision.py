@@ -8,7 +8,8 @@ from olivine.reduction.family.instance import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.witness import check
-from olivine.reduction.verify.decision import ENGINES, decide
+from olivine.reduction.verify.decision import ENGINES, _confirm, decide
+from olivine.reduction.verify.optimise import shown
 
 from tests.support.depth import spread
 
@@ -58,3 +59,28 @@ def test_a_limit_leaves_it_open() -> None:
 def test_unknown_engines_are_refused() -> None:
     with pytest.raises(ValueError, match="oracle"):
         decide(Instance.of(Formula.from_clauses([[1]])), "oracle")
+
+
+def test_an_assignment_that_is_no_model_shows_nothing() -> None:
+    instance = Instance.of(Formula.from_clauses([[1, 2, 3], [-1]]))
+    with pytest.raises(RuntimeError, match="3-SAT form gives a pair of value 5/6"):
+        _confirm(instance, np.array([True, False, False]))
+
+
+def test_a_cost_that_its_assignment_does_not_have_is_refused() -> None:
+    """Where the penalty caps the optimum, 3 and 4 have the same."""
+    instance = Instance.of(Formula.from_clauses([[1]] * 4 + [[-1]] * 4))
+    model = np.array([True])
+    assert shown(instance, 4, model, "optimal", ()).cost == 4
+    with pytest.raises(RuntimeError, match="the pair's assignment has 4, not 3"):
+        shown(instance, 3, model, "optimal", ())
+    with pytest.raises(RuntimeError, match="weight 2 gives a pair of value 7/8"):
+        shown(instance, 2, model, "optimal", ())
+
+
+@pytest.mark.parametrize(("hard", "words"), [(1, "^1 hard clause: "), (2, "^2 hard c")])
+def test_hard_clauses_are_counted_and_refused(hard, words) -> None:
+    flags = np.arange(3) < hard
+    formula = Formula.from_clauses([[1], [2], [-1]], 2, [1, 1, 1], hard=flags)
+    with pytest.raises(ValueError, match=words):
+        Instance.of(formula)
