@@ -103,7 +103,7 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
                     zorder=3,
                 )
             )
-        axes.text(node.x, node.y, node.text, zorder=4, **_text_style(node))
+        axes.text(node.x, node.y, mathtext(node.text), zorder=4, **_text_style(node))
 
 
 def _box_colours(node: Node) -> tuple[str, str]:
@@ -195,6 +195,26 @@ def _tikz_style(node: Node) -> str:
     return style + (", anchor=west" if node.kind == "note" else ", align=center")
 
 
+_NAMES = re.compile(r"(¬?)\b([xXCyb])(\d+|[ijk])(?:\^([01b]))?(?![A-Za-z])")
+_WHOLE_NAMES = {"M_y": "M_y", "b1b2b3": "b_1b_2b_3", "s0": "s_0"}
+_WHOLE = re.compile(r"\bM_y|b1b2b3|\bs0\b|(?<!\w)2\^(\d+)|" + _NAMES.pattern)
+
+
+def mathtext(text: str) -> str:
+    """Put names of states and bits, and powers of two, between dollar signs."""
+    return _WHOLE.sub(lambda match: f"${_mathematics(match)}$", text)
+
+
+def _mathematics(match: re.Match[str]) -> str:
+    if match[0] in _WHOLE_NAMES:
+        return _WHOLE_NAMES[match[0]]
+    exponent, negated, letter, index, power = match.groups()
+    if exponent:
+        return f"2^{{{exponent}}}"
+    base = rf"\bar{{{letter}}}" if negated else letter
+    return f"{base}_{{{index}}}" + (f"^{{{power}}}" if power else "")
+
+
 _SYMBOLS = {
     "π": r"$\pi$",
     "∨": r"$\lor$",
@@ -205,23 +225,11 @@ _SYMBOLS = {
     "✗": r"$\times$",
     "--": "-{}-",
 }
-_NAMES = re.compile(r"(¬?)\b([xXCyb])(\d+|[ijk])(?:\^([01b]))?(?![A-Za-z])")
 
 
 def _tex(text: str) -> str:
-    """Put a label into TeX: names of states and bits as mathematics."""
-    text = re.sub(r"(?<!\w)2\^", "2EXPONENT", text.replace("M_y", "MEMBER"))
-    text = text.replace("b1b2b3", "BITS")
-    text = _NAMES.sub(_name, text)
-    text = re.sub(r"2EXPONENT(\d+)", r"$2^{\1}$", text)
-    text = text.replace("MEMBER", "$M_y$").replace("BITS", "$b_1b_2b_3$")
-    text = text.replace("bottom2", r"$\bot_2$").replace("s0", "$s_0$")
+    """Put a label into TeX."""
+    text = mathtext(text).replace("bottom2", r"$\bot_2$")
     for symbol, command in _SYMBOLS.items():
         text = text.replace(symbol, command)
     return text.replace("\n", r"\\")
-
-
-def _name(match: re.Match[str]) -> str:
-    negated, letter, index, power = match.groups()
-    base = rf"\bar {letter}" if negated else letter
-    return f"${base}_{{{index}}}" + (f"^{{{power}}}$" if power else "$")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.cli.figures.family_picture import tikz
+from olivine.cli.figures.family_picture import mathtext, tikz
 from olivine.cli.figures.family_scene import scene
 from olivine.cli.figures.family_subject import BUNDLES
 from olivine.cli.figures.scene import Scene
@@ -126,7 +126,7 @@ def test_when_a_witness_is_shown(tmp_path) -> None:
     why = "unsatisfiable; --witness shows the best assignment"
     assert done.out.endswith(f"variable, without a witness: {why}\n")
     drawn = " ".join(ET.parse(out).getroot().itertext())
-    assert "1 − y1" in drawn
+    assert "1 − $y_{1}$" in out.read_text("utf-8")  # in a comment beside its parts
     assert f"No witness is shown: {why}." in drawn
     assert olivine("draw", FULL3, "-o", out, "--witness").status == 0
     assert "leaves 1 of 8 unsatisfied" in "".join(ET.parse(out).getroot().itertext())
@@ -217,3 +217,17 @@ def test_settings_of_a_program_that_imported_matplotlib_stay_its_own(tmp_path) -
         olivine("draw", FULL2, "-o", tmp_path / "own.svg")
         assert matplotlib.rcParams["font.size"] == 30
     assert (tmp_path / "own.svg").read_bytes() == plain.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x12^0", "$x_{12}^{0}$"),
+        ("C3: ¬x1 ∨ x2", r"$C_{3}$: $\bar{x}_{1}$ ∨ $x_{2}$"),
+        ("M_y of 2^13", "$M_y$ of $2^{13}$"),
+        ("s0 leads by b1b2b3 to x_i", "$s_0$ leads by $b_1b_2b_3$ to x_i"),
+        ("exact box 3", "exact box 3"),
+    ],
+)
+def test_names_and_powers_are_mathematics(text, shown) -> None:
+    assert mathtext(text) == shown
