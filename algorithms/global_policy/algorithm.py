@@ -46,7 +46,7 @@ from ..learning.events import (
     notify,
 )
 from ..learning.metaalg import EXACT_COSTS, exact_cost
-from ..learning.problem import Frame, Problem
+from ..learning.problem import Frame, Problem, Run
 from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
 from ..oracles.functionals import Constraint, Functional
@@ -124,8 +124,10 @@ class MultiOracle(Protocol):
         """Find a policy of low cost on several data sets."""
 
 
-class GlobalPolicyRun:
+class GlobalPolicyRun(Run):
     """The state of a run: learned and pruned paths, and the policy."""
+
+    parameters: GlobalPolicyParameters
 
     def __init__(
         self,
@@ -135,10 +137,7 @@ class GlobalPolicyRun:
         observers: Sequence[Observer] = (),
         multi_oracle: MultiOracle = multi,
     ) -> None:
-        self.environment = problem.environment
-        self.parameters = parameters
-        self.rng = rng
-        self.horizon = self.environment.horizon
+        super().__init__(problem, parameters, rng, observers)
         self.learned: list[list[Path]] = [[] for _ in range(self.horizon)]
         self.pruned: list[list[Path]] = [[] for _ in range(self.horizon)]
         self.policies: list[Any] = [None] * self.horizon
@@ -147,7 +146,6 @@ class GlobalPolicyRun:
         self.tests = 0
         self._values: ValueClass = guard(problem.values)
         self._policy_class: PolicyClass = guard(problem.policies)
-        self._observers = tuple(observers)
         self._multi = multi_oracle
 
     # ---------------------------------------------------------------- dfslearn
@@ -176,7 +174,7 @@ class GlobalPolicyRun:
             self.pruned[h - 1].append(path)  # add p to pruned(h)
             self._returned(path, again=again)
             return
-        notify(self._observers, Descending(path))
+        notify(self.observers, Descending(path))
         for a in range(self.parameters.K):  # for a in A
             self.dfslearn((*path, a))
         self.learned[h - 1].append(path)  # add p to learned(h)
@@ -189,13 +187,13 @@ class GlobalPolicyRun:
 
     def _enter(self, path: Path) -> None:
         self.calls += 1
-        notify(self._observers, Entered(path))
+        notify(self.observers, Entered(path))
         if self.calls > self.parameters.T_max:
             self._failed("dfslearn was called more than T_max times")
 
     def _recheck(self, path: Path) -> bool:
         passed = self.test_learned(path)
-        notify(self._observers, Rechecked(path, passed))
+        notify(self.observers, Rechecked(path, passed))
         return passed
 
     def _returned(self, path: Path, *, again: bool) -> None:
@@ -205,7 +203,7 @@ class GlobalPolicyRun:
         learned, pruned = tuple(self.learned[h - 1]), tuple(self.pruned[h - 1])
         outcome = "learned" if path in learned else "pruned"
         step = Return(path, outcome, learned, pruned, self.played())  # type: ignore[arg-type]
-        notify(self._observers, step)
+        notify(self.observers, step)
 
     def _failed(self, what: str) -> NoReturn:
         raise EventFailedError(f"{what}, impossible in the event of the bounds")
@@ -219,7 +217,7 @@ class GlobalPolicyRun:
     def test_learned(self, path: Path) -> bool:
         """Whether π̂ is good at the end of a path, by comparison with learned ones."""
         self.tests += 1
-        notify(self._observers, LearnedTest(path))
+        notify(self.observers, LearnedTest(path))
         if self.tests > self.parameters.T_max:
             self._failed("TestLearned was called more than T_max times")
         h = len(path) + 1
@@ -229,7 +227,7 @@ class GlobalPolicyRun:
         for number, q in enumerate(self.learned[h - 1]):  # for q in learned(h)
             learned = self._roll_out(q)  # D'_q, the same with q
             comparison = self._compare(path, q, data, learned, first=number == 0)
-            notify(self._observers, comparison)
+            notify(self.observers, comparison)
             if comparison.optimum is None and not self.parameters.fall_back:
                 self._failed(
                     f"no value function of level {h} agrees with a learned path"
@@ -358,7 +356,7 @@ class GlobalPolicyRun:
         paths = tuple(self.learned[level - 1])
         sets, found = tuple(datasets), tuple(values)
         refit = Refit(level, paths, sets, found, tuple(policies), feasible)
-        notify(self._observers, refit)
+        notify(self.observers, refit)
 
 
 def global_policy(

@@ -24,7 +24,7 @@ from ..oracles.ledger import evaluate, unguard
 from ..oracles.results import CscResult
 from .events import Entered, EventFailedError, Iteration, Observer, Path, notify
 from .parameters import DfsParameters, MetaAlgParameters
-from .problem import Frame
+from .problem import Frame, Run
 from .results import LearningResult
 
 EXACT_COSTS = Fraction(1, 10**12)
@@ -176,24 +176,17 @@ def _short(number: int) -> str:
 
 def learn(
     name: str,
-    environment: Environment,
-    parameters: MetaAlgParameters,
-    rng: np.random.Generator,
+    run: Run,
     *,
     explore: Explore,
     optimise: Optimise,
     learned: Callable[[], Iterable[int]],
-    observers: Sequence[Observer] = (),
 ) -> LearningResult:
     """Run Algorithm 1 and give what came out, counted."""
-    with Frame(name, environment, parameters, rng) as frame:
+    given = run.environment, run.parameters, run.rng
+    with Frame(name, *given) as frame:
         outcome = metaalg(
-            environment,
-            parameters,
-            rng,
-            explore=explore,
-            optimise=optimise,
-            observers=observers,
+            *given, explore=explore, optimise=optimise, observers=run.observers
         )
     return frame.result(
         outcome.policies,

@@ -13,6 +13,7 @@ import numpy as np
 from ..environments.protocol import Environment, require_deterministic
 from ..exact.seeds import RecordedSeed
 from ..oracles.ledger import Ledger, unguard
+from .events import Observer
 from .results import LearningResult
 
 
@@ -76,6 +77,21 @@ class Problem:
                 raise ValueError(
                     f"{name}_class: {levels} levels, but H = {environment.horizon}"
                 )
+
+
+class Run:
+    """What the state of any run starts with; classes are as the problem has them."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        parameters: Any,
+        rng: np.random.Generator,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.environment, self.parameters = problem.environment, parameters
+        self.horizon = problem.environment.horizon
+        self.rng, self.observers = rng, tuple(observers)
 
 
 class Frame:

@@ -55,7 +55,7 @@ from ..learning.events import (
     notify,
 )
 from ..learning.metaalg import learn
-from ..learning.problem import Problem
+from ..learning.problem import Problem, Run
 from ..learning.results import LearningResult
 from .parameters import LSVEE, LsveeParameters, Sizes
 
@@ -202,26 +202,26 @@ class Start:
     estimate: Fraction  # V̂*
 
 
-class Survivors:
+class Survivors(Run):
     """The state of a run: the functions of an exact class that are not eliminated.
 
     `members`: Numbers of the survivors, ascending. `learned`: Eliminations done at each
     level. `enumerated`: Functions evaluated so far, counted once for each data set.
     """
 
+    parameters: LsveeParameters
+
     def __init__(
         self,
-        environment: Environment,
-        functions: FiniteQClass,
+        problem: Problem,
         parameters: LsveeParameters,
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
     ) -> None:
-        self.environment, self.functions = environment, functions
-        self.parameters, self.rng = parameters, rng
-        self.observers = tuple(observers)
-        self.members: NDArray[np.int64] = np.arange(len(functions))
-        self.learned = [0] * environment.horizon
+        super().__init__(problem, parameters, rng, observers)
+        self.functions: FiniteQClass = problem.values.as_exact()
+        self.members: NDArray[np.int64] = np.arange(len(self.functions))
+        self.learned = [0] * self.horizon
         self.enumerated = 0
         self._left = 0
         self._estimate: Fraction | None = None
@@ -338,17 +338,13 @@ def lsvee(
         If environment, parameters and class do not fit.
     """
     _check_class(environment, functions, parameters)
-    exact = functions.as_exact()
-    run = Survivors(environment, exact, parameters, rng, observers)
+    run = Survivors(Problem(environment, functions), parameters, rng, observers)
     result = learn(
         LSVEE,
-        environment,
-        parameters,
-        rng,
+        run,
         explore=run.explore,
         optimise=run.choose,
         learned=lambda: run.learned,
-        observers=observers,
     )
     return replace(result, enumerated=run.enumerated)
 

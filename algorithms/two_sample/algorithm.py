@@ -44,7 +44,7 @@ from ..learning.metaalg import (
     policy_costs,
     training_set,
 )
-from ..learning.problem import Problem
+from ..learning.problem import Problem, Run
 from ..learning.results import LearningResult
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
@@ -158,8 +158,10 @@ _CLOSE = Fraction(1, 10**9)
 """Discrepancies in float64 are good to much less."""
 
 
-class TwoSampleLearner:
+class TwoSampleLearner(Run):
     """The state of a run: data sets D^val_h and D^learned_h of each level."""
+
+    parameters: TwoSampleParameters
 
     def __init__(
         self,
@@ -169,11 +171,7 @@ class TwoSampleLearner:
         observers: Sequence[Observer] = (),
         test_class: ValueClass | None = None,
     ) -> None:
-        self.environment = problem.environment
-        self.parameters = parameters
-        self.rng = rng
-        self.observers = tuple(observers)
-        self.horizon = self.environment.horizon
+        super().__init__(problem, parameters, rng, observers)
         self.val: list[list[EmpiricalMeasure]] = [[] for _ in range(self.horizon)]
         self.learned: list[list[EmpiricalMeasure]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
@@ -360,11 +358,8 @@ def two_sample(
     run = TwoSampleLearner(problem, parameters, rng, observers, test_class)
     return learn(
         TWO_SAMPLE,
-        environment,
-        parameters,
-        rng,
+        run,
         explore=run.dfslearn,
         optimise=run.polvalfun,
         learned=lambda: map(len, run.learned),
-        observers=observers,
     )

@@ -50,7 +50,7 @@ from ..learning.metaalg import (
     learn,
     training_set,
 )
-from ..learning.problem import Problem
+from ..learning.problem import Problem, Run
 from ..learning.results import LearningResult
 from ..oracles.csc import csc, importance_costs
 from ..oracles.ledger import guard, unguard
@@ -62,8 +62,10 @@ PolicyStep = Callable[["LocalValues", int], Any]
 """Line 4 of polvalfun: π̂_h from the data sets of level h."""
 
 
-class LocalValues:
+class LocalValues(Run):
     """The state of a run: data sets D_1, ..., D_H, and programs over G_h."""
+
+    parameters: ValorParameters
 
     def __init__(
         self,
@@ -72,11 +74,7 @@ class LocalValues:
         rng: np.random.Generator,
         observers: Sequence[Observer] = (),
     ) -> None:
-        self.environment = problem.environment
-        self.parameters = parameters
-        self.rng = rng
-        self.observers = tuple(observers)
-        self.horizon = self.environment.horizon
+        super().__init__(problem, parameters, rng, observers)
         self.policy_class = guard(problem.policies)
         self.datasets: list[list[Triple]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
@@ -367,11 +365,8 @@ def _learn(
     run = local_values(parameters, problem, rng, observers)
     return learn(
         algorithm,
-        problem.environment,
-        parameters,
-        rng,
+        run,
         explore=run.dfslearn,
         optimise=lambda: run.polvalfun(step),
         learned=lambda: map(len, run.datasets),
-        observers=observers,
     )
