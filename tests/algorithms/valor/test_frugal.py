@@ -27,8 +27,8 @@ from olivine.algorithms.valor.frugal import SharedData, on_grid
 
 from tests.support.depth import deep
 
-PCID = {5: 1_800, 10: 5_400, 20: 23_100}
-"""Episodes of PCID on the Gaussian lock, as docs/valor.md quotes them."""
+MOST = {5: 6_000, 10: 25_000, 20: 130_000}
+"""Episodes on the Gaussian lock, a quarter to a half above docs/valor.md's medians."""
 
 
 def run_of(env, kind="tabular", seed=0, **chosen):
@@ -52,10 +52,10 @@ def run_of(env, kind="tabular", seed=0, **chosen):
     ("horizon", "seeds"),
     [
         (5, range(1)),
-        *(pytest.param(h, range(10), marks=pytest.mark.long) for h in PCID),
+        *(pytest.param(h, range(10), marks=pytest.mark.long) for h in MOST),
     ],
 )
-def test_the_gaussian_lock_takes_ten_times_pcids_episodes_at_most(
+def test_the_gaussian_lock_takes_as_many_episodes_as_the_page_says(
     horizon, seeds
 ) -> None:
     """Each seed solved, V^π ≥ 0.9 V*, by one rule for all horizons."""
@@ -67,7 +67,7 @@ def test_the_gaussian_lock_takes_ten_times_pcids_episodes_at_most(
             observers=[events.append],
         )  # fmt: skip
         assert result.succeeded
-        assert result.trajectories <= 10 * PCID[horizon]
+        assert result.trajectories <= MOST[horizon]
         value, error = env.truth.estimate_policy_value(result.policies, 20_000, rng)
         assert value - 2 * error >= 0.45
         # No state is learned twice, and no data set grows to what it may be at most.
