@@ -10,13 +10,14 @@ import threading
 
 import pytest
 from olivine.cli.common import console
+from olivine.reduction.family.variants import Variant
 from olivine.solvers.milp.engines import engines, readers
 
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread
 
 FULL2 = CASES / "cadical" / "full2.cnf"
-VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
+VARIANTS = [variant.value for variant in Variant]
 FOLDERS = ["satlib", "cadical", "dense"]
 ROWS = [(folder, row) for folder in FOLDERS for row in expected(folder)]
 # One variant each by default, all of them under the marker long.

@@ -278,3 +278,19 @@ def test_survivors_and_intervals_are_counted() -> None:
             np.random.default_rng(0),
             satisfiable=True,
         )
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        (ONE_VARIABLE, Fraction(1, 38_000)),
+        pytest.param([*ONE_VARIABLE, [-1] * 3], "1/57200", marks=pytest.mark.long),
+    ],
+)
+def test_forced_by_branch_and_bound(clauses, expected) -> None:
+    """u/(19200W − 400u), of which nothing else is known: the program is a large one."""
+    family = family_of(clauses, "forced")
+    found = critical_tolerance(family, 1, prove=True, time_limit=120)
+    assert found.value == Fraction(expected) == found.lower
+    assert found.exact
+    assert at_tolerance(family, found.value).is_feasible(found.pair)
