@@ -57,7 +57,7 @@ class FiniteEnvironment(OverModel):
 
     @cached_property
     def truth(self) -> FiniteTruth:
-        """The door for tests and monitors."""
+        """The hidden truth, for tests and monitors."""
         return FiniteTruth(self._model)
 
     def draw(

@@ -56,7 +56,7 @@ class LatentEnvironment(OverModel):
 
     @cached_property
     def truth(self) -> LatentTruth:
-        """The door for tests and monitors."""
+        """The hidden truth, for tests and monitors."""
         return LatentTruth(self._model, self._emission)
 
     def draw(

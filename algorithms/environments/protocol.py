@@ -149,7 +149,7 @@ class Environment(Protocol):
 
     @property
     def truth(self) -> Truth:
-        """The door for tests and monitors; UnknownTruthError where there is none."""
+        """For tests and monitors; UnknownTruthError where it is not known."""
 
     def draw(
         self,

@@ -1,4 +1,4 @@
-"""The door to an environment's hidden truth: for tests and monitors only."""
+"""An environment's hidden truth: for tests and monitors only."""
 
 from __future__ import annotations
 
