@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -89,6 +89,7 @@ def learn(
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
+    from ..algorithms.learning.results import impossible
     from .experiments.assumptions import Examination
     from .experiments.runs import OutOfTimeError, prepare
 
@@ -112,7 +113,7 @@ def learn(
             time_limit,
         )
         with _Watch() as watch, heartbeat(lambda: f"learning, {algorithm} on {env}"):
-            record, _ = run.with_seed(seed, watch.observers, examination)
+            record, result = run.with_seed(seed, watch.observers, examination)
     except OutOfTimeError as error:
         record = {"algorithm": algorithm, "env": env, "status": "unknown"}
         record |= {"reason": str(error), "seed": seed}
@@ -135,7 +136,10 @@ def learn(
     if json_lines:
         print_json(record)
     else:
-        _show(record)
+        binding = result.monitors
+        if examination is not None:
+            binding = examination.binding(result)
+        _show(record, impossible(binding))
     for contradiction in record["contradictions"]:
         say(
             f"olivine: contradiction: {contradiction} (this should be impossible: "
@@ -179,7 +183,7 @@ def _list(json_lines: bool) -> None:
         tell(f"  {name:18} {listed}")
 
 
-def _show(record: Mapping[str, Any]) -> None:
+def _show(record: Mapping[str, Any], contradicted: Sequence[str]) -> None:
     from fractions import Fraction
 
     def number(value: Any) -> str:
@@ -204,7 +208,7 @@ def _show(record: Mapping[str, Any]) -> None:
         f"  {record['trajectories']:.3g} trajectories, {', '.join([*work, ''])}"
         f"{record['seconds']:.3f} s, seed {record['seed']}"
     )
-    _show_monitors(record)
+    _show_monitors(record["monitors"], contradicted)
 
 
 _EXPECTED = {
@@ -216,12 +220,12 @@ _EXPECTED = {
 """Why a claim that fails is no contradiction, by its scope."""
 
 
-def _show_monitors(record: Mapping[str, Any]) -> None:
+def _show_monitors(
+    monitors: Mapping[str, Mapping[str, Any]], contradicted: Sequence[str]
+) -> None:
     """Print a table of monitors, and why those that fail contradict nothing."""
-    monitors = record["monitors"]
     if not monitors:
         return
-    contradicted = {text.partition(":")[0] for text in record["contradictions"]}
     words = {True: "yes", None: "unknown"}
     print_table(
         ("monitor", "holds", "margin", "checks", "when"),

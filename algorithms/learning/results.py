@@ -216,16 +216,17 @@ class MonitorReport:
         } | ({"first": self.first} if self.first else {})
 
 
-def contradictions(monitors: Mapping[str, MonitorReport]) -> list[str]:
-    """Violations that ought to be impossible: in any run, or where premises hold."""
+def impossible(monitors: Mapping[str, MonitorReport]) -> list[str]:
+    """Names of claims that are violated where they hold always, or by the premises."""
     premises = [m.holds for m in monitors.values() if m.scope == "premise"]
     inside = bool(premises) and all(holds is True for holds in premises)
-    found = []
-    for name, report in monitors.items():
-        binding = report.scope == "always" or (report.scope == "event" and inside)
-        if binding and report.holds is False:
-            found.append(f"{name}: {report.first}")
-    return found
+    scopes = ("always", "event") if inside else ("always",)
+    return [n for n, m in monitors.items() if m.holds is False and m.scope in scopes]
+
+
+def contradictions(monitors: Mapping[str, MonitorReport]) -> list[str]:
+    """Violations that ought to be impossible: in any run, or where premises hold."""
+    return [f"{name}: {monitors[name].first}" for name in impossible(monitors)]
 
 
 @dataclass(frozen=True, eq=False)

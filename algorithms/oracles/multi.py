@@ -48,7 +48,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...solvers.milp.milp import solve_milp
 from ...solvers.model.model import LinearModel, Row, integer_row
 from ...solvers.outcome import Status
 from ..classes.finite import FinitePolicyClass
@@ -166,6 +165,8 @@ def deterministic_model(
 def _by_milp(
     policy_class: TabularPolicyClass, pricing: Pricing, time_limit: float | None
 ) -> MultiResult:
+    from ...solvers.milp.milp import solve_milp  # loads PuLP
+
     model = deterministic_model(policy_class, pricing)
     outcome = solve_milp(model, time_limit=time_limit)
     nodes = outcome.nodes or 0

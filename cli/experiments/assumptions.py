@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...algorithms.classes import PolicyClassByLevel, ValueClassByLevel
     from ...algorithms.environments.protocol import Environment
     from ...algorithms.learning.registry import Algorithm
-    from ...algorithms.learning.results import LearningResult
+    from ...algorithms.learning.results import LearningResult, MonitorReport
 
 
 class ViolatedError(ValueError):
@@ -84,17 +84,13 @@ class Examination:
             for name in names
         }
 
-    def contradictions(self, result: LearningResult) -> list[str]:
-        """Contradictions of a run; where an assumption is violated, only of ``always``.
+    def binding(self, result: LearningResult) -> dict[str, MonitorReport]:
+        """Give the monitors that can contradict: ``always`` ones after a violation.
 
         What is claimed under an assumption may fail without it.
         """
-        from ...algorithms.learning.results import contradictions
-
-        if not self.violated:
-            return result.contradictions
         monitors = result.monitors.items()
-        return contradictions({k: m for k, m in monitors if m.scope == "always"})
+        return {k: m for k, m in monitors if not self.violated or m.scope == "always"}
 
     def _print(self, name: str) -> None:
         show_assumptions(name, self.to_json())

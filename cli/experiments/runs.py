@@ -124,6 +124,7 @@ class LearningRun:
 
         from ...algorithms.learning import registry
         from ...algorithms.learning.learn import judged
+        from ...algorithms.learning.results import contradictions
 
         environment = self.environment(seed)
         algorithm = registry.get(self.algorithm)
@@ -163,7 +164,7 @@ class LearningRun:
         }
         if examination is not None:
             record["assumptions"] = examination.to_json()
-            record["contradictions"] = examination.contradictions(result)
+            record["contradictions"] = contradictions(examination.binding(result))
         return record, result
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from flint import fmpz_mat, nmod_mat
+if TYPE_CHECKING:
+    from flint import fmpz_mat
 
 _PRIME = 2**31 - 1
 
@@ -38,21 +40,24 @@ def factorise(rows: Sequence[Mapping[int, int]]) -> Factorisation | None:
     nucleus_rows = [r for r in rest if r not in done_rows]
     nucleus_columns = [c for c in range(len(rows)) if c not in done_columns]
     dense = [[rows[r].get(c, 0) for c in nucleus_columns] for r in nucleus_rows]
-    size = len(dense)
-    nucleus = fmpz_mat(size, size, [entry for row in dense for entry in row])
-    # Modulo a prime the rank is quickly found, and never too great.
-    if nmod_mat(nucleus, _PRIME).rank() < size and nucleus.rank() < size:
-        return None
+    nucleus, size = None, len(dense)
+    if size:
+        from flint import fmpz_mat, nmod_mat  # takes a twentieth of a start
+
+        nucleus = fmpz_mat(size, size, [entry for row in dense for entry in row])
+        # Modulo a prime the rank is quickly found, and never too great.
+        if nmod_mat(nucleus, _PRIME).rank() < size and nucleus.rank() < size:
+            return None
     return Factorisation(rows, lower, upper, nucleus_rows, nucleus_columns, nucleus)
 
 
-def _solved(matrix: fmpz_mat, rhs: Sequence[Fraction]) -> list[Fraction]:
-    """Solve a dense nonsingular system; there may be no equation."""
-    if not rhs:
+def _solved(matrix: fmpz_mat | None, rhs: Sequence[Fraction]) -> list[Fraction]:
+    """Solve a dense nonsingular system; None is that without an equation."""
+    if matrix is None:
         return []
     scale = math.lcm(*(v.denominator for v in rhs))
     whole = [v.numerator * (scale // v.denominator) for v in rhs]
-    found = matrix.solve(fmpz_mat(len(whole), 1, whole)).entries()
+    found = matrix.solve(type(matrix)(len(whole), 1, whole)).entries()
     return [Fraction(int(q.p), int(q.q) * scale) for q in found]
 
 
@@ -92,7 +97,7 @@ class Factorisation:
         upper: list[tuple[int, int]],
         nucleus_rows: list[int],
         nucleus_columns: list[int],
-        nucleus: fmpz_mat,
+        nucleus: fmpz_mat | None,
     ) -> None:
         # In the order lower, nucleus, upper (reversed) the matrix is block
         # lower triangular: a row has entries in its own and earlier blocks.
@@ -140,7 +145,8 @@ class Factorisation:
         for r, c in self._upper:
             settle(r, left[c] / self._rows[r][c], everything)
         goal = [left[c] for c in self._nucleus_columns]
-        part = _solved(self._nucleus.transpose(), goal)
+        turned = None if self._nucleus is None else self._nucleus.transpose()
+        part = _solved(turned, goal)
         for r, value in zip(self._nucleus_rows, part, strict=True):
             settle(r, value, self._lower_columns)
         for r, c in reversed(self._lower):

@@ -99,9 +99,6 @@ def test_bad_combinations() -> None:
     done = olivine("learn", "valor", "--env", "random-finite", "--set", "complete=both")
     assert done.status == 2
     assert "take finite" in done.err
-    done = olivine("learn", "all", "--check-assumptions")
-    assert done.status == 2
-    assert "for one algorithm" in done.err
 
 
 def test_unknown_is_not_refused() -> None:
