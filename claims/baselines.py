@@ -31,8 +31,8 @@ from ..algorithms.classes import (
     TabularPolicy,
 )
 from ..algorithms.environments import make
-from ..algorithms.environments.expectations import finite_model, occupancies
 from ..algorithms.environments.finite_lists import Instance, from_lists
+from ..algorithms.environments.finite_truth import finite_model, occupancies
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.monitors import with_monitors

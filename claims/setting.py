@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.assumptions import policy, policy_value, realizable
+from ..algorithms.assumptions import policy_value, realizable
 from ..algorithms.assumptions.checks import (
     CLIPPED,
     NAMES,
@@ -309,7 +309,7 @@ def value_complete_only() -> Separation:
     does not ask for it, since the bad policy's value is not in G_2.
     """
     return _separation(
-        [_RIGHT], [1], [_GOOD, _BAD], [0], policy_value.NAME, *_REALIZABLE
+        [_RIGHT], [1], [_GOOD, _BAD], [0], policy_value.POLICY_VALUE, *_REALIZABLE
     )
 
 
@@ -337,7 +337,7 @@ def separations() -> dict[str, Separation]:
      'only realizable', 'policy complete, values not realizable',
      'policy complete', 'policy-value complete', 'everything']
     """
-    both, complete = [_GOOD, _BAD], (policy.NAME, realizable.POLICY)
+    both, complete = [_GOOD, _BAD], (policy_value.POLICY, realizable.POLICY)
     return {
         "nothing": _separation([_WRONG], [1], [_BAD], [0]),
         "only values realizable": _separation(
@@ -355,7 +355,13 @@ def separations() -> dict[str, Separation]:
         ),
         "policy-value complete": value_complete_only(),
         "everything": _separation(
-            [_RIGHT], [1], [_GOOD], [0], policy_value.NAME, realizable.VALUE, *complete
+            [_RIGHT],
+            [1],
+            [_GOOD],
+            [0],
+            policy_value.POLICY_VALUE,
+            realizable.VALUE,
+            *complete,
         ),
     }
 
@@ -385,7 +391,7 @@ def _separation(
 SOURCE = "paper, appendix Additional Notation and Definitions"
 FACT = f"{SOURCE}, Fact (relationship between the assumptions)"
 
-_PV, _P = policy_value.NAME, policy.NAME
+_PV, _P = policy_value.POLICY_VALUE, policy_value.POLICY
 _SMALL = {"states": 2, "actions": 2, "horizon": 3}
 
 

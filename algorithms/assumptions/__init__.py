@@ -6,8 +6,7 @@
 from .checks import CLIPPED, NAMES, check_assumptions
 from .closure import complete_classes
 from .members import Assumption, Counterexample
-from .policy import policy_completeness
-from .policy_value import policy_value_completeness
+from .policy_value import policy_completeness, policy_value_completeness
 from .realizable import (
     policy_realizability,
     value_realizability,

@@ -24,16 +24,14 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..environments.protocol import Environment
-from . import policy, policy_value, realizable
+from . import policy_value, realizable
 from .closure import (
     complete_classes,
     policy_class,
     value_class,
 )
-from .hidden import HiddenModel, Vector, best
-from .members import Assumption, Policies, Values
-from .policy import policy_completeness
-from .policy_value import policy_value_completeness
+from .members import Assumption, HiddenModel, Policies, Values, Vector, best
+from .policy_value import policy_completeness, policy_value_completeness
 from .realizable import (
     policy_realizability,
     value_realizability,
@@ -44,8 +42,8 @@ Checker = Callable[[Environment, ValueClass, PolicyClass], Assumption]
 _CHECKERS: dict[str, Checker] = {
     realizable.POLICY: lambda env, _, policies: policy_realizability(env, policies),
     realizable.VALUE: lambda env, values, _: value_realizability(env, values),
-    policy_value.NAME: policy_value_completeness,
-    policy.NAME: lambda env, _, policies: policy_completeness(env, policies),
+    policy_value.POLICY_VALUE: policy_value_completeness,
+    policy_value.POLICY: lambda env, _, policies: policy_completeness(env, policies),
 }
 NAMES = tuple(_CHECKERS)
 """The assumptions, in the order of the paper."""
@@ -180,9 +178,9 @@ _ATTEMPTS = 20
 _CHANGES: dict[str, Callable[..., Iterator[Classes]]] = {
     realizable.POLICY: _without_policies,
     realizable.VALUE: _without_values,
-    policy_value.NAME: _only_values,
+    policy_value.POLICY_VALUE: _only_values,
     policy_value.CLIPPED: _only_values,
-    policy.NAME: _only_policies,
+    policy_value.POLICY: _only_policies,
 }
 
 

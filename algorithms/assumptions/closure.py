@@ -32,7 +32,7 @@ from ..classes import (
 from ..environments.protocol import Environment
 from ..exact.arrays import object_array
 from ..exact.numbers import check_count
-from .hidden import HiddenModel, Vector, best
+from .members import HiddenModel, Vector, best
 
 Row = tuple[Any, ...]
 """A function as a table over the observable codes."""

@@ -1,21 +1,24 @@
-"""Policy-value completeness, decided exactly for tabular and finite classes.
+"""Policy and policy-value completeness, decided exactly for tabular and finite classes.
 
-The assumption asks, at each level h and for all g' in G_{h+1}, that Π_h has a
-policy π with π(x) in argmax_a E[r + g'(x_{h+1}) | x, a] for all x, and that G_h
-has the function x ↦ max_a of the same. (Where several actions are best, "the"
-argmax is read as any of them; the function is the same.) A g' matters only through its
-averages over the hidden states of level h+1; finite classes are run through once for
-each of these. Tabular classes are infinite: the argument for them, and why closure
-under evaluation makes the assumption imply policy completeness, is in
-docs/assumptions.md.
+Policy-value completeness asks, at each level h and for all g' in G_{h+1}, that Π_h has
+a policy π with π(x) in argmax_a E[r + g'(x_{h+1}) | x, a] for all x, and that G_h has
+the function x ↦ max_a of the same. A g' matters only through its averages over the
+hidden states of level h+1; finite classes are run through once for each of these.
+Tabular classes are infinite: the argument for them is in docs/assumptions.md. Policy
+completeness asks the first with E[r_h + ... + r_H | x, a, π_{h+1:H}] in place of g',
+for all π_{h+1:H} of Π_{h+1} × ... × Π_H. There are exponentially many, but only the
+vector of their values over the hidden states of level h+1 matters: the vectors are
+collected level by level, equal ones once. Where there are too many, the answer is False
+if those collected show a violation, and None if not.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +32,18 @@ from ..classes import (
 from ..environments.protocol import Environment
 from ..exact.numbers import check_count
 from .closure import Row, policy_class, value_class
-from .hidden import HiddenModel, Vector, best
 from .members import (
     Assumption,
     Counterexample,
     Given,
+    HiddenModel,
     Policies,
     Values,
+    Vector,
+    best,
 )
 
-NAME = "policy-value-completeness"
+POLICY_VALUE = "policy-value-completeness"
 CLIPPED = "clipped-policy-value-completeness"
 
 _MOST_ORDERS = 5040
@@ -55,7 +60,7 @@ def policy_value_completeness(
 
     Raises ValueError if a class does not admit the environment's observations.
     """
-    name = CLIPPED if clipped else NAME
+    name = CLIPPED if clipped else POLICY_VALUE
     try:
         model = HiddenModel(environment)
     except ValueError as error:
@@ -241,3 +246,111 @@ def evaluation_closed_classes(
 
 def _evaluated(gains: NDArray[np.object_], actions: NDArray[np.int64]) -> Row:
     return tuple(gains[np.arange(len(gains)), actions].tolist())
+
+
+POLICY = "policy-completeness"
+
+Vectors = dict[Vector, Given]
+"""Value vectors of a level, each with the policies of that level on that attain it."""
+
+
+def policy_completeness(
+    environment: Environment, policy_class: PolicyClass, *, limit: int = 20_000
+) -> Assumption:
+    """Check policy completeness (paper, appendix Additional Notation).
+
+    Raises ValueError if the class does not admit the environment's observations, or the
+    limit is below 1.
+    """
+    check_count("limit", limit)
+    try:
+        model = HiddenModel(environment)
+    except ValueError as error:
+        return Assumption(POLICY, None, str(error))
+    classes = [Policies(model, policy_class, h) for h in range(1, model.horizon + 1)]
+    restricted = [h for h, c in enumerate(classes, 1) if c.kind != "tabular"]
+    if not restricted:
+        return Assumption(POLICY, True, "Π is tabular at every level")
+    later: Vectors = {(): ()}
+    doubt = ""
+    for h in range(model.horizon, restricted[0] - 1, -1):
+        policies = classes[h - 1]
+        if policies.kind not in ("tabular", "finite"):
+            return Assumption(
+                POLICY, None, f"Π_{h} is a {policies.kind}, neither tabular nor finite"
+            )
+        found = _violation(model, h, policies, later)
+        if found is not None:
+            return Assumption(POLICY, False, str(found), found)
+        if h > restricted[0]:
+            later, all_of_them = _attained(model, h, policies, later, limit)
+            if not all_of_them:
+                doubt = (
+                    f"more than {limit} combinations at level {h}; no violation in "
+                    "those looked at"
+                )
+    if doubt:
+        return Assumption(POLICY, None, doubt)
+    return Assumption(POLICY, True, "Π has a best answer to all that follows it")
+
+
+def _violation(
+    model: HiddenModel, h: int, policies: Policies, later: Mapping[Vector, Given]
+) -> Any:
+    seen: set[bytes] = set()
+    for vector, given in later.items() if policies.kind == "finite" else ():
+        allowed = best(model.gains(h, vector))
+        if allowed.tobytes() not in seen:
+            seen.add(allowed.tobytes())
+            found = policies.lacks(allowed, given)
+            if found is not None:
+                return found
+    return None
+
+
+def _attained(
+    model: HiddenModel, h: int, policies: Policies, later: Vectors, limit: int
+) -> tuple[Vectors, bool]:
+    """Value vectors of level h, and whether these are all."""
+    vectors: Vectors = {}
+    looked = 0
+    for ahead, given in later.items():
+        gains = model.gains(h, ahead)
+        if policies.kind == "finite":
+            rows = policies.rows[: limit - looked]
+            for vector, i in model.followed(h, gains, rows).items():
+                vectors.setdefault(vector, ((h, tuple(rows[i].tolist())), *given))
+            if len(rows) < len(policies.rows):
+                return vectors, False
+            looked += len(rows)
+            continue
+        for vector, row in _tabular_choices(model, h, gains, limit):
+            looked += 1
+            if looked > limit:
+                return vectors, False
+            vectors.setdefault(vector, ((h, tuple(row)), *given))
+    return vectors, True
+
+
+def _tabular_choices(
+    model: HiddenModel, h: int, gains: NDArray[Any], limit: int
+) -> Iterator[tuple[Vector, list[int]]]:
+    """Vectors of all policies: products over states of the values each can have."""
+    owner = model.owner(h)
+    local = []
+    for s in range(len(model.states(h))):
+        rows = np.flatnonzero(owner == s)
+        shares = model.shares(h, s)
+        sums: dict[Fraction, tuple[int, ...]] = {Fraction(0): ()}
+        for x, p in shares:
+            sums = {
+                value + p * gain: (*actions, a)
+                for value, actions in itertools.islice(sums.items(), limit + 1)
+                for a, gain in enumerate(gains[x].tolist())
+            }
+        local.append((rows, list(sums.items())))
+    for chosen in itertools.product(*(options for _, options in local)):
+        row = np.zeros(len(owner), dtype=np.int64)
+        for (rows, _), (_, actions) in zip(local, chosen, strict=True):
+            row[rows] = actions
+        yield tuple(value for value, _ in chosen), row.tolist()

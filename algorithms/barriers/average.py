@@ -35,10 +35,10 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..classes.protocols import PolicyClass, ValueClass
-from ..environments.expectations import backed_up
 from ..environments.finite import FiniteEnvironment
 from ..environments.finite_lists import Instance, from_lists
 from ..environments.finite_model import FiniteModel
+from ..environments.finite_truth import backed_up
 from ..mdp.bellman import Pair
 from ..olive.environments import LayeredEnvironment
 from ..olive.finite_pairs import FinitePairs

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments.expectations import (
+from ..environments.finite_model import FiniteModel
+from ..environments.finite_truth import (
     ZERO,
     backed_up,
     clipped,
@@ -22,7 +23,6 @@ from ..environments.expectations import (
     start_shares,
     table,
 )
-from ..environments.finite_model import FiniteModel
 from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally, claim_table
 from ..learning.problem import Problem
 from ..learning.results import LearningResult, Scope

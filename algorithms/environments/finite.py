@@ -16,9 +16,15 @@ from ..exact.data import EmpiricalMeasure
 from ..exact.multinomial import multinomial, multinomial_rows
 from . import finite_draws as draws
 from .finite_draws import ReturnLaws
-from .finite_model import FiniteModel, path_weights
+from .finite_model import (
+    FiniteModel,
+    OverModel,
+    check_draws,
+    drawn_level,
+    leading_path,
+    path_weights,
+)
 from .finite_truth import FiniteTruth
-from .over_model import OverModel, check_draws, drawn_level, leading_path
 from .protocol import (
     ActionRule,
     AnyPolicy,

@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 
 from ..classes.policies import check_policies, choose_actions
 from ..exact.data import EmpiricalMeasure
-from .emissions import Emission
-from .finite_model import FiniteModel, path_weights, pick
-from .latent_truth import LatentTruth
-from .over_model import OverModel, check_draws, drawn_level, leading_path
+from .emissions import Emission, LatentTruth
+from .finite_model import (
+    FiniteModel,
+    OverModel,
+    check_draws,
+    drawn_level,
+    leading_path,
+    path_weights,
+    pick,
+)
 from .protocol import (
     ActionRule,
     AnyPolicy,

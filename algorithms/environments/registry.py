@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..exact.arrays import INT64_MAX
-from .diabolical import diabolical_lock
 from .grid import grid
-from .locks import lock, lock_gaussian
+from .locks import diabolical_lock, lock, lock_gaussian
 from .protocol import Environment
 from .random_finite import random_finite, tabular
 

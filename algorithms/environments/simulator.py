@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 from ..classes.policies import check_policies
 from ..exact.arrays import END, object_array
 from ..exact.data import EmpiricalMeasure
+from .finite_model import check_draws, drawn_level, leading_path
 from .finite_truth import FiniteTruth
-from .over_model import check_draws, drawn_level, leading_path
 from .protocol import (
     ActionRule,
     AnyPolicy,
     ObservationSpace,
     Path,
     Trajectories,
+    Truth,
+    UnknownTruthError,
 )
 from .simulator_calls import (
     Determinism,
@@ -35,7 +37,6 @@ from .simulator_calls import (
 )
 from .simulator_episodes import Episodes
 from .simulator_graph import Graph, Node
-from .truth import Truth, UnknownTruthError
 
 
 class SimulatorEnvironment:

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from ..classes.policies import action_weights
 from ..exact.multinomial import multinomial_rows
 from .finite_model import FiniteLevel, FiniteModel
-from .protocol import ActionRule, Path
+from .protocol import ActionRule, Path, UnknownTruthError
 from .simulator_calls import Simulator, stacked
-from .truth import UnknownTruthError
 
 MOST_NODES = 10**6
 """Most places of a graph; without hidden states each path is one."""

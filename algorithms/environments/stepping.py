@@ -8,9 +8,8 @@ import numpy as np
 
 from ..mdp.tabular import TabularMDP
 from .emissions import Emission
-from .finite_model import pick
+from .finite_model import OverModel, pick
 from .latent import LatentEnvironment
-from .over_model import OverModel
 from .protocol import Environment
 from .simulator import SimulatorEnvironment
 from .simulator_calls import SEEDS

@@ -11,11 +11,13 @@ through the same code.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import ThreadpoolController
 
 END = -1
 """Code of a next observation where the episode ended: every value is 0 there."""
@@ -254,3 +256,32 @@ def distinct(values: IntArray) -> IntArray:
 def lcm_of(values: IntArray) -> int:
     """Least common multiple of positive integers; 1 if there are none."""
     return math.lcm(1, *(int(v) for v in distinct(values)))
+
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def single_threaded(
+    function: Callable[_Arguments, _Result],
+) -> Callable[_Arguments, _Result]:
+    """Run a function with one BLAS thread; the setting before comes back after it.
+
+    The setting belongs to the process: other threads of Python see it meanwhile.
+    """
+
+    @wraps(function)
+    def limited(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        with _controller().limit(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return limited
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Look for the libraries once: it takes a millisecond.
+
+    NumPy's and SciPy's are loaded by then, as what is decorated has imported them.
+    """
+    return ThreadpoolController()

@@ -23,7 +23,7 @@ from ..classes.kernel_ball import KernelBall
 from ..classes.linear import LinearValueClass
 from ..classes.protocols import ValueClass
 from ..classes.tabular import TabularPolicyClass, TabularValueClass
-from ..environments.truth import Path, Truth
+from ..environments.protocol import Path, Truth
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
 from ..oracles.functionals import Functional

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments.truth import Path, Truth
+from ..environments.protocol import Path, Truth
 from ..exact.arrays import object_array
 from ..exact.numbers import Number
 from ..oracles.ledger import unguard

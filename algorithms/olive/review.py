@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.q_functions import FiniteQClass
-from ..environments.expectations import law
+from ..environments.emissions import LatentTruth
 from ..environments.finite_model import FiniteLevel
-from ..environments.latent_truth import LatentTruth
+from ..environments.finite_truth import law
 from ..environments.protocol import Environment, UnknownTruthError
 from ..exact.numbers import rational
 from ..learning.monitors import UNKNOWN, Tally, claim_table

@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix
 
 from ..classes.learned import LearnedPolicy, LearnedPolicyClass, Learner, Predictor
 from ..classes.linear import LinearPolicy, LinearPolicyClass
-from ..exact.blas import single_threaded
+from ..exact.arrays import single_threaded
 from ..exact.data import EmpiricalMeasure
 from .results import (
     CscResult,

@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from ..classes.linear import LinearValue, LinearValueClass
-from ..exact.blas import single_threaded
+from ..exact.arrays import single_threaded
 from ..exact.data import EmpiricalMeasure
 from .results import LeastSquaresResult, scaled_integers, summation_bound
 

@@ -17,7 +17,7 @@ from olivine.algorithms.assumptions import (
     value_realizability,
 )
 from olivine.algorithms.assumptions.closure import complete_classes
-from olivine.algorithms.assumptions.hidden import HiddenModel
+from olivine.algorithms.assumptions.members import HiddenModel
 from olivine.algorithms.assumptions.policy_value import (
     evaluation_closed,
     evaluation_closed_classes,

@@ -27,12 +27,12 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.expectations import (
+from olivine.algorithms.environments.finite_lists import from_lists, late_discovery
+from olivine.algorithms.environments.finite_truth import (
     occupancies,
     policy_q_values,
     root_up,
 )
-from olivine.algorithms.environments.finite_lists import from_lists, late_discovery
 from olivine.algorithms.learning.draw_classes import make_classes, paths_to_states
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
-from olivine.algorithms.exact.blas import single_threaded
+from olivine.algorithms.exact.arrays import single_threaded
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
