@@ -9,9 +9,11 @@ import itertools
 import pytest
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.witness import check
+from olivine.solvers.milp.engines import readers
 from olivine.solvers.milp.milp import (
     available_engines,
     read_optimum,
@@ -115,6 +117,17 @@ def test_every_file_keeps_the_optimum(tmp_path, formulation, variant):
             if extension == "mps":
                 values = outcome.values[: len(built.model.variables)]
                 assert check(family, built.pair(values)) == expected
+
+
+@pytest.mark.parametrize("engine", readers())
+def test_files_with_variables_that_occur_nowhere_are_read(tmp_path, engine) -> None:
+    """SCIP refused declarations of them in LP files."""
+    formula = Formula.from_clauses([[1, -1], [3]], n_variables=4)
+    for formulation in FORMULATIONS:
+        built = build(Family(formula.three_sat(), "paper"), formulation)
+        for extension in WRITERS:
+            found = written_optimum(built, tmp_path, extension, engine)
+            assert found == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
