@@ -305,9 +305,9 @@ _LOSSES = tuple(Fraction(k, 60) for k in range(1, 60))
 @claim("average-barrier", f"{SOURCE}, Proposition on expectation constraints", EXACT)
 def _stuck() -> str:
     """Exploration with average constraints and exact expectations, ties broken against
-    it, stops at once with a policy 1/2 below the optimum: (1/2, 1/2) meets all
-    constraints and is as optimistic as any other, and by it all policies are worth what
-    the balanced ones are."""
+    it, stops at once with a policy 1/2 below the optimum: (1/2, 1/2) satisfies all
+    constraints, no other function predicts more, and under it every policy is worth as
+    much as the balanced ones."""
     for m in _CONTEXTS:
         barrier = AverageBarrier(m)
         best = barrier.environment().truth.optimal_value

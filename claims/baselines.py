@@ -83,8 +83,9 @@ def _fqi_propagation() -> Evidence:
 @claim("rmax-guarantee", f"{OWN}; Brafman, Tennenholtz 2002", MONITORED)
 def _rmax_guarantee() -> Evidence:
     """R-max on decoded states: where known pairs are as accurate as meant, the
-    optimistic value is at least V* - ε/4, and at most V^π̂ + ε/4 plus the chance to
-    meet an unknown pair. The stated sizes give ε, whatever the hidden dynamics."""
+    optimistic value is at least V* - ε/4, and at most V^π̂ + ε/4 plus the probability
+    of reaching an unknown pair. The stated sizes give ε, whatever the hidden dynamics.
+    """
     return _monitored("rmax")
 
 

@@ -135,9 +135,9 @@ def _linear_transformation() -> Evidence:
     erratum="4",
 )
 def _literals_at_two_levels() -> Evidence:
-    """The literal states are met at levels 2 and 3. If values are indexed by level the
-    optimum is 1 for every formula; g must be indexed by state, or the literals be met
-    at one level, as in normalized."""
+    """The literal states are reached at levels 2 and 3. If values are indexed by level,
+    the optimum is 1 for every formula; so g must be indexed by state, or the literals
+    be reached at one level only, as in normalized."""
     seen = unsatisfiable = 0
     for family in families(Variant.PAPER, 10, 24, max_variables=2, max_clauses=2):
         split = OliveProgram(_split_by_level(family), family.distributions())

@@ -73,10 +73,10 @@ def _runs(
     "paper, thm:olive_nphard_g",
     EXHAUSTIVE,
     erratum="5",
-    statement="OLIVE, run on any member with exact expectations and φ = 0, can leave "
-    "the program of thm:olive_nphard_g_simple as its next one: after m+n+1 rounds in "
-    "paper, m+2n+1 in normalized, gap and strict. So the programs met in runs of OLIVE "
-    "are NP-hard." + _ASSUMED,
+    statement="OLIVE, run on any member with exact expectations and φ = 0, can arrive "
+    "at the program of thm:olive_nphard_g_simple, after m+n+1 rounds in paper, m+2n+1 "
+    "in normalized, gap and strict. So the programs that runs of OLIVE arrive at are "
+    "NP-hard." + _ASSUMED,
 )
 def _hard_in_a_run() -> str:
     return _runs_hold(_SINGLE_LEVEL)
@@ -117,8 +117,8 @@ def _runs_hold(variants: tuple[Variant, ...]) -> str:
     erratum="5",
     statement="The same holds for Q-functions: each round's f has values in its range, "
     "equals the paper's where the paper gives values, and whichever greedy actions "
-    "π_f takes, it meets the constraints so far and attains the optimum, and the error "
-    "at the level chosen is positive." + _ASSUMED,
+    "π_f takes, it satisfies the constraints so far and attains the optimum, and the "
+    "error at the level chosen is positive." + _ASSUMED,
 )
 def _hard_in_a_run_of_q_functions() -> str:
     rng = np.random.default_rng(15)
@@ -241,9 +241,9 @@ def _same_for_all_members() -> Evidence:
 )
 def _stopping_threshold() -> Evidence:
     """The errors of a round add up to at least min(p, top/2) on every member, to at
-    least top/2 in all-levels. This is attained, but where p < top/2 and in no clause
+    least top/2 in all-levels. This is attained, except where p < top/2 and in no clause
     the literals that 001 makes true are consistent. An OLIVE that stops at 5ε/8 thus
-    goes through the whole run on every member if ε < 8/5 of it."""
+    completes the whole run on every member if ε < 8/5 of it."""
     least: dict[int, tuple[Family, Fraction]] = {}
     for family, _, run in _runs(without_sides(), 17, 12):
         _, before = least.get(id(family), (family, Fraction(2)))
@@ -310,9 +310,9 @@ def _olive_is_not_oracle_efficient() -> Evidence:
     """Unless P = NP (assumed), an OLIVE whose ties and levels are chosen against it
     cannot be implemented with polynomially many operations and calls of CSC, LP and LS
     oracles: after m+n+1 rounds, in each of which the optimum is 1 for a trivial reason,
-    it meets a program whose optimum is 1 exactly if the formula is satisfiable, in an
-    MDP of 1+m+2n states on whose data CSC takes at most 10(nK + K|X|) operations, LS at
-    most 10(3n + |X|), counted at the arrays, and LP is a linear program in |X|
+    it has to solve a program whose optimum is 1 exactly if the formula is satisfiable,
+    in an MDP of 1+m+2n states on whose data CSC takes at most 10(nK + K|X|) operations,
+    LS at most 10(3n + |X|), counted at the arrays, and LP is a linear program in |X|
     variables (n: tuples)."""
     rng = np.random.default_rng(_SEED)
     decided = {True: 0, False: 0}
@@ -349,9 +349,10 @@ def _olive_is_not_oracle_efficient() -> Evidence:
 )
 def _olive_with_benign_ties() -> str:
     """OLIVE may take any maximiser and any level with a positive error (Jiang et al.
-    2017). With a choice that plans on the member it never meets the hard program: it
-    ends with an optimal policy, adds at most |X| constraints, and the optimum is 1 in
-    all rounds but the last, because the value at the start is bound last."""
+    2017). With a choice that plans on the member it never has to solve the hard
+    program: it ends with an optimal policy, adds at most |X| constraints, and the
+    optimum is 1 in all rounds but the last, because the value at the start is
+    constrained last."""
     runs = rounds = 0
     for variant in (v for v in without_sides() if not v.declaration.every_level):
         small, large = (

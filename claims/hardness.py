@@ -203,9 +203,9 @@ def _worst_families(three_sat: ThreeSat) -> list[Family]:
     "docs/reduction.md, consequences of Theorem O",
     EXACT,
     statement="With a constant penalty OLIVE's program is NP-hard to approximate "
-    "within a constant: 1 cannot be told from 23/24 + ε/3 in paper with p ≥ 1/3, from "
-    "31/32 + ε/4 in gap, from 24/25 + 8ε/25 in normalized with p = 1/25, the widest "
-    "gap of any p there." + _HASTAD,
+    "within a constant: 1 cannot be distinguished from 23/24 + ε/3 in paper with p ≥ "
+    "1/3, from 31/32 + ε/4 in gap, from 24/25 + 8ε/25 in normalized with p = 1/25, the "
+    "widest gap of any p there." + _HASTAD,
 )
 def _constant_gap() -> Evidence:
     shares = [Fraction(k, 400) for k in range(50)]  # of the clauses: 1/8 − ε, ε > 0

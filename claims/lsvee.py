@@ -69,7 +69,7 @@ def _bellman() -> str:
     Bellman error of f, which is 0 for Q*: no function has less than Q*. Under
     deterministic dynamics E_x' is an average over the state that the path leads to.
     (What the paper calls a state identity test on these errors is, in LSVEE, an
-    elimination; states are told apart by consensus of values.)"""
+    elimination; states are distinguished by a consensus of values.)"""
     compared = 0
     for seed in range(runs.instances(5)):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
@@ -211,7 +211,8 @@ def _consensus() -> Evidence:
 @claim("lsvee-policy", f"{ANALYSIS} (value of a policy)", MONITORED)
 def _policy() -> Evidence:
     """In the good event a survivor's value at the start exceeds the value of its policy
-    by at most p_ul + H(5√Kφ/2 + φ/2), p_ul the chance to meet a state not learned."""
+    by at most p_ul + H(5√Kφ/2 + φ/2), p_ul being the probability of reaching a state
+    that is not learned."""
     return runs.held(_runs(), "policy-bound")
 
 
@@ -257,7 +258,7 @@ _TENTH = Fraction(1, 10)
 def _exponents() -> Evidence:
     """Up to logarithms the trajectories grow like M H⁶K²/ε³ for LSVEE, M³H⁸K/ε⁵ for
     VALOR and M H⁶K/ε³ for its constrained form: VALOR is worse in M, H and ε, and the
-    constrained form better by a factor of K, which its larger constants eat up for
+    constrained form better by a factor of K, which its larger constants outweigh for
     small K."""
     wanted = {
         "lsvee": {"M": 1, "H": 6, "K": 2, "eps": 3},
@@ -305,7 +306,7 @@ def _constants() -> Evidence:
     """With tests accurate to φ/2 and Bernstein's inequality (variance of the excess
     loss at most 9 times its mean, range 5), the recalled n_test, n_train and slack keep
     Q* and bound the errors of survivors by 5φ/2; the tolerance then passes learned
-    states; acceptance within ε/2 loses at most ε, and a rejected policy meets an
+    states; acceptance within ε/2 loses at most ε, and a rejected policy reaches an
     unlearned state with probability at least ε/8. Failure probabilities, with n_2 paths
     that must find that state, add up to at most δ."""
     made = [

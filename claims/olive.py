@@ -262,8 +262,8 @@ def _runs() -> tuple[LearningResult, ...]:
 @claim("olive-good-event", f"{JIANG}, Theorem 1 and its lemmas (recalled)", MONITORED)
 def _good_event() -> Evidence:
     """With the theorem's constants, where estimates keep to ε/8, ε/(8H) and φ: the
-    optimal pair meets every constraint, so the predicted value is at least V* − ε/8 in
-    every round; every round's constraint rules out its own pair; at most M ln(6H√M
+    optimal pair satisfies every constraint, so the predicted value is at least V* − ε/8
+    in every round; every round's constraint rules out its own pair; at most M ln(6H√M
     ζ/ε)/ln(5/3) rounds choose the same level; the policy returned loses at most ε."""
     lemmas = "optimum-kept", "optimism", "progress", "rounds", "finishes"
     names = (*lemmas, "policy-bound", "maximiser", "trajectories")

@@ -192,7 +192,7 @@ def _linear() -> Evidence:
 def _multi() -> str:
     """With one data set a policy of cost at most U + ε_feas is found where U is the
     least cost that CSC finds, and proved not to exist for a U below it by more than
-    ε_feas; with several, no policy is missed that meets all limits."""
+    ε_feas; with several, a policy that keeps all limits is never missed."""
     rng, met = np.random.default_rng(0), 0
     for number in range(_PROBLEMS):
         p, other = random_csc(rng, 6, 4, 3), random_csc(rng, 6, 4, 3)

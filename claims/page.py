@@ -156,7 +156,7 @@ and Π are the classes of value functions and of policies.
 
 Accuracy: ε is the loss and δ the probability of failure allowed; ε_sub and ε_feas are
 what oracles may be off in their objective and their constraints. p_ul is the
-probability that a policy meets a state not learned, T_max a bound on the calls of
+probability that a policy reaches a state not learned, T_max a bound on the calls of
 dfslearn at a level. n_exp and n_eval are the numbers of trajectories that are explored
 and that evaluate a policy, in an iteration of MetaAlg.
 

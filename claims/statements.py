@@ -137,12 +137,12 @@ theorem-o-all-levels | 5ed85e44bcac | optimum_all_levels
 theorem-o-strict | e41c66db834f | optimum_strict
 olive-nphard-g-simple | 14f6adffffa5 | paper_decides normalized_decides gap_decides
     all_levels_decides | the optimum is 1 exactly for satisfiable formulas
-olive-nphard-g | 3fc6b8f6dd45 | run_paper run_normalized run_gap theorem_T run_exists |
+olive-nphard-g | 5c9e7023efb6 | run_paper run_normalized run_gap theorem_T run_exists |
     the runs
 olive-nphard-all-levels | d2ac65ca39fe | run_all_levels | the run
 run-same-for-all-members | 61b81f5ce024 | run_paper run_normalized run_gap
     run_all_levels | maximisers, levels and constraints
-theorem-t | be48cce1371a | theorem_T run_goes_on run_exists any_level_strays
+theorem-t | 15c30c5e3781 | theorem_T run_goes_on run_exists any_level_strays
 deterministic-multi-is-np-hard | f846929e0dac | multi_decides_three_sat multi_size |
     feasible exactly if satisfiable
 """

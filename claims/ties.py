@@ -96,7 +96,7 @@ def _theorem_k() -> str:
 @claim("theorem-t", "docs/ties.md, Theorem T", EXHAUSTIVE)
 def _theorem_t() -> str:
     """In strict with φ = 0, under the level rule 'lowest' and under 'largest', every
-    run of OLIVE meets exactly the hard program after m + 2n + 1 rounds, whatever
+    run of OLIVE arrives at exactly the hard program after m + 2n + 1 rounds, whatever
     maximisers it takes; under 'any' some run never does."""
     programs = faces = compared = 0
     for n, rows in SEARCHED:

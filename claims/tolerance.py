@@ -160,9 +160,9 @@ def _eight_clauses() -> Evidence:
 
 @claim("olive-meets-hard-program", "paper, thm:olive_nphard_f", EXHAUSTIVE)
 def _meets_hard_program() -> str:
-    """OLIVE itself, its ties broken against it, meets the hard program, whose optimum
-    decides the formula; with its ties broken otherwise it still ends with an optimal
-    policy."""
+    """OLIVE itself, with ties broken against it, arrives at the hard program, whose
+    optimum decides the formula; with ties broken otherwise it still ends with an
+    optimal policy."""
     three_sat = contradiction().three_sat()
     runs = 0
     for variant in without_sides():
@@ -222,7 +222,7 @@ def _on_both_sides(phi: Fraction) -> Iterator[tuple[LevelRule, Noise, bool]]:
 )
 def _strict_noise() -> Evidence:
     """In strict let each estimate be within η of its expectation, 0 < η ≤ φ, and OLIVE
-    stop where the errors add up to S ≥ 3φ. Every run still meets exactly the hard
+    stop where the errors add up to S ≥ 3φ. Every run still arrives at exactly the hard
     program after m + 2n + 1 rounds, whatever the estimates, under lowest if and only if
     3φ + 6η < S < 1/20 + 2φ − 5η (there is such an S if and only if φ + 11η < 1/20), and
     under largest if and only if S < 1/20 + 2φ − 5η and φ + 7η < 1/20. The program then
@@ -268,7 +268,7 @@ class _Adverse(ExactWorld):
 def _stated_noise() -> Evidence:
     """Let each estimate be within η of its expectation, and T the least sum of errors
     in a round of the stated run of paper, normalized, gap or all-levels; T ≥ min(p,
-    top/2). For some S ≥ 3φ the run goes through whatever the estimates if and only if η
+    top/2). For some S ≥ 3φ the run is completed whatever the estimates if and only if η
     ≤ φ and φ + η < T/3."""
     runs = 0
     for variant in (v for v in without_sides() if v is not Variant.STRICT):
@@ -316,10 +316,10 @@ _UNITS: tuple[tuple[int, list[list[int]]], ...] = (
 @claim("two-actions", "docs/ties.md, two actions", EXHAUSTIVE)
 def _two_actions() -> str:
     """With binary trees of actions in place of wide choices the layered variants have
-    at most two actions a state and horizon ⌈log2(n+m+1)⌉ + 4, the same V*, and in the
-    program that binds each node of the trees of s0, C_j and X_i the same optimum. In
-    strict every run that binds the lowest level with a positive error meets exactly
-    that program."""
+    at most two actions a state and horizon ⌈log2(n+m+1)⌉ + 4, the same V*, and the same
+    optimum in the program that has a constraint for each node of the trees of s0, C_j
+    and X_i. In strict every run that constrains the lowest level with a positive error
+    arrives at exactly that program."""
     programs = 0
     layered = [v for v in without_sides() if v.declaration.variable_states]
     for variant, (n, rows) in itertools.product(layered, _UNITS):

@@ -105,7 +105,7 @@ def _informal() -> Evidence:
     """Under policy-value completeness there is an oracle-efficient algorithm with
     polynomial sample complexity that stores no local values: the two-sample algorithm
     calls CSC and LS H times an iteration and the LP oracle twice for each data set a
-    test compares with, touches its classes in no other way, and returns an ε-optimal
+    test compares with, uses its classes in no other way, and returns an ε-optimal
     policy."""
     return _optimal() & _held("csc-calls", "ls-calls", "lp-calls", "trajectories")
 
@@ -202,8 +202,8 @@ def _accuracy() -> Evidence:
 )
 def _policy() -> Evidence:
     """In event E, V^π̂ ≥ V* - p_ul - 2H ε_V - H²(2ε_V + √(4M ε_V + 2ε_L) + 8τ), p_ul
-    the probability that π̂ meets a state that is not learned; ε_V = T_max τ_V, ε_L = M
-    τ_L."""
+    being the probability that π̂ reaches a state that is not learned; ε_V = T_max τ_V,
+    ε_L = M τ_L."""
     return _held("policy-bound")
 
 

@@ -218,7 +218,7 @@ def _unlearned_share() -> Evidence:
 @claim("valor-policy", f"{SOURCE}, Proposition on the pooled policy", MONITORED)
 def _pooled() -> Evidence:
     """In event E the pooled policy has V^π ≥ V* - p_ul - 2H²T_max(7ε_stat + 3ε_sub +
-    2ε_feas), p_ul the probability that it meets a state not learned."""
+    2ε_feas), p_ul being the probability that it reaches a state that is not learned."""
     return runs.held(_results(VALOR), "policy-bound")
 
 
@@ -228,9 +228,9 @@ def _pooled() -> Evidence:
     MONITORED,
 )
 def _constrained() -> Evidence:
-    """In event E π* meets the constraints of Algorithm 4, and a policy that meets them
-    within ε_feas has V^π ≥ V* - p_ul - 32H²(ε_stat + ε_feas + ε_sub); the policy may be
-    a mixture, as the oracle gives it."""
+    """In event E π* satisfies the constraints of Algorithm 4, and a policy that
+    satisfies them within ε_feas has V^π ≥ V* - p_ul - 32H²(ε_stat + ε_feas + ε_sub);
+    the policy may be a mixture, as the oracle gives it."""
     inside = [r for r in _runs(CONSTRAINED) if runs.premises_hold(r.result)]
     margins = [_optimal_margin(run, t) for run in inside for t in run.events]
     if min(margins, default=Fraction(-1)) < 0:
@@ -555,7 +555,7 @@ def _constants() -> Evidence:
     and range 2K (r + V_a reaches 2; the printed 2K is for r + V_a ≤ 1) and Hoeffding's
     give deviations within ε_stat from n_train and n_test, all of them together with
     probability 1 - δ/2. Then values are within ε/8, the policy loses at most ε/8 where
-    all is learned, n_exp paths of a rejected policy meet an unlearned state and n_eval
+    all is learned, n_exp paths of a rejected policy reach an unlearned state and n_eval
     give its value within ε/8 in all M H iterations but with probability δ/2: an
     accepted policy loses at most 3ε/4 with probability 1 - δ."""
     grid = [
