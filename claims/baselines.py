@@ -255,7 +255,7 @@ def _loss(p: BatchParameters, log_G: float, log_Pi: float) -> float:
     logs = {PSDP: log_Pi, FQI: log_G, BACKUP: log_G + log_Pi}[p.algorithm]
     sets = {PSDP: 4 * p.H, FQI: 4 * p.H * p.K, BACKUP: 8 * p.M * p.H}[p.algorithm]
     width = p.K if p.algorithm == PSDP else 6 * p.K
-    off = width * math.sqrt((math.log(sets / _DELTA) + logs) / (2 * p.n))
+    off = width * runs.hoeffding(math.log(sets / _DELTA) + logs, p.n, 1)
     gap = (1 - 1e-9) * (2 * off + float(p.eps_sub))  # rounding of logarithms
     levels = range(1, p.H + 1)
     if p.algorithm == PSDP:

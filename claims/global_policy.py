@@ -302,10 +302,9 @@ def _constants() -> Evidence:
     cases = list(itertools.product((0.01, 0.5), (1, 3, 30), (1, 2, 40), (1, 4, 60)))
     for eps, m, k, h in cases:
         p = GlobalPolicyTheoremParameters(eps, DELTA, m, k, h, 9.0, 5.0)
-        inside = Fraction(math.log(16 * p.T_max * m / DELTA) + 9 + 5)
-        tests = math.sqrt(inside / (2 * p.n_test * p.tau_val**2))
-        rate = float(inside / p.n_train / p.tau_pol**2)
-        trains = math.sqrt(2 * k * rate) + k * rate * float(p.tau_pol) / 3
+        inside = math.log(16 * p.T_max * m / DELTA) + 9 + 5
+        tests = runs.hoeffding(inside, p.n_test, p.tau_val)
+        trains = runs.bernstein(inside, p.n_train, p.tau_pol, k, k)
         chance = 2 * DELTA / (16 * p.T_max * m)  # of each, over |G| |Π|
         failure = 2 * (1 + m) * p.T_max * chance + m * h * chance
         worst = list(map(max, worst, (tests, trains, failure / DELTA)))

@@ -130,14 +130,13 @@ def _sample_sizes() -> Evidence:
             math.log(12 * h**2 * m * length / delta),
             math.log(12 * h * m * length / delta) + 8,
         )
-        start = math.sqrt(inside[0] / (2 * p.n_est)) / (epsilon / 8)
-        error = 3 * math.sqrt(inside[1] / (2 * p.n_eval)) / (epsilon / (8 * h))
-        rate = inside[2] / p.n_train
-        spread = math.sqrt(2 * 4 * k * rate) + 3 * k * rate / 3
+        start = runs.hoeffding(inside[0], p.n_est, epsilon / 8)
+        error = 3 * runs.hoeffding(inside[1], p.n_eval, epsilon / (8 * h))
+        spread = runs.bernstein(inside[2], p.n_train, p.tolerance, 4 * k, 3 * k)
         failure = 2 * math.exp(8 - inside[0]) + h * rounds * (
             2 * h * math.exp(-inside[1]) + 2 * math.exp(8 - inside[2])
         )
-        found = start, error, spread / float(p.tolerance), failure / delta
+        found = start, error, spread, failure / delta
         worst = list(map(max, worst, found))
     return Evidence(
         max(worst) <= 1 + 1e-6,

@@ -84,12 +84,12 @@ def _evaluated(formula: str, family: Family, u: int) -> Fraction:
     return Fraction(eval(exact, {"F": Fraction, "min": min} | numbers))
 
 
-def _stated(family: Family, u: int) -> Fraction:
+def stated(parameters: Parameters, u: int) -> Fraction:
     """Theorem O as its entry states it."""
-    share = family.top * Fraction(u, family.total_weight)
-    if family.variant is Variant.STRICT:
+    share = parameters.top * Fraction(u, parameters.total_weight)
+    if parameters.variant is Variant.STRICT:
         return Fraction(3, 20) - share / 6
-    return 1 - min(share / 3, family.penalty)
+    return 1 - min(share / 3, parameters.penalty)
 
 
 @claim("theorem-o", "docs/reduction.md, Theorem O", EXHAUSTIVE)
@@ -101,7 +101,7 @@ def _theorem_o() -> str:
     for variant in without_sides():
         for family in families(variant, 2, 60, max_variables=5, max_clauses=8):
             u = least_unsatisfied(family)
-            by_theorem, found = _stated(family, u), program_optimum(family)
+            by_theorem, found = stated(family.parameters, u), program_optimum(family)
             if not optimum(family.parameters, u) == found == by_theorem:
                 raise Refuted(f"{family}: {by_theorem}, program {found}")
             compared += 1
@@ -166,8 +166,10 @@ def _possible_optima() -> Evidence:
             others = [Fraction(1, 7), Fraction(2, 3)] if free else []
             for penalty in (own, *others):
                 parameters = Parameters(variant, penalty, m)
-                by_u = {optimum(parameters, u) for u in range(m // 2 + 1)}
-                if by_u != set(possible_optima(parameters)):
+                every = range(m // 2 + 1)
+                by_u = {optimum(parameters, u) for u in every}
+                said = {stated(parameters, u) for u in every}
+                if not by_u == said == set(possible_optima(parameters)):
                     raise Refuted(f"{parameters}: {sorted(by_u)}")
                 counted += 1
     first = {}
@@ -263,10 +265,8 @@ def _polynomially_small_error() -> Evidence:
             satisfiable = least_unsatisfied(family) == 0
             found = program_optimum(family)
             lightest = 1 if family.weights is None else int(family.weights.min())
-            best, gap = (
-                _stated(family, 0),
-                _stated(family, 0) - _stated(family, lightest),
-            )
+            best = stated(family.parameters, 0)
+            gap = best - stated(family.parameters, lightest)
             right = found is not None and (
                 found == best if satisfiable else found <= best - gap
             )

@@ -34,6 +34,7 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _Case = TypeVar("_Case")
 _Parameters = TypeVar("_Parameters")
+Number = float | Fraction
 
 
 def seeds(count: int) -> range:
@@ -64,6 +65,22 @@ def forget() -> None:
     """Forget the runs that were made, for tests that change what makes them."""
     for kept in _KEPT:
         kept.clear()
+
+
+def hoeffding(inside: Number, n: int, accuracy: Number) -> float:
+    """Deviation of a mean of n draws in [0, 1], over an accuracy; e^-inside each way.
+
+    In units of it, as it may be far below the least float.
+    """
+    return math.sqrt(float(Fraction(inside) / (2 * n) / Fraction(accuracy) ** 2))
+
+
+def bernstein(
+    inside: Number, n: int, accuracy: Number, variance: int, span: int
+) -> float:
+    """Deviation of a mean of n draws of a variance and a range, over an accuracy."""
+    rate = float(Fraction(inside) / n / Fraction(accuracy) ** 2)
+    return math.sqrt(2 * variance * rate) + span * rate * float(accuracy) / 3
 
 
 def made_once(make: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

@@ -359,8 +359,7 @@ def _variance() -> Evidence:
             (p.tau_L, 16 * k, 4 * k),
             (p.tau_V, 4 * k, 2 * k),
         ):
-            rate = float(inside / Fraction(p.n_train) / accuracy**2)
-            off = math.sqrt(2 * spread * rate) + span * rate * float(accuracy) / 3
+            off = runs.bernstein(inside, p.n_train, accuracy, spread, span)
             worst = max(worst, off)
         # The lemma's n = 32K ln/τ_L²: √(2·16K ln/n) + 4K ln/(3n), over τ_L.
         draws = 32 * k / p.tau_L**2

@@ -585,15 +585,13 @@ def _train_deviation(p: ValorParameters, size: float) -> float:
     ``size`` is ln |G| and ln |Π|.
     """
     inside = math.log(12 * p.H * p.T_max / p.delta) + 2 * size
-    # In units of ε_stat, which may be far below the least float.
-    rate = float(Fraction(inside) / p.n_train / p.eps_stat**2)
-    return math.sqrt(2 * 4 * p.K * rate) + 2 * p.K * rate * float(p.eps_stat) / 3
+    return runs.bernstein(inside, p.n_train, p.eps_stat, 4 * p.K, 2 * p.K)
 
 
 def _test_deviation(p: ValorParameters, size: float) -> float:
     """Hoeffding's bound for g(x) from n_test draws, over ε_stat."""
     inside = math.log(12 * p.K * p.H * p.T_max / p.delta) + size
-    return math.sqrt(float(Fraction(inside) / (2 * p.n_test) / p.eps_stat**2))
+    return runs.hoeffding(inside, p.n_test, p.eps_stat)
 
 
 def _losses(p: ValorParameters) -> tuple[Fraction, Fraction]:

@@ -238,7 +238,9 @@ def test_with_other_constants_of_strict(changes, monkeypatch):
     assert refuted("theorem-t")
 
 
-@pytest.mark.parametrize("name", ["theorem-o", "theorem-o-gap"])
+@pytest.mark.parametrize(
+    "name", ["theorem-o", "theorem-o-gap", "possible-optima", "olive-nphard-g-simple"]
+)
 def test_with_an_optimum_that_the_statement_does_not_say(name, monkeypatch):
     """Half of gap's rewards: 1/2 − u/(8m), and all routes of the code agree on it."""
     declared = DECLARATIONS[Variant.GAP]
