@@ -120,6 +120,7 @@ def build_page(
 ) -> str:
     """Put the page of a verified formula together."""
     sections = [
+        _introduction(),
         _formula(file, source, instance),
         _family(instance),
         _routes(instance, answer),
@@ -150,10 +151,13 @@ def verdict(answer: Verification, weighted: bool) -> str:
         least = lower_bound(answer.to_json())
         return f"{text}." if least is None else f"{text}; it is at least {least}."
     text += f": the optimum of OLIVE's program is exactly {answer.optimum}"
+    text += f" (proved by {', '.join(answer.optimum_by)})."
     if answer.satisfiable is False and answer.unsatisfied is not None:
-        least = "unsatisfied weight" if weighted else "number of unsatisfied clauses"
-        text += f", the least {least} {answer.unsatisfied}"
-    return f"{text} (proved by {', '.join(answer.optimum_by)})."
+        least = answer.unsatisfied
+        what = f"clauses of weight {least}" if weighted else f"{least} clauses"
+        what = "one clause" if what == "1 clauses" else what
+        text += f" Every assignment leaves at least {what} unsatisfied."
+    return text
 
 
 def _hard(source: DimacsFile, answer: Verification) -> str:
@@ -166,6 +170,22 @@ def _hard(source: DimacsFile, answer: Verification) -> str:
     return (
         " The hard clauses can be satisfied together, leaving a soft weight of "
         f"{answer.unsatisfied} at least."
+    )
+
+
+def _introduction() -> str:
+    """Say what a reader sees who knows nothing of this project."""
+    return "\n".join(
+        page.paragraph(text)
+        for text in (
+            "OLIVE is a reinforcement-learning algorithm that solves an optimisation "
+            "problem, its program, in every round.",
+            "From the formula below olivine builds Markov decision processes (MDPs) "
+            "and the program that OLIVE would have to solve on them. Its optimum is "
+            "the largest possible exactly if the formula is satisfiable.",
+            "The verdict above says whether it is, what the optimum is, and which "
+            "independent computations proved that.",
+        )
     )
 
 
@@ -264,11 +284,19 @@ def _theorem(parameters: Parameters, unsatisfied: int | None) -> Iterator[str]:
 def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> str:
     from ..reduction.verify.routes import best_assignment
     from .figures.drawing import draw_family, lay_out
+    from .figures.play import play
 
-    drawn = lay_out(source, instance, answer, True, best_assignment(answer.routes))
+    best = best_assignment(answer.routes)
+    drawn = lay_out(source, instance, answer, True, best)
+    game = None
+    if best is not None and not drawn.bundled:
+        game = play(instance.family, best, answer.optimum)
+    if game is not None:
+        drawn = lay_out(source, instance, answer, True, best, bare=True)
     return page.section(
-        "The MDP",
+        "The MDPs",
         page.figure(draw_family(drawn), *drawn.caption, wide=True),
+        *([game] if game is not None else []),
         page.paragraph("olivine draw --witness writes such a picture to a file."),
     )
 

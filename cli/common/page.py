@@ -31,6 +31,7 @@ figure svg text { fill: var(--c000000, #000000); }
 .wide svg { min-width: 59rem; }
 figcaption, footer { font-size: .85rem; opacity: .85; }
 figcaption p { margin: .3rem 0; }
+.play button { font: inherit; margin: .15rem; padding: .1rem .5rem; }
 @media (max-width: 40rem) {
   .scroll tr { display: grid; grid-template-columns: 5rem 6rem 1fr 5.2rem;
     border-bottom: 1px solid #8884; }

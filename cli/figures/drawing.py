@@ -31,10 +31,12 @@ def lay_out(
     answer: Verification | None,
     witness: bool | None,
     assignment: NDArray[np.bool_] | None,
+    bare: bool = False,
 ) -> Scene:
     """Lay out the family of a formula, with what is known of it.
 
     `assignment`: what to highlight, of the 3-SAT form, shape (n,); None for nothing.
+    `bare`: as in `family_scene.scene`.
     """
     from .family_caption import verdict
     from .family_scene import scene
@@ -43,7 +45,7 @@ def lay_out(
     if instance.used is not None:
         remarks.append(f"{instance.used}.")
     hard = None if source.hardened is None else source.hardened.original.hard
-    return scene(instance.family, assignment, hard=hard, remarks=remarks)
+    return scene(instance.family, assignment, hard=hard, remarks=remarks, bare=bare)
 
 
 def draw_family(drawn: Scene) -> str:

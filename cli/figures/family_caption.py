@@ -98,7 +98,8 @@ def _witness(subject: Subject) -> str:
     left = int(broken.sum())
     does = "satisfies all clauses"
     if left:
-        does = f"leaves {left} of {family.n_clauses} unsatisfied (red, ✗)"
+        red = "red" if subject.bare else "red, ✗"
+        does = f"leaves {left} of {family.n_clauses} unsatisfied ({red})"
         if family.weights is not None:
             does += f", weight {family.weights[broken].sum()}"
     if subject.hard.any():
@@ -108,7 +109,10 @@ def _witness(subject: Subject) -> str:
         f"Shown: an assignment that {does}, and its pair (g, π), worth "
         f"{pair.value(family.start)} in OLIVE's program. Orange: what π does"
     )
-    shown += " at s0" if subject.bundled else "; after → its action"
+    if subject.bundled:
+        shown += " at s0"
+    elif not subject.bare:
+        shown += "; after → its action"
     if action != "[solve]":
         shown += f"; at s0 it takes {action}"
     green = "Green: satisfied." if subject.single else "Green: all satisfied."

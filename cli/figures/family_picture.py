@@ -72,7 +72,7 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
     for line in scene.lines:
         dash = (0, (1, 2)) if line.kind in _DOTTED else "-"
         followed = line.kind in _FOLLOWED
-        axes.annotate(
+        drawn = axes.annotate(
             "",
             line.end,
             line.start,
@@ -86,6 +86,8 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
             },
             zorder=2 if followed else 1,
         )
+        if line.name and drawn.arrow_patch is not None:
+            drawn.arrow_patch.set_gid(f"line-{line.name}")
     for node in scene.texts():
         if node.kind in _BOXES:
             edge, filling = _box_colours(node)
@@ -101,9 +103,14 @@ def fill_axes(axes: Axes, scene: Scene) -> None:
                     linestyle="--" if node.made else "-",
                     linewidth=1.0,
                     zorder=3,
+                    gid=f"box-{node.name}" if node.name else None,
                 )
             )
-        axes.text(node.x, node.y, mathtext(node.text), zorder=4, **_text_style(node))
+        text = axes.text(
+            node.x, node.y, mathtext(node.text), zorder=4, **_text_style(node)
+        )
+        if node.name:
+            text.set_gid(f"text-{node.name}")
 
 
 def _box_colours(node: Node) -> tuple[str, str]:

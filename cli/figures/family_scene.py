@@ -46,13 +46,15 @@ def scene(
     *,
     hard: NDArray[np.bool_] | None = None,
     remarks: Sequence[str] = (),
+    bare: bool = False,
 ) -> Scene:
     """Lay a family out.
 
     `assignment`: truth values of the 3-SAT form's variables, shape (n,), whose pair (g,
-    π) is highlighted as a witness; None for the family alone.
+    π) is highlighted as a witness; None for the family alone. `bare` leaves the actions
+    of clause states out of their texts.
     """
-    return _Builder(Subject(family, assignment, hard, remarks)).build()
+    return _Builder(Subject(family, assignment, hard, remarks, bare)).build()
 
 
 class _Builder:
@@ -131,8 +133,10 @@ class _Builder:
             y = top - (k + 0.5) * step
             kind: NodeKind = "true" if pays else "state"
             made = subject.made_variables(group)
-            boxes.append(Node(self.literal_x, y, text, kind, width, made))
-            scene.add(reward_x + 0.15, y, subject.reward(group, b), "note")
+            name = f"x{group[0] + 1}-{b}" if subject.pairs else ""
+            boxes.append(Node(self.literal_x, y, text, kind, width, made, name=name))
+            paid = subject.reward(group, b)
+            scene.add(reward_x + 0.15, y, paid, "note", name=f"reward-{name}")
         scene.nodes += boxes
         if self.declared.n_bottom:
             y = step / 2
@@ -155,7 +159,8 @@ class _Builder:
             if kind == "bad":
                 strength = 0.25 + 0.75 * float(1 - held.mean())
         made = subject.made_clauses(group)
-        node = Node(self.middle_x, y, text, kind, width, made, strength)
+        name = f"C{group[0] + 1}" if subject.single else ""
+        node = Node(self.middle_x, y, text, kind, width, made, strength, name)
         self.scene.nodes.append(node)
         return node
 
@@ -197,7 +202,8 @@ class _Builder:
             many = followed or count
             chance = str(Fraction(many, 3)) if many > 1 else ""
             along = (0.1 if bit else 0.36) + 0.08 * (j % 3)  # lines cross
-            line = Line(start, right[box].left, kind, width, chance, along)
+            name = f"C{j + 1}-{right[box].name}-{bit}"
+            line = Line(start, right[box].left, kind, width, chance, along, name)
             scene.lines.append(line.moved(apart))
 
     # -- the left: s0 and its actions

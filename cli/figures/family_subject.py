@@ -37,6 +37,7 @@ class Subject:
     # Which clauses of the formula as read had to hold, or None
     hard_as_read: NDArray[np.bool_] | None = None
     remarks: Sequence[str] = ()  # Sentences that begin the caption
+    bare: bool = False  # Whether actions are left out of the clauses' texts
 
     @cached_property
     def pair(self) -> Pair | None:
@@ -159,7 +160,7 @@ class Subject:
         if family.weights is not None:
             weight = f"weight {family.weights[j]}"
             text += f", hard ({weight})" if self.hard[j] else f", {weight}"
-        if self.pair is not None:
+        if self.pair is not None and not self.bare:
             action = int(self.pair.policy[family.clause_state(j)])
             text += f" → {action + 1:03b}" + " ✗" * (not self.satisfied[j])
         return text

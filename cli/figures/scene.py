@@ -31,7 +31,7 @@ class Node:
     """A text at (x, y), its centre or for notes its left end; in a box of a width.
 
     `made` marks what the formula as read does not have; `strength`, in (0, 1], is how
-    strongly the box is filled.
+    strongly the box is filled; `name` is its id in an SVG.
     """
 
     x: float
@@ -41,6 +41,7 @@ class Node:
     width: float = 0.0
     made: bool = False
     strength: float = 1.0
+    name: str = ""
 
     @property
     def left(self) -> Point:
@@ -57,7 +58,7 @@ class Node:
 class Line:
     """A line between two points, `width` points thick; actions are arrows.
 
-    `mark` is written on it, `along` that part of it.
+    `mark` is written on it, `along` that part of it; `name` is its id in an SVG.
     """
 
     start: Point
@@ -66,6 +67,7 @@ class Line:
     width: float = 0.6
     mark: str = ""
     along: float = 0.5
+    name: str = ""
 
     def moved(self, up: float) -> Line:
         """Return the same line, higher."""
@@ -98,10 +100,16 @@ class Scene:
     bundled: bool = False
 
     def add(
-        self, x: float, y: float, text: str, kind: NodeKind, width: float = 0.0
+        self,
+        x: float,
+        y: float,
+        text: str,
+        kind: NodeKind,
+        width: float = 0.0,
+        name: str = "",
     ) -> Node:
         """Add a node and return it."""
-        node = Node(x, y, text, kind, width)
+        node = Node(x, y, text, kind, width, name=name)
         self.nodes.append(node)
         return node
 
