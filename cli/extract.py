@@ -14,6 +14,7 @@ import typer
 from .common.command import verb
 from .common.options import Json
 from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.reading import open_regular
 
 if TYPE_CHECKING:
     from ..reduction.family.family import Family
@@ -55,7 +56,7 @@ def extract(
     start = time.perf_counter()
     from ..reduction.program.extract import extract as judge
     from ..reduction.program.program import build
-    from ..solvers.milp.solutions import read_solution
+    from ..solvers.milp.solutions import parse_solution
     from ..solvers.model.integer_form import IntegerForm
 
     file = str(directory)
@@ -64,7 +65,10 @@ def extract(
         built = build(family, formulation)
         form = IntegerForm(built.model)
         file = solution
-        found = read_solution(solution, columns=len(form), rows=len(form.table))
+        with open_regular(solution) as opened:
+            text = opened.read().decode("utf-8", errors="replace")
+        size = {"columns": len(form), "rows": len(form.table)}
+        found = parse_solution(text, solution, **size)
         try:
             result = judge(built, form, found)
         except ValueError as error:
@@ -155,8 +159,9 @@ def _remark(directory: Path) -> tuple[Path, dict[str, Any]]:
     file = next((file for file in files if file.exists()), None)
     if file is None:
         raise ValueError(f"{directory}: neither program.lp nor program.mps is there")
-    with open(file, encoding="ascii", errors="replace") as lines:
-        texts = [line[1:].strip() for line in islice(lines, _REMARKS)]
+    with open_regular(str(file)) as lines:
+        heads = [line.decode("ascii", "replace") for line in islice(lines, _REMARKS)]
+    texts = [head[1:].strip() for head in heads]
     for number, text in enumerate(texts, 1):
         if text.startswith(f"{MARK} {{"):
             try:

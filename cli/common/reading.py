@@ -90,11 +90,11 @@ class Reading(NamedTuple):
 def open_regular(path: str) -> io.BufferedReader:
     """Open a regular file; what may never end, as a pipe or a device, is refused."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = open(os.open(path, flags), "rb")  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
-    return file
+    return open(descriptor, "rb")
 
 
 def pinned_bytes(path: str, digest: str) -> bytes:

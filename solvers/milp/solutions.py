@@ -14,7 +14,6 @@ unknown or comes twice, a value is no finite number, or the file ends early.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -35,18 +34,11 @@ class Solution(NamedTuple):
     values: NDArray[np.float64] | None  # One a variable of the program; None likewise
 
 
-def read_solution(path: str | os.PathLike[str], *, columns: int, rows: int) -> Solution:
-    """Read a solution of a program with so many variables and rows.
-
-    Raises ValueError naming file, line and reason, OSError if it cannot be read.
-    """
-    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-        text = file.read()
-    return parse_solution(text, os.fspath(path), columns=columns, rows=rows)
-
-
 def parse_solution(text: str, name: str, *, columns: int, rows: int) -> Solution:
-    """Read the text of a solution file; see `read_solution`."""
+    """Read the text of a solution of a program with so many variables and rows.
+
+    Raises ValueError naming file, line and reason.
+    """
     reader = _Reader(text, name, columns, rows)
     if not text.strip():
         raise reader.error("the file is empty", 1)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from fractions import Fraction
 
 import highspy
@@ -272,6 +273,14 @@ def test_a_start_without_a_program_is_refused(tmp_path) -> None:
         done = olivine("generate", file, "-o", out, "--start", *options)
         assert (done.status, reason in done.err) == (2, True)
         assert not out.exists()
+
+
+def test_what_may_never_end_is_refused(written, tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        done = olivine("extract", written[0], name)
+        assert done.status == 2
+        assert done.err.startswith(f"olivine: {name}: ")
 
 
 def test_glpsols_raw_form_is_refused_with_what_to_do(written, tmp_path) -> None:
