@@ -153,8 +153,8 @@ def verdict(answer: Verification, weighted: bool) -> str:
     text += f": the optimum of OLIVE's program is exactly {answer.optimum}"
     text += f" (proved by {', '.join(answer.optimum_by)})."
     if answer.satisfiable is False and answer.unsatisfied is not None:
-        least = answer.unsatisfied
-        what = f"clauses of weight {least}" if weighted else f"{least} clauses"
+        left = answer.unsatisfied
+        what = f"clauses of weight {left}" if weighted else f"{left} clauses"
         what = "one clause" if what == "1 clauses" else what
         text += f" Every assignment leaves at least {what} unsatisfied."
     return text
