@@ -130,9 +130,9 @@ def theorem_parameters(
     accuracy, chance = rational(eps), rational(delta)
     ProblemSize(algorithm, accuracy, chance, M, K, H, log_G, log_Pi, "theorem")
     if algorithm == PSDP:
-        reach = concentrability(K, H)
+        factor = concentrability(K, H)
         union = log_over(4 * H, chance) + log_Pi
-        n, eps_sub = _draws(K, union, accuracy / (4 * reach)), accuracy / (2 * reach)
+        n, eps_sub = _draws(K, union, accuracy / (4 * factor)), accuracy / (2 * factor)
     elif algorithm == FQI:
         tau = (accuracy / propagation(K, H)) ** 2
         union = log_over(4 * H * K, chance) + log_G

@@ -48,12 +48,12 @@ def cube_side(
     `rows`: a, shape (m, N). `objective`: o, shape (N,).
     """
     widest = float(np.abs(rows).sum(axis=1).max(initial=0.0))
-    reach = float(np.abs(objective).sum())
+    size = float(np.abs(objective).sum())
     side = 1.0
     if widest > 0:
         side = min(side, epsilon_feas / widest)
-    if reach > 0:
-        side = min(side, epsilon_sub / reach)
+    if size > 0:
+        side = min(side, epsilon_sub / size)
     return side
 
 
@@ -160,12 +160,12 @@ class _Search:
                 normal = -self.objective
                 if not normal.any():
                     return iteration
-            elif excess > self._reach(normal) + self.relaxed:
+            elif excess > self._extent(normal) + self.relaxed:
                 return iteration
             self._cut(normal)
         return most
 
-    def _reach(self, direction: NDArray[Any]) -> float:
+    def _extent(self, direction: NDArray[Any]) -> float:
         """How far the ellipsoid extends from its centre along a functional."""
         return float(np.linalg.norm(self.factor.T @ direction))
 
@@ -186,7 +186,7 @@ class _Search:
 
     def _candidate(self) -> None:
         value = float(self.objective @ self.centre)
-        self.ceiling = min(self.ceiling, value + self._reach(self.objective))
+        self.ceiling = min(self.ceiling, value + self._extent(self.objective))
         if value > self.best_value:
             self.best, self.best_value = self.centre.copy(), value
         self.gap = max(0.0, self.ceiling - self.best_value)
@@ -197,7 +197,7 @@ class _Search:
         direction = self.factor.T @ normal
         size = float(np.linalg.norm(direction))
         if size == 0.0:
-            return  # a row of zeros: no half-space, and `run` ends by `_reach`
+            return  # a row of zeros: no half-space, and `run` ends by `_extent`
         unit = direction / size
         step = self.factor @ unit
         self.centre = self.centre - step / (n + 1)
