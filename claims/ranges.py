@@ -5,6 +5,9 @@ Lemma 0, and Theorem R about the variant forced (docs/ties.md).
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,8 +17,15 @@ from numpy.typing import NDArray
 from ..algorithms.mdp.bellman import Pair
 from ..algorithms.mdp.distributions import Distribution
 from ..algorithms.mdp.tabular import random_tabular_mdp
+from ..algorithms.olive_program.enumeration import policy_optimum
 from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors
 from ..reduction.family.family import Family, Variant
+from ..reduction.family.variants import (
+    DECLARATIONS,
+    Declaration,
+    Parameters,
+    forced,
+)
 from ..reduction.formula.formula import Formula
 from ..reduction.program.optimum import optimum
 from ..reduction.program.witness import forward
@@ -234,3 +244,77 @@ def _avoided() -> str:
                 raise Refuted(f"{rows}, y = {y}: {run.failures()[:1]}")
             runs, rounds = runs + 1, rounds + len(run.rounds)
     return f"{runs} members of three formulas, {rounds} rounds, each checked exactly"
+
+
+@claim("room-of-side-states", "docs/complexity.md, Open", EXHAUSTIVE)
+def _room() -> Evidence:
+    """In forced a satisfying member attains the optimum of the hard program exactly
+    where nothing beside a side state pays, so that its value cannot be raised; then one
+    constraint over literals lowers the optimum. With room of T it is void. So for no R,
+    q and a tried the family has both."""
+    attained = tried = 0
+    sides = (Fraction(10), Fraction(15), Fraction(30))
+    chances = (Fraction(1, 20), Fraction(1, 10), Fraction(1, 5))
+    for side, reach, solve, room in itertools.product(
+        sides,
+        chances,
+        (Fraction(6, 100), Fraction(1, 5)),
+        (Fraction(0), Fraction(1, 100), Fraction(1)),
+    ):
+        best, worth, beside = _with_room(side, reach, solve, room)
+        void = beside == best
+        if (worth == best) is not (room == 0) or (void is not (room == 1)):
+            raise Refuted(f"R = {side}T, q = {reach}, a = {solve}, {room}: {best}")
+        tried, attained = tried + 1, attained + (worth == best)
+    return Evidence(
+        0 < attained < tried,
+        f"{tried} settings of R, q, a and what the state beside a side pays, on (1 1 "
+        f"1); attained in {attained}",
+    )
+
+
+def _with_room(
+    side: Fraction, reach: Fraction, solve: Fraction, room: Fraction
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Best of [solve], its true worth in a satisfying member, and the best beside."""
+    three_sat = Formula.from_clauses([[1]]).three_sat()
+    top = Fraction(1, 100)
+    declared = forced(side=side * top, reach=reach, solve=solve)
+    plain = declared.sides
+    assert plain is not None
+    paid = plain._replace(
+        false=Fraction(0), true=Fraction(1), spare=Fraction(0), beside=room
+    )
+    with _declared(declared._replace(sides=paid)):
+        family = Family(three_sat, Variant.FORCED)
+        hard, mdp = family.program(), family.mdp([1])
+        behind = _parts(family).behind[0]  # 001, true in the all-zero member
+        values = [_best_of_solve(p) for p in (hard, hard.extended([behind]))]
+        policy = np.zeros(family.layout.n_states, dtype=np.int32)
+        policy[[0, 1]] = family.layout.solve, 6
+        return values[0], mdp.evaluate(policy).value(0), values[1]
+
+
+@contextmanager
+def _declared(declaration: Declaration) -> Iterator[None]:
+    """Let `forced` be declared otherwise, and not as Theorem O needs it."""
+    kept, check = DECLARATIONS[Variant.FORCED], Parameters._check_theorem
+    DECLARATIONS[Variant.FORCED] = declaration
+    setattr(Parameters, "_check_theorem", lambda self: None)  # noqa: B010
+    try:
+        yield
+    finally:
+        DECLARATIONS[Variant.FORCED] = kept
+        setattr(Parameters, "_check_theorem", check)  # noqa: B010
+
+
+def _best_of_solve(program: OliveProgram) -> Fraction:
+    """Best value of [solve] in a program of one clause, by exact linear programs."""
+    mdp, found = program.mdp, list[Fraction]()
+    policy = np.zeros(mdp.n_states, dtype=np.int32)
+    policy[mdp.start] = mdp.action_counts[mdp.start] - 2
+    for policy[1] in range(int(mdp.action_counts[1])):
+        pair = policy_optimum(program, policy)
+        if pair is not None:
+            found.append(program.objective(pair))
+    return max(found)

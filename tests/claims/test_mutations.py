@@ -362,6 +362,12 @@ def test_where_a_side_state_has_no_room(name, monkeypatch):
     assert refuted(name)
 
 
+def test_where_no_constraint_over_literals_is_bound(monkeypatch):
+    true = OliveProgram.extended
+    monkeypatch.setattr(OliveProgram, "extended", lambda program, _: true(program, []))
+    assert refuted("room-of-side-states")
+
+
 def test_with_another_first_value_of_lemma_0(monkeypatch):
     true = ranges.average_bellman_errors
     monkeypatch.setattr(
