@@ -180,6 +180,23 @@ def test_formulations(tmp_path, formulation: str) -> None:
     assert set(done.record["read_back"].values()) == {"solved by HiGHS: optimum 11/12"}
 
 
+@pytest.mark.parametrize(("variant", "gap"), [("paper", "1/12"), ("strict", "1/240")])
+def test_program_files_say_the_gap_that_solvers_must_use(tmp_path, variant, gap):
+    out = tmp_path / "out"
+    formats = ["--format", "lp", "--format", "mps"]
+    done = olivine("generate", FULL2, "-o", out, "--variant", variant, *formats)
+    assert done.status == 0
+    for name, mark in (("program.lp", "\\"), ("program.mps", "*")):
+        lines = (out / name).read_text().splitlines()
+        assert lines[1].startswith(f"{mark} values of the optimum differ by {gap} or ")
+        assert "relative gap of 0" in lines[1]
+        assert max(map(len, lines[:3])) < 200
+    one = tmp_path / "one.cnf"
+    one.write_text("p cnf 1 1\n1 0\n")
+    assert olivine("generate", one, "-o", tmp_path / "o", *formats).status == 0
+    assert "can have one value only" in (tmp_path / "o" / "program.lp").read_text()
+
+
 def test_the_same_input_gives_the_same_bytes(tmp_path) -> None:
     """A limit that is not reached changes nothing."""
     for name, more in (("a", []), ("b", ["--time-limit", "600"])):

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from olivine.reduction.family.variants import Parameters, default_penalty
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.program.optimum import (
     least_better,
+    least_difference,
     number_of_possible_optima,
     optimum,
     possible_optima,
@@ -47,6 +49,13 @@ def parameters(draw, max_weight=200):
         high = Fraction(1) if variant is Variant.PAPER else Fraction(99, 100)
         penalty = draw(st.fractions(Fraction(1, 1000), high, max_denominator=1000))
     return Parameters(variant, penalty, weight)
+
+
+@given(parameters())
+def test_the_least_difference_is_that_of_neighbours(given_parameters):
+    values = possible_optima(given_parameters)
+    apart = [high - low for high, low in pairwise(values)]
+    assert least_difference(given_parameters) == min(apart, default=None)
 
 
 @pytest.mark.parametrize("case", EXPECTED, ids=name)
