@@ -1,3 +1,4 @@
+import contextlib
 import itertools
 import os
 import signal
@@ -138,20 +139,35 @@ def test_rc2_tells_of_the_model_of_each_stratum():
     assert (costs[-1], bounds[-1]) == (2, 2)
 
 
+def worst(rows, n, weights, hard):
+    """An assignment of the greatest cost that the hard clauses allow, or None."""
+    clauses, must = Clauses.from_lists(rows), np.array(hard, dtype=np.bool_)
+    problem = Problem(clauses, n, weights, must)
+    found = None
+    for values in itertools.product([False, True], repeat=n):
+        with contextlib.suppress(ValueError):
+            valued = problem.valued(np.array(values, dtype=np.bool_))
+            found = valued if found is None or valued.cost > found.cost else found
+    return found
+
+
 @pytest.mark.parametrize("most", [lower._MOST_CLAUSES, 0], ids=["sums", "digits"])
 @settings(deadline=None, max_examples=120)
-@given(problem=problems())
-def test_searches_from_above_alone_agree_with_brute_force(most, problem):
+@given(problem=problems(), steps=st.sets(st.sampled_from(["climb", "coarse"])))
+def test_searches_from_above_alone_agree_with_brute_force(most, problem, steps):
+    """From the worst assignment, by some of the steps and the exact one at last."""
+    start = worst(*problem)
+    known = None if start is None else start.model
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lower, "_MOST_CLAUSES", most)
-        # No effort for the climb, so that counting has something to do.
-        patch.setattr(lower, "_CLIMB_SECONDS", -1.0 if most else 1.0)
-        arguments = None, Path("no hint"), None
-        found = conversation(lower.lower_cost, *problem, *arguments)
+        for step in {"climb", "coarse"} - steps:
+            patch.setattr(lower.Lowering, step, do_nothing)
+        found = conversation(lower.lower_cost, *problem, known, Path("no hint"), None)
     check_conversation(problem, *found)
     costs, bounds, conflicts = found
     assert costs == sorted(set(costs), reverse=True)
-    assert conflicts or costs[-1] == bounds[-1]
+    if not conflicts:
+        assert bounds == [min([start.cost, *costs])]
 
 
 @settings(deadline=None, max_examples=60)
@@ -475,3 +491,17 @@ def test_the_search_from_above_takes_rc2s_models(monkeypatch, tmp_path):
     lowering.take(np.zeros(8, dtype=np.bool_))
     assert lowering.left() == 1
     assert list(tmp_path.iterdir()) == []
+    race.best = None
+    race.hear("rc2", problem.valued(np.arange(8) > 3))
+    assert lowering.left() == 1  # a worse one is no better than none
+
+
+def test_rounded_weights_come_first(monkeypatch):
+    """Without the climb and the exact search they find all but what they round off."""
+    monkeypatch.setattr(lower.Lowering, "climb", do_nothing)
+    monkeypatch.setattr(lower.Lowering, "exact", do_nothing)
+    rows = [[-1, -2], [1], [2], [-3, -1], [3]]
+    problem = rows, 3, [0, 9, 66, 0, 517], [True, False, False, True, False]
+    nothing = np.zeros(3, dtype=np.bool_), Path("no hint"), None
+    costs, bounds, _ = conversation(lower.lower_cost, *problem, *nothing)
+    assert (costs[-1], bounds) == (9, [])
