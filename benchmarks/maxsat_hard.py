@@ -166,7 +166,7 @@ def run_alone(way: str, file: str) -> None:
     if way == "rc2":
         raise_bound(report, problem)
         return
-    lowering = Lowering(report, problem, Path(os.devnull, "none"))
+    lowering = Lowering(report, problem, Path("no hint"))
     with Solver("cadical153", bootstrap_with=lowering.clauses) as solver:
         if not solver.solve():
             report(("hard", "cadical153", None))
