@@ -296,11 +296,16 @@ def hard_problem():
 @pytest.mark.children
 def test_a_time_limit_leaves_the_best_model():
     costs = []
-    outcome = solve_maxsat(
-        *hard_problem(), better=lambda cost, model: costs.append(cost), time_limit=2
-    )
-    assert outcome.status is UNKNOWN
-    assert outcome.reason == "time limit of 2 s reached"
+    for seconds in (1, 4, 16, 64):  # a busy machine needs longer for a model
+        outcome = solve_maxsat(
+            *hard_problem(),
+            better=lambda cost, _: costs.append(cost),
+            time_limit=seconds,
+        )
+        assert outcome.status is UNKNOWN
+        assert outcome.reason == f"time limit of {seconds} s reached"
+        if costs:
+            break
     assert outcome.cost == costs[-1]
     assert costs == sorted(set(costs), reverse=True)
     assert outcome.lower < outcome.cost
