@@ -26,12 +26,7 @@ from ..algorithms.classes import (
 from ..algorithms.classes.policies import action_weights
 from ..algorithms.classes.protocols import ValueClass
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_lists import (
-    Instance,
-    from_lists,
-    late_discovery,
-    wrongly_pruned,
-)
+from ..algorithms.environments.finite_lists import Instance, from_lists
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.deviations import largest_value_deviation
 from ..algorithms.learning.draw_classes import ClassKind, make_classes
@@ -54,7 +49,15 @@ from ..algorithms.valor.parameters import (
 from ..algorithms.valor.review import ValorMonitors
 from . import runs
 from .claim import EXACT, EXHAUSTIVE, MONITORED, Evidence, Refuted, claim
-from .instances import amplified, coin, disagreeing, half_hidden, sacrificed
+from .instances import (
+    amplified,
+    coin,
+    disagreeing,
+    half_hidden,
+    late_discovery,
+    sacrificed,
+    wrongly_pruned,
+)
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
 ALTERNATIVES = "appendix Alternative Algorithms"

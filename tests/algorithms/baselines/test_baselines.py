@@ -27,7 +27,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists, late_discovery
+from olivine.algorithms.environments.finite_lists import from_lists
 from olivine.algorithms.environments.finite_truth import (
     occupancies,
     policy_q_values,
@@ -38,7 +38,7 @@ from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.learning.registry import Task, get
 from olivine.claims.baselines import run_monitored
-from olivine.claims.instances import amplified
+from olivine.claims.instances import amplified, late_discovery
 from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run

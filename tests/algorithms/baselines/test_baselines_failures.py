@@ -7,11 +7,10 @@ import pytest
 from olivine.algorithms.assumptions import check_assumptions
 from olivine.algorithms.baselines import backup, fqi, rmax, rmax_practical
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import late_discovery
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import PracticalParameters
-from olivine.claims.instances import amplified, unrepresented
+from olivine.claims.instances import amplified, late_discovery, unrepresented
 
 from tests.support.baselines import practical, run
 from tests.support.depth import deep

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import late_discovery, wrongly_pruned
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered, Iteration, Triple
 from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.valor.algorithm import constrained_step, pooled_step, valor
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, PracticalParameters
-from olivine.claims.instances import sacrificed
+from olivine.claims.instances import late_discovery, sacrificed, wrongly_pruned
 
 from tests.support.depth import deep
 from tests.support.learning import check_share
