@@ -76,11 +76,7 @@ def measure(observation=0, **more):
             lambda *a, **k: None,
             r"draw\(\[π, π, 'uniform'\], 20, rng\) gave None",
         ),
-        (
-            "draw",
-            lambda *a, **k: measure(99),
-            "observations of shape .* codes in",
-        ),
+        ("draw", lambda *a, **k: measure(99), "observations of shape .* codes in"),
         ("draw", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
         ("draw", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),
         ("draw", lambda *a, **k: measure(weights=[3]), "3 draws; expected 20"),
