@@ -7,7 +7,7 @@
 From Olivine Require Import Formula Dimacs ThreeSat Multi.
 From Olivine Require Import CheckerBound CheckerProof Checker Certified.
 From Olivine Require Import Optimum Optima Back Explore Run RunAll Strict StrictAny StrictSharp Tolerance.
-From Olivine Require Import Randomised TwoActions.
+From Olivine Require Import Randomised TwoActions TwoStrict.
 From Olivine Require Import Forced ForcedOptimum ForcedRounds ForcedRuns.
 From Olivine Require Import FalseStatements Bridge.
 
@@ -65,6 +65,12 @@ Print Assumptions fiftieth_strays.
 Print Assumptions fits_own_constants.
 Print Assumptions fits_own_samples.
 Print Assumptions constant_accuracy.
+
+(* Theorem T with two actions a state *)
+Print Assumptions two_trees_exist.
+Print Assumptions two_run.
+Print Assumptions two_run_goes_on.
+Print Assumptions theorem_T_two_actions.
 
 (* Theorem R: the forced family *)
 Print Assumptions basic_sound.

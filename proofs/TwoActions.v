@@ -118,25 +118,27 @@ Hypothesis over_states : forall d x q, In d constraints -> In (x, q) d ->
 (** The node below is bound alone, so that its error is 0. *)
 Ltac step e IH :=
   match goal with
-  | Z : (forall x, is_node M trees x -> _), S : is_state M ?x = true,
+  | Z : (forall bits, is_node M trees _ -> _), S : is_state M ?x = true,
     E : below (trees ?x) ?bits = Some _ |- _ =>
       assert (exists s, below (trees x) (bits ++ [e]) = Some s) as [s D]
         by (rewrite below_step, E; simpl; eauto);
-      assert (snd (x, bits ++ [e]) <> []) by (destruct bits; discriminate);
+      assert (bits ++ [e] <> []) by (destruct bits; discriminate);
       assert (N : is_node M trees (x, bits ++ [e]))
         by (split; [exact S|]; cbn [fst snd]; congruence);
-      pose proof (Z (x, bits ++ [e]) N ltac:(assumption)) as K;
+      pose proof (Z (bits ++ [e]) N ltac:(assumption)) as K;
       pose proof D as D'; rewrite below_step, E in D'; simpl in D';
       injection D' as <-; pose proof (IH _ D) as W; rewrite K in W; simpl next; lra
   end.
 
 (** Nodes below the roots are worth what their path's end is worth. *)
-Lemma path_worth h rho x : two_feasible c M trees constraints h rho ->
+Lemma path_worth h rho x :
+  (forall bits, is_node M trees (x, bits) -> bits <> [] ->
+     node_error M trees h rho (x, bits) = 0) ->
   is_state M x = true -> forall t bits, below (trees x) bits = Some t ->
   h (x, bits) - node_error M trees h rho (x, bits) =
   backup M (at_roots h) x (follow rho x bits t).
 Proof.
-  intros (_ & _ & Z) S. induction t as [a|t IH|l IHl r IHr]; intros bits E.
+  intros Z S. induction t as [a|t IH|l IHl r IHr]; intros bits E.
   - exfalso. assert (N : forall bits t, below t bits <> Some (Take a)).
     { induction bits0 as [|e bits0 IH]; intros [b|s|l r]; simpl; try discriminate;
         destruct e; try discriminate; apply IH. }
@@ -159,7 +161,8 @@ Lemma root_error h rho x : two_feasible c M trees constraints h rho ->
   node_error M trees h rho (x, []) =
   at_roots h x - backup M (at_roots h) x (follow rho x [] (trees x)).
 Proof.
-  intros F S. rewrite <- (path_worth h rho x F S (trees x) [] (root_below x S)).
+  intros (_ & _ & Z) S.
+  rewrite <- (path_worth h rho x (fun b N D => Z (x, b) N D) S (trees x) [] (root_below x S)).
   unfold at_roots. ring.
 Qed.
 
@@ -253,23 +256,33 @@ Proof.
       [destruct r|destruct l]; exact I || reflexivity.
 Qed.
 
+Lemma below_takes : forall bits t s, below t bits = Some s ->
+  forall a, takes s a -> takes t a.
+Proof.
+  induction bits as [|e bits IH]; intros t s E a K.
+  - destruct t; simpl in E; try discriminate; injection E as <-; exact K.
+  - destruct t as [b|t|l r], e; simpl in E; try discriminate; simpl;
+      [apply (IH t s E a K)|right; apply (IH r s E a K)|left; apply (IH l s E a K)].
+Qed.
+
 (** In the other direction only the ranges could fail. *)
+Lemma spread_range g pi : in_range c M g ->
+  (forall x a, is_state M x = true -> legal M x a = true ->
+     0 <= backup M g x a <= Q2R (upper c x)) ->
+  forall z, is_node M trees z -> 0 <= spread_out g pi z <= Q2R (upper c (fst z)).
+Proof.
+  intros R B [x bits] [S N]. cbn [fst snd] in *. unfold spread_out. cbn [fst snd].
+  destruct bits as [|e bits]; [apply R, S|].
+  destruct (below (trees x) (e :: bits)) as [t|] eqn:E; [|congruence].
+  apply B; [exact S|]. apply (proj1 (shaped x S)), (below_takes _ _ _ E), follow_takes.
+Qed.
+
 Lemma up g pi : feasible c M constraints g pi ->
   (forall x a, is_state M x = true -> legal M x a = true ->
      0 <= backup M g x a <= Q2R (upper c x)) ->
   two_feasible c M trees constraints (spread_out g pi) (toward pi).
 Proof.
-  intros (R & P & Z) B. split; [|split].
-  - intros [x bits] [S N]. cbn [fst snd] in *. unfold spread_out. cbn [fst snd].
-    destruct bits as [|e bits]; [apply R, S|].
-    destruct (below (trees x) (e :: bits)) as [t|] eqn:E; [|congruence].
-    apply B; [exact S|]. apply (proj1 (shaped x S)).
-    assert (K : forall bits t s, below t bits = Some s -> forall a, takes s a -> takes t a).
-    { clear. induction bits as [|e bits IH]; intros t s E a K.
-      - destruct t; simpl in E; try discriminate; injection E as <-; exact K.
-      - destruct t as [b|t|l r], e; simpl in E; try discriminate; simpl;
-          [apply (IH t s E a K)|right; apply (IH r s E a K)|left; apply (IH l s E a K)]. }
-    apply (K _ _ _ E), follow_takes.
+  intros (R & P & Z) B. split; [exact (spread_range g pi R B)|split].
   - intros d I. rewrite <- (Z d I). apply expect_equal. intros x q X.
     pose proof (over_states d x q I X) as S.
     rewrite (spread_error g pi x [] (trees x) (root_below x S)).

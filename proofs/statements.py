@@ -25,6 +25,7 @@ on. Made by `{REMAKE}`; read the difference before you commit it.
 
 """
 DECLARED = re.compile(r"^ *(?:Theorem|Lemma|Corollary) (\w+)\b", re.M)
+DECISION = re.compile(r" =\s.*?(?=\n {5}: .*\}\s+\+\s+\{[^{}]*\}$)", re.S)
 PROJECTION = re.compile(r"let \([\w', ]+\)\s+:=\s+\w+\s+in\s+\w+\s+:")
 
 
@@ -80,7 +81,9 @@ def printed(names: list[str], library: Path = HERE) -> str:
     while new:
         met = {name for block in new.values() for name in named.findall(block)}
         found = answers("Print", sorted(met - {*stated, *defined}), library)
-        new = {n: re.split(r"\n\n?Arguments ", found[n])[0] for n in found}
+        new = {n: re.split(r"\n\n?Arguments ", found[n])[0].strip() for n in found}
+        # Of a decision procedure, of type {P} + {~ P}, the type says everything.
+        new = {n: DECISION.sub("", block, count=1) for n, block in new.items()}
         defined |= new
     # A constructor prints its type, so the same answer can come twice.
     blocks = dict.fromkeys([*stated.values(), *(defined[n] for n in sorted(defined))])

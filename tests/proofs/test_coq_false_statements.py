@@ -46,6 +46,11 @@ FALSE = {
     "fits_near": ("Strict", "0 <= g < 1 / 50 ->", "0 <= g < 1 / 49 ->"),
     "fiftieth_strays": ("StrictSharp", "1 / 50 <= g ->", "1 / 51 <= g ->"),
     "constant_accuracy": ("Strict", "eps <= 2 / 25", "eps <= 3 / 37"),
+    "two_trees_exist": (
+        "TwoStrict",
+        "(forall x, second n f x -> deep (trees x) 3)",
+        "(forall x, second n f x -> deep (trees x) 2)",
+    ),
     "worth_bound": (
         "ForcedOptimum",
         "floor - u / (6000 * W).",
