@@ -303,6 +303,9 @@ def test_a_line_says_where_an_episode_is():
     assert shown(env, [0] * 3).startswith("ended after action 0, return so far")
     lock = gymnasium.make("olivine/lock-v0", horizon=2, render_mode="ansi")
     assert shown(lock, [1]).startswith("level 2: observation [")
+    pays = olivine.from_simulator(lambda: 0, lambda a: (0, a / 8), 4, 2, codes=1)
+    twice = olivine.to_gymnasium(pays, "ansi")
+    assert shown(twice, [1, 3]) == "ended after action 3, return so far 0.5"
     plain = olivine.to_gymnasium(olivine.make("tabular", 0), "ansi")
     assert plain.render() == "not begun, return so far 0"
     assert shown(plain, [1]).startswith("level 2: observation ")

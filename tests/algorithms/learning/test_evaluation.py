@@ -97,8 +97,9 @@ def test_a_run_gives_signs_of_life(capsys, monkeypatch) -> None:
 def test_olive_says_which_program_took_too_long() -> None:
     env = olivine.make("tabular", 1, states=3, actions=3, horizon=3)
     given = {"parameters": "practical", "engine": "exact", "time_limit": 1e-9}
-    result = olivine.learn("olive", env, "tabular", **given)
+    result = olivine.learn("olive", env, "tabular", epsilon=0.99, **given)
     assert result.status == "failure"
+    assert result.notes == ()  # an accuracy too large takes nothing from a failure
     assert "the program of round 1 was not solved (" in result.reason
     assert "a larger time_limit (now 1e-09 s for each program), a fini" in result.reason
 
