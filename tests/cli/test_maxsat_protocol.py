@@ -111,25 +111,38 @@ def test_a_signal_is_a_limit_of_time(file, tmp_path, number) -> None:
     assert any(f"stopped by {number.name}" in line for line in run.lines)
 
 
-def test_a_signal_before_any_model_is_unknown(tmp_path) -> None:
-    hard = tmp_path / "pigeons.wcnf"  # a hard part that takes hours
-    holes, pigeons = 14, 15
-    rows = [[p * holes + h + 1 for h in range(holes)] for p in range(pigeons)]
+def pigeons(mark: str) -> str:
+    """Write 15 pigeons into 14 holes, which takes hours to refute."""
+    holes, birds = 14, 15
+    rows = [[p * holes + h + 1 for h in range(holes)] for p in range(birds)]
     rows += [
         [-(p * holes + h + 1), -(q * holes + h + 1)]
         for h in range(holes)
-        for p in range(pigeons)
+        for p in range(birds)
         for q in range(p)
     ]
-    lines = [f"h {' '.join(map(str, row))} 0" for row in rows]
-    hard.write_text("\n".join([*lines, "1 1 0"]) + "\n")
-    folder = tmp_path / "temporary"
+    return "".join(f"{mark}{' '.join(map(str, row))} 0\n" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status", "answers"),
+    [
+        ("x.wcnf", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
+        ("x.cnf", "p cnf 210 1485\n" + pigeons(""), 143, []),
+    ],
+)
+def test_a_signal_before_any_model_is_unknown(
+    tmp_path, name, text, status, answers
+) -> None:
+    """Of WCNF; a formula to be decided has no limit of time but its own."""
+    hard, folder = tmp_path / name, tmp_path / "temporary"
+    hard.write_text(text)
     folder.mkdir()
     run = Run(hard, folder)
     run.until("c family")
     run.process.send_signal(signal.SIGTERM)
-    assert run.end() == 0
-    assert run.answers() == ["s UNKNOWN"]
+    assert run.end() == status
+    assert run.answers() == answers
     assert not any(line.startswith(("o ", "v ")) for line in run.lines)
 
 
