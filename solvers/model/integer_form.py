@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, count, islice
 
 import numpy as np
@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from .large import (
     CHUNK,
     Ints,
-    Listed,
     Names,
     Rows,
     RowTable,
@@ -48,7 +47,6 @@ LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a
 coefficient of 1e15 and more, and floating point holds every integer to 2**53."""
 
-_NEAR_INTEGER = 1e-5
 NEAR_FEASIBLE = 1e-6
 ZERO = "constant 0"
 OBJECTIVE = "objective of the model"
@@ -141,7 +139,7 @@ class IntegerForm:
     @property
     def names(self) -> NameMap:
         """Every short name and what it means."""
-        added = Listed(self._meanings)
+        added = partial(iter, self._meanings)
         return NameMap(
             ("x", self._variables.names, self.own),
             ("x", added, len(self._meanings)),
@@ -156,12 +154,12 @@ class IntegerForm:
     def fault(self, point: NDArray[np.float64], slack: float = NEAR_FEASIBLE) -> str:
         """Round the integer variables of a point in place; say what is wrong, or "".
 
-        An engine's tolerances are allowed: of integrality, and `slack`, in a row in
-        proportion to its terms.
+        An engine's tolerances are allowed: `slack`, in a row in proportion to its
+        terms, and ten times that of integrality.
         """
         ends = np.array(self.kinds, dtype=np.float64).reshape(-1, 3)[self.codes]
         integral, whole = ends[:, 2] == 1, np.rint(point)
-        apart = integral & ~(np.abs(point - whole) <= _NEAR_INTEGER)
+        apart = integral & ~(np.abs(point - whole) <= 10 * slack)
         if apart.any():
             j = int(np.argmax(apart))
             return f"x{j}, an integer variable, is {point[j]}"
@@ -267,7 +265,7 @@ class IntegerForm:
                 [*(-v for v in values), Fraction(1)],
                 np.zeros(1, dtype=np.uint8),
                 [("==", model.objective_constant)],
-                Listed(["definition of the objective"]),
+                partial(iter, ["definition of the objective"]),
             )
             block.codes[0] = len(values)
             self.table.add(block)

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from operator import eq
 from typing import Any, NamedTuple, TypeVar, overload
@@ -47,17 +48,6 @@ class Numbered:
         for k in range(0, len(self.numbers), CHUNK):
             part = np.asarray(self.numbers[k : k + CHUNK]).tolist()
             yield from [text % number for number in part for text in self.texts]
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Names that are there already."""
-
-    names: list[str]
-
-    def __call__(self) -> list[str]:
-        """Return the names."""
-        return self.names
 
 
 class Scaled(NamedTuple):
@@ -94,7 +84,7 @@ class Rows:
             values,
             np.array(side, dtype=np.int32),
             list(sides),
-            Listed([row.name for row in rows]),
+            partial(iter, [row.name for row in rows]),
         )
 
     @classmethod
@@ -364,7 +354,7 @@ class VariableTable(_Blocks[Variable]):
         table = cls()
         if variables:
             codes = [table.kind_of(v.lower, v.upper, v.integer) for v in variables]
-            table.add(np.array(codes), Listed([v.name for v in variables]))
+            table.add(np.array(codes), partial(iter, [v.name for v in variables]))
         return table
 
     def kind_of(self, lower: Fraction, upper: Fraction, integer: bool) -> int:
@@ -387,7 +377,7 @@ class VariableTable(_Blocks[Variable]):
     def append(self, variable: Variable) -> None:
         """Add a variable."""
         kind = self.kind_of(variable.lower, variable.upper, variable.integer)
-        self.add(np.array([kind]), Listed([variable.name]))
+        self.add(np.array([kind]), partial(iter, [variable.name]))
 
     def codes(self) -> Ints:
         """Kind of each variable, shape (number of variables,)."""

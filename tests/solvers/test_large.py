@@ -15,7 +15,6 @@ from olivine.solvers.model import integer_form, large, program_files
 from olivine.solvers.model.integer_form import IntegerForm, json_pairs
 from olivine.solvers.model.large import (
     LargeModel,
-    Listed,
     Numbered,
     Rows,
     RowTable,
@@ -176,7 +175,6 @@ TEXTS = st.text().map(lambda text: text.replace("%", "") + "%d")
 def test_numbered_names_are_those_in_a_list(texts, numbers) -> None:
     names = Numbered(tuple(texts), np.array(numbers, dtype=np.int64))
     assert list(names()) == [text % k for k in numbers for text in texts]
-    assert list(Listed(["a", "b"])()) == ["a", "b"]
 
 
 @given(
