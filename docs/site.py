@@ -56,12 +56,19 @@ FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def cells(notebook: str) -> str:
-    """Turn the cells of a notebook into Markdown."""
+    """Turn the cells of a notebook, and what they showed, into Markdown."""
     parts = []
     for cell in json.loads(notebook)["cells"]:
         text = "".join(cell["source"])
         code = cell["cell_type"] == "code"
         parts.append(f"```python\n{text}\n```" if code else text)
+        for output in cell.get("outputs", ()):
+            if "text" in output:
+                parts.append(f"```text\n{''.join(output['text'])}```")
+            else:
+                svg = "".join(output["data"]["image/svg+xml"])
+                svg = svg[svg.index("<svg") :].replace("\n", " ")
+                parts.append(f'<div class="picture">{svg}</div>')
     return "\n\n".join(parts) + "\n"
 
 

@@ -52,7 +52,7 @@ def draw_family(drawn: Scene) -> str:
     """Draw a family without its caption; the text of an ``<svg>`` element."""
     from .family_picture import draw_scene
 
-    return _svg(lambda: draw_scene(drawn))
+    return svg_of(lambda: draw_scene(drawn))
 
 
 def draw_theorem_o(
@@ -84,7 +84,7 @@ def draw_theorem_o(
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         return figure
 
-    return _svg(draw)
+    return svg_of(draw)
 
 
 def _values_of_u(parameters: Parameters, unsatisfied: int | None) -> list[int]:
@@ -96,7 +96,7 @@ def _values_of_u(parameters: Parameters, unsatisfied: int | None) -> list[int]:
     return sorted(u for u in some if u <= last)
 
 
-def _svg(draw: Callable[[], Figure]) -> str:
+def svg_of(draw: Callable[[], Figure]) -> str:
     """Write the figure that `draw` makes; the SVG element."""
     with style():
         buffer = io.StringIO()
