@@ -177,7 +177,7 @@ def barrier(
     if json_lines:
         print_json(record)
     else:
-        from .experiments.barrier_tables import show
+        from .experiments.barrier import show
 
         show(record)
     for contradiction in record["contradictions"]:
@@ -199,7 +199,7 @@ def _run(
     chosen = _chosen(name, given)
     if output is not None:
         check_figure(output)
-    from .experiments.barrier_records import average, backup, square_loss
+    from .experiments.barrier import average, backup, square_loss
 
     start = time.perf_counter()
     makers: dict[str, Callable[..., dict[str, Any]]] = {

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .common.command import verb
 from .common.options import Json, Seed
-from .common.output import ExitStatus, describe, print_json, report_error, worst
+from .common.output import describe, print_json, report_error
 from .experiments import options
-
-if TYPE_CHECKING:
-    from .experiments.units import Row
 
 
 @verb
@@ -40,13 +35,10 @@ def compare(
 
     Example: [bold]olivine compare --env grid --seeds 5 -o compare.svg[/bold]
     """
-    from .common.outputs import check_outputs
-    from .experiments.comparison import Comparison, show
-    from .experiments.export import check_results, write_results
-    from .experiments.frame import work, written
+    from .experiments.api import run_comparison
+    from .experiments.comparison import show
+    from .experiments.frame import checked
     from .experiments.plan import Plan
-    from .figures.comparison import save_figure
-    from .figures.files import check_suffix
 
     plan = Plan(
         options.listed(env),
@@ -61,37 +53,10 @@ def compare(
         tuple(setting or ()),
     )
     try:
-        comparison = Comparison(plan.cells(), plan.each)
-        if output is not None:
-            check_suffix(output)
-        if rows is not None:
-            check_results(rows)
-        check_outputs([output, rows])
+        cells = checked(plan, output, rows)
     except (ValueError, OSError) as error:
         return report_error(str(env), describe(error), json_lines=json_lines)
-    found: list[Row] = []
-
-    def keep(row: Row) -> None:
-        comparison.add(row)
-        found.append(row)
-        if json_lines:
-            for cell in comparison.finished():
-                print_json(cell.to_json())
-
-    total = len(comparison.cells) * seeds
-    units = comparison.units()
-    statuses = work(units, keep, "runs", total, jobs=jobs, json_lines=json_lines)
-    records = [cell.to_json() for cell in comparison.cells]
-    if json_lines:
-        for cell in comparison.finished():
-            print_json(cell.to_json())
-    else:
-        show(records)
-    if not written(
-        [
-            (rows, lambda path: write_results(path, found)),
-            (output, lambda path: save_figure(path, records)),
-        ]
-    ):
-        statuses.append(ExitStatus.BAD_INPUT)
-    return worst([*statuses, *(cell.status for cell in comparison.cells)])
+    found = run_comparison(cells, plan.each, jobs, print_json if json_lines else None)
+    if not json_lines:
+        show(found.summary)
+    return found.finish(output, rows)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .common.command import verb
 from .common.options import Json, Seed
-from .common.output import ExitStatus, describe, print_json, report_error, worst
+from .common.output import describe, print_json, report_error
 from .experiments import options
-
-if TYPE_CHECKING:
-    from .experiments.units import Row
 
 
 @verb
@@ -41,13 +36,10 @@ def curves(
 
     Example: [bold]olivine curves --algorithms valor,rmax --env lock -o c.svg[/bold]
     """
-    from .common.outputs import check_outputs
-    from .experiments.export import check_results, write_results
-    from .experiments.frame import draw, work, written
+    from .experiments.api import run_curves
+    from .experiments.frame import checked
     from .experiments.plan import Plan
-    from .experiments.summaries import show
-    from .experiments.units import learning_units
-    from .figures.files import check_suffix
+    from .experiments.summaries import show_curves
 
     plan = Plan(
         options.listed(env),
@@ -64,30 +56,10 @@ def curves(
     try:
         if env is None:
             raise ValueError("--env: missing (olivine learn --list shows them)")
-        units = learning_units(plan.cells(), plan.each)
-        if output is not None:
-            check_suffix(output)
-        if rows is not None:
-            check_results(rows)
-        check_outputs([output, rows])
+        cells = checked(plan, output, rows)
     except (ValueError, OSError) as error:
         return report_error(str(env), describe(error), json_lines=json_lines)
-    found: dict[str, Row] = {}
-
-    def keep(row: Row) -> None:
-        found[row["key"]] = row
-        if json_lines:
-            print_json(row)
-
-    statuses = work(units, keep, "runs", len(units), jobs=jobs, json_lines=json_lines)
-    done = [found[unit.key] for unit in units if unit.key in found]
+    found = run_curves(cells, plan.each, jobs, print_json if json_lines else None)
     if not json_lines:
-        show("learning", done, json_lines=False)
-    if not written(
-        [
-            (rows, lambda path: write_results(path, done)),
-            (output, lambda path: draw("learning", path, done)),
-        ]
-    ):
-        statuses.append(ExitStatus.BAD_INPUT)
-    return worst([*statuses, *(ExitStatus(row["exit"]) for row in done)])
+        show_curves(found.summary)
+    return found.finish(output, rows)

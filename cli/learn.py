@@ -14,7 +14,6 @@ from .common.command import (
 from .common.console import (
     heartbeat,
     print_table,
-    stderr_console,
     stdout_console,
     tell,
 )
@@ -112,8 +111,10 @@ def learn(
             setting or [],
             time_limit,
         )
-        with _Watch() as watch, heartbeat(lambda: f"learning, {algorithm} on {env}"):
-            record, result = run.with_seed(seed, watch.observers, examination)
+        with heartbeat(lambda: f"learning, {algorithm} on {env}"):
+            record, result = run.with_seed(
+                seed, examination=examination, progress=sys.stderr.isatty()
+            )
     except OutOfTimeError as error:
         record = {"algorithm": algorithm, "env": env, "status": "unknown"}
         record |= {"reason": str(error), "seed": seed}
@@ -250,24 +251,3 @@ def _show_monitors(
         ]
         if failed:
             tell(f"  {', '.join(failed)}: {reason}; no contradiction")
-
-
-class _Watch:
-    """Progress on a terminal's standard error; nothing elsewhere."""
-
-    def __init__(self) -> None:
-        self.observers: tuple[Any, ...] = ()
-        self._progress: Any = None
-
-    def __enter__(self) -> _Watch:
-        if sys.stderr.isatty():
-            from .experiments.learn_progress import ProgressObserver, make_progress
-
-            self._progress = make_progress(stderr_console())
-            self._progress.start()
-            self.observers = (ProgressObserver(self._progress),)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..common.output import ExitStatus, worst
 from .comparison import Comparison
 from .export import check_results, write_results
-from .frame import work
+from .frame import work, written
 from .plan import adapted
 from .runs import LearningRun, register_environments
 from .summaries import curves_of
@@ -34,6 +35,13 @@ class Experiment:
     rows: Sequence[Row]
     summary: Sequence[dict[str, Any]]
     _draw: Callable[[Path], None]
+    _statuses: Sequence[ExitStatus]
+
+    def finish(self, figure: Path | None, file: Path | None) -> ExitStatus:
+        """Write what the command was asked for; its exit status."""
+        if written([(file, self.write), (figure, self.save)]):
+            return worst(self._statuses)
+        return worst([*self._statuses, ExitStatus.BAD_INPUT])
 
     def save(self, figure: str | os.PathLike[str]) -> None:
         """Draw the figure of the command.
@@ -128,18 +136,7 @@ def curves(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
         first_seed, settings,
     )  # fmt: skip
-    units = learning_units(runs, range(first_seed, first_seed + seeds))
-    found: dict[str, Row] = {}
-    work(units, lambda row: found.update({row["key"]: row}), "runs", len(units),
-         jobs=jobs)  # fmt: skip
-    rows = [found[unit.key] for unit in units if unit.key in found]
-
-    def draw(figure: Path) -> None:
-        from ..figures.sweep import save_curves
-
-        save_curves(figure, curves_of(rows))
-
-    return Experiment(rows, [curve.to_json() for curve in curves_of(rows)], draw)
+    return run_curves(runs, range(first_seed, first_seed + seeds), jobs)
 
 
 def compare(
@@ -184,14 +181,60 @@ def compare(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
         first_seed, settings,
     )  # fmt: skip
-    comparison = Comparison(runs, range(first_seed, first_seed + seeds))
-    rows: list[Row] = []
+    return run_comparison(runs, range(first_seed, first_seed + seeds), jobs)
+
+
+def run_curves(
+    runs: Sequence[LearningRun],
+    seeds: Sequence[int],
+    jobs: int,
+    each: Callable[[Row], object] | None = None,
+) -> Experiment:
+    """Do the runs of `curves`; `each` is given every row as it comes."""
+    units = learning_units(runs, seeds)
+    found: dict[str, Row] = {}
+
+    def keep(row: Row) -> None:
+        found[row["key"]] = row
+        if each is not None:
+            each(row)
+
+    statuses = work(units, keep, "runs", len(units), jobs=jobs, json_lines=bool(each))
+    rows = [found[unit.key] for unit in units if unit.key in found]
+    made = curves_of(rows)
+
+    def draw(figure: Path) -> None:
+        from ..figures.sweep import save_curves
+
+        save_curves(figure, made)
+
+    statuses += [ExitStatus(row["exit"]) for row in rows]
+    return Experiment(rows, [curve.to_json() for curve in made], draw, statuses)
+
+
+def run_comparison(
+    runs: Sequence[LearningRun],
+    seeds: Sequence[int],
+    jobs: int,
+    each: Callable[[dict[str, Any]], object] | None = None,
+) -> Experiment:
+    """Do the runs of `compare`; `each` is given what is said of a cell once it ends."""
+    comparison, rows = Comparison(runs, seeds), list[Row]()
+
+    def tell() -> None:
+        for cell in comparison.finished():
+            if each is not None:
+                each(cell.to_json())
 
     def keep(row: Row) -> None:
         comparison.add(row)
         rows.append(row)
+        tell()
 
-    work(comparison.units(), keep, "runs", len(runs) * seeds, jobs=jobs)
+    total = len(runs) * len(seeds)
+    units = comparison.units()
+    statuses = work(units, keep, "runs", total, jobs=jobs, json_lines=bool(each))
+    tell()
     summary = [cell.to_json() for cell in comparison.cells]
 
     def draw(figure: Path) -> None:
@@ -199,7 +242,8 @@ def compare(
 
         save_figure(figure, summary)
 
-    return Experiment(rows, summary, draw)
+    statuses += [cell.status for cell in comparison.cells]
+    return Experiment(rows, summary, draw, statuses)
 
 
 def _runs(

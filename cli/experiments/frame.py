@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..common.console import progress_bar
 from ..common.output import ExitStatus, describe, say
 from . import workers
 from .units import Row, Unit
+
+if TYPE_CHECKING:
+    from .plan import Plan
+    from .runs import LearningRun
 
 
 def work(
@@ -52,6 +57,22 @@ def tell_trouble(row: Row) -> None:
         say(f"olivine: {said if said.startswith(name) else f'{name}: {said}'}")
     if "traceback" in row:
         print(row["traceback"], end="", file=sys.stderr)
+
+
+def checked(
+    plan: Plan, figure: Path | None, rows: Path | None
+) -> Sequence[LearningRun]:
+    """Give the cells of a plan; refuse it, and files that cannot be written."""
+    from ..common.outputs import check_outputs
+    from ..figures.files import check_suffix
+    from .export import check_results
+
+    if figure is not None:
+        check_suffix(figure)
+    if rows is not None:
+        check_results(rows)
+    check_outputs([figure, rows])
+    return plan.cells()
 
 
 def written(files: Sequence[tuple[Path | None, Callable[[Path], object]]]) -> bool:

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -103,15 +103,16 @@ class LearningRun:
         observers: tuple[Any, ...] = (),
         examination: Examination | None = None,
         recorder: Recorder | None = None,
+        progress: bool = False,
     ) -> tuple[dict[str, Any], LearningResult]:
         """Run, and compare with the truth: the record to print, and the result.
 
         The seed fixes the environment, the classes and the samples. Assumptions
         are checked before the run if there is an examination; a recorder notes the
-        policies on the way.
+        policies on the way; progress shows every few seconds that the run goes on.
         """
         with limited(self.time_limit):
-            return self._with_seed(seed, observers, examination, recorder)
+            return self._with_seed(seed, observers, examination, recorder, progress)
 
     def _with_seed(
         self,
@@ -119,11 +120,12 @@ class LearningRun:
         observers: tuple[Any, ...],
         examination: Examination | None,
         recorder: Recorder | None,
+        progress: bool,
     ) -> tuple[dict[str, Any], LearningResult]:
         import numpy as np
 
         from ...algorithms.learning import registry
-        from ...algorithms.learning.learn import judged
+        from ...algorithms.learning.learn import Heartbeat, judged
         from ...algorithms.learning.results import contradictions
 
         environment = self.environment(seed)
@@ -133,21 +135,22 @@ class LearningRun:
         if recorder is not None:
             recorder.begin(environment)
             observers = (*observers, recorder)
+        beat = Heartbeat(f"{self.algorithm} on {self.env}", environment)
         start = time.perf_counter()
-        result = algorithm.run(
-            registry.Task(
-                environment,
-                cast("Any", self.params),
-                self.classes(environment) if callable(self.classes) else self.classes,
-                self.epsilon,
-                self.delta,
-                np.random.default_rng([seed, 1]),
-                dict(self.for_algorithm),
-                observers,
-                examination,
-                examination is not None and examination.allow_unrealizable,
-            )
+        task = registry.Task(
+            environment,
+            cast("Any", self.params),
+            self.classes(environment) if callable(self.classes) else self.classes,
+            self.epsilon,
+            self.delta,
+            np.random.default_rng([seed, 1]),
+            dict(self.for_algorithm),
+            (*observers, beat),
+            examination,
+            examination is not None and examination.allow_unrealizable,
         )
+        with beat if progress else nullcontext():
+            result = algorithm.run(task)
         seconds = time.perf_counter() - start
         if recorder is not None:
             recorder.end(result.policies)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 from olivine.cli.barrier import OPTIONS
-from olivine.cli.experiments.barrier_records import default_samples
+from olivine.cli.experiments.barrier import default_samples
 from olivine.cli.figures.barrier_backup import draw_backup
 from olivine.cli.figures.files import write_figure
 
@@ -241,12 +241,12 @@ def test_text_that_is_no_number(text, words):
 def test_a_contradiction_is_told(monkeypatch):
     """Failures that the exact probability all but excludes."""
     from olivine.algorithms.barriers.backup import Probability
-    from olivine.cli.experiments import barrier_records
 
     def never(*_):
         return Probability(0.0, 0.0, Fraction(0))
 
-    monkeypatch.setattr(barrier_records, "failure_probability", never)
+    place = "olivine.cli.experiments.barrier.failure_probability"
+    monkeypatch.setattr(place, never)
     done = olivine("barrier", "backup", *QUICK, "--samples", 5, "--json")
     assert done.status == 1
     assert len(done.record["contradictions"]) == 2  # below 1/4, and failures

@@ -6,7 +6,6 @@ from fractions import Fraction
 import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import MonitorReport
-from olivine.cli.experiments import learn_progress
 from olivine.cli.experiments.runs import prepare
 
 from tests.support.commands import olivine, run_olivine
@@ -262,33 +261,12 @@ def test_algorithms_register_once() -> None:
         registry.register(registry.get("valor"))
 
 
-def test_progress_shows_levels_states_and_calls() -> None:
-    import io
-
-    import numpy as np
-    from olivine.algorithms.environments import make
-    from rich.console import Console
-
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=100)
-    with learn_progress.make_progress(console) as progress:
-        watcher = learn_progress.ProgressObserver(progress)
-        task = registry.Task(
-            make("tabular", 0),
-            "theorem",
-            "tabular",
-            0.3,
-            0.1,
-            np.random.default_rng(0),
-            observers=(watcher,),
-        )
-        registry.get("valor").run(task)
-        progress.refresh()
-        (bar,) = progress.tasks
-        assert bar.completed == 5
-        assert bar.fields["learned"] == "1/2/2"
-        assert bar.fields["iteration"] == 2
-    assert "data sets" in screen.getvalue()
+def test_progress_is_shown_while_a_run_goes_on(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("olivine.algorithms.learning.learn._BEAT", 1e-3)
+    run = prepare("rmax", "tabular", "theorem", None, 0.3, 0.1)
+    for progress in (True, False):
+        run.with_seed(0, progress=progress)
+        assert ("rmax on tabular: 0 s, " in capsys.readouterr().err) == progress
 
 
 @pytest.mark.long

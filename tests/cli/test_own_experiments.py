@@ -1,11 +1,13 @@
 """olivine.curves and compare, and module:function: one's own process and classes."""
 
 import json
+import sys
 
 import numpy as np
 import olivine
 import pytest
 from olivine.algorithms.classes import FinitePolicyClass, FiniteValueClass
+from olivine.algorithms.environments import registry
 
 from tests.support.commands import olivine as command
 
@@ -52,7 +54,10 @@ def here(tmp_path, monkeypatch):
         "    raise ValueError('no\\nlock today')\n"
     )
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    yield tmp_path
+    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
 
 
 def without_times(rows):
