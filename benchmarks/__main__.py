@@ -31,7 +31,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from olivine.cli.experiments.workers import cores
+from olivine.cli.experiments.frame import cores
 
 from benchmarks.figures import PIECE, Figure, piece_of_work
 

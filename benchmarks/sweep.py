@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from olivine.cli.experiments.workers import cores
+from olivine.cli.experiments.frame import cores
 
 from benchmarks.figures import Figure, cpu
 

@@ -89,12 +89,10 @@ def sweep(
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """
     from .common.outputs import check_outputs
-    from .experiments.export import check_results, write_results
-    from .experiments.frame import draw, work, written
-    from .experiments.rows import open_rows
+    from .experiments.frame import cores, draw, work, written
+    from .experiments.rows import check_results, open_rows, write_results
     from .experiments.summaries import show
     from .experiments.sweep_file import read_sweep
-    from .experiments.workers import cores
     from .figures.files import check_suffix
 
     try:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..common.output import ExitStatus, worst
 from .comparison import Comparison
-from .export import check_results, write_results
 from .frame import work, written
 from .plan import adapted
+from .rows import check_results, write_results
 from .runs import LearningRun, register_environments
 from .summaries import curves_of
 from .units import Row, learning_units

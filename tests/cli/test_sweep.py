@@ -16,10 +16,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from olivine.cli.experiments import workers
+from olivine.cli.experiments import frame
+from olivine.cli.experiments.frame import LostWorkersError, rows_of
 from olivine.cli.experiments.summaries import phases_of
 from olivine.cli.experiments.sweep_file import read_sweep
-from olivine.cli.experiments.workers import LostWorkersError, rows_of
 from olivine.cli.figures.sweep import save_phases
 from olivine.solvers.child.process import Worker
 
@@ -269,7 +269,7 @@ def test_a_row_is_of_the_content_that_the_header_names(
         (tmp_path / f"{k}.cnf").write_text(formula)
     file = plan('kind = "formulas"\nroutes = ["maxsat", "sat"]\nfiles = ["."]')
     rows, last = tmp_path / "rows.jsonl", tmp_path / "2.cnf"
-    do = workers.rows_of
+    do = frame.rows_of
 
     def meddle(units, jobs, address):
         for number, row in enumerate(do(units, jobs, address)):
@@ -283,7 +283,7 @@ def test_a_row_is_of_the_content_that_the_header_names(
                 elif change == "folder":
                     last.mkdir()
 
-    monkeypatch.setattr(workers, "rows_of", meddle)
+    monkeypatch.setattr(frame, "rows_of", meddle)
     first = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
     assert first.status == 2
     assert str(last) in first.err
@@ -451,8 +451,8 @@ class Pending:
 )
 def test_a_lost_cluster_ends_the_sweep(monkeypatch, client, words):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "_connected", lambda _: nullcontext(client))
-    monkeypatch.setattr(workers, "PATIENCE", 0)
+    monkeypatch.setattr(frame, "_connected", lambda _: nullcontext(client))
+    monkeypatch.setattr(frame, "PATIENCE", 0)
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
     with pytest.raises(LostWorkersError, match=words):
         list(rows_of([Made("a")], 1, "address"))
@@ -463,7 +463,7 @@ def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
         yield units[0]()
         raise LostWorkersError("a worker was lost: out of memory")
 
-    monkeypatch.setattr(workers, "rows_of", lost)
+    monkeypatch.setattr(frame, "rows_of", lost)
     rows = tmp_path / "rows.jsonl"
     done = olivine("sweep", plan(SMALL), "-o", rows)
     assert done.status == 3
