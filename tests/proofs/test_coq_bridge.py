@@ -198,3 +198,102 @@ def test_the_comparison_notices_differences(tmp_path):
     ]
     assert len(set(cases)) == len(cases)
     assert disagreements(tmp_path, cases) == list(range(1, len(cases)))
+
+
+FORCED = """
+Definition mass (d : distribution) (z : state) : Q :=
+  fold_right (fun xq t => if state_eq (fst xq) z then Qplus (snd xq) t else t) 0%Q d.
+Definition alike (d e : distribution) : bool :=
+  forallb (fun z => Qeq_bool (mass d z) (mass e z)) (map fst (d ++ e)).
+Definition exported (M : mdp) x a d r : bool :=
+  is_state M x && legal M x a && alike (transition M x a) d &&
+  Qeq_bool (reward M x a) r.
+Definition bound (n : nat) (f : formula) (l : list distribution) : bool :=
+  Nat.eqb (length l) (length (hard_program n f)) &&
+  forallb (fun d => existsb (alike d) (hard_program n f)) l.
+"""
+
+
+def forced_state(name):
+    """The Coq state of a name that `forced` gives."""
+    if name in ("s0", "bottom2", "bottom"):
+        return {"s0": "Start", "bottom2": "Rest", "bottom": "End"}[name]
+    kind, place = name[0], name[1:].partition("^")
+    if kind == "x":
+        return f"(Lit {int(place[0]) - 1} {str(place[2] == '1').lower()})"
+    j, _, c = name[1:].partition(".")
+    if kind == "C":
+        return f"(Clause {int(j) - 1})"
+    copy = f"{int(j) - 1} {str(c == '2').lower()}"
+    if kind == "y":
+        return f"(Side {copy})"
+    group = f"(OfSide {copy})" if c else f"(OfVariable {int(j) - 1})"
+    return f"({'Spare' if kind == 'z' else 'Try'} {group})"
+
+
+def forced_action(name):
+    """The Coq action of a name that `forced` gives."""
+    if name in ("[go]", "[solve]", "[rest]"):
+        return {"[go]": "Go", "[solve]": "Solve", "[rest]": "Pause"}[name]
+    if name.startswith("[try "):
+        return "(Enter " + forced_state(name[5:-1].upper()).removeprefix("(Try ")
+    bits, _, copy = name.partition(".")
+    listed_bits = " ".join(str(bit == "1").lower() for bit in bits)
+    return f"(Spell {listed_bits} {str(copy == '2').lower()})"
+
+
+def q(value):
+    return f"({value.numerator} # {value.denominator})"
+
+
+def forced_facts(family, y):
+    """What Python exports of a member, as claims that Coq decides."""
+    mdp = family.mdp(y)
+    member = f"(member inside {family.n_variables} F (fun i => nth i "
+    member += f"{listed(str(b).lower() for b in y)} false))"
+    for s, name in enumerate(mdp.state_names):
+        for a in mdp.actions(s):
+            to = [
+                f"({forced_state(mdp.state_names[t])}, {q(p)})"
+                for t, p in mdp.successors(a)
+            ]
+            yield (
+                f"exported {member} {forced_state(name)} "
+                f"{forced_action(mdp.action_names[a])} {listed(to)} {q(mdp.reward(a))}"
+            )
+    hard = [
+        listed(
+            f"({forced_state(mdp.state_names[s])}, {q(p)})"
+            for s, p in d.probabilities().items()
+        )
+        for d in family.distributions()
+    ]
+    yield f"bound {family.n_variables} F {listed(hard)}"
+
+
+def test_coq_computes_the_forced_family(tmp_path):
+    """Each transition and reward of each member, and the hard program."""
+    built("ForcedRounds.vo")
+    three_sat = Formula.from_clauses(
+        [(1, -2, 3), (-1, 2), (3,)], n_variables=3, weights=[2, 5, 1]
+    ).three_sat()
+    family = Family(three_sat, Variant.FORCED)
+    facts = []
+    for y in itertools.product([False, True], repeat=family.n_variables):
+        facts += forced_facts(family, y)
+    wrong = facts[0].replace("(0 # 1)", "(1 # 1)")
+    assert wrong != facts[0]
+    file = tmp_path / "Members.v"
+    formula = written_formula(family).replace("signed", "Bridge.signed")
+    file.write_text(
+        "From Coq Require Import List Bool ZArith QArith.\nImport ListNotations.\n"
+        "From Olivine Require Bridge.\n"
+        "From Olivine Require Import Formula Forced ForcedRounds.\n"
+        f"{FORCED}Open Scope Z_scope.\n"
+        f"Definition F : formula := {formula}.\nClose Scope Z_scope.\n"
+        f"Definition facts := {listed(facts)}.\n"
+        f"Eval vm_compute in (length facts, forallb (fun b => b) facts, {wrong}).\n"
+    )
+    done = coqc(file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"({len(facts)}, true, false)" in done.stdout.replace("%nat", "")
