@@ -501,12 +501,13 @@ def test_the_search_from_above_takes_rc2s_models(monkeypatch, tmp_path):
     assert lowering.left() == 1  # a worse one is no better than none
 
 
-def test_rounded_weights_come_first(monkeypatch):
-    """Without the climb and the exact search they find all but what they round off."""
-    monkeypatch.setattr(lower.Lowering, "climb", do_nothing)
-    monkeypatch.setattr(lower.Lowering, "exact", do_nothing)
+@pytest.mark.parametrize("step", ["climb", "coarse", "exact"])
+def test_each_step_of_the_search_from_above_lowers_the_cost(step, monkeypatch):
+    """Alone, from the worst assignment, to 9; only the exact one knows a bound."""
+    for other in {"climb", "coarse", "exact"} - {step}:
+        monkeypatch.setattr(lower.Lowering, other, do_nothing)
     rows = [[-1, -2], [1], [2], [-3, -1], [3]]
     problem = rows, 3, [0, 9, 66, 0, 517], [True, False, False, True, False]
     nothing = np.zeros(3, dtype=np.bool_), Path("no hint"), None
     costs, bounds, _ = conversation(lower.lower_cost, *problem, *nothing)
-    assert (costs[-1], bounds) == (9, [])
+    assert (costs[-1], bounds) == (9, [9] if step == "exact" else [])
