@@ -155,7 +155,7 @@ def _approximate() -> str:
     )
 
 
-@claim("constant-accuracy", "docs/complexity.md, N1 and N2", EXHAUSTIVE)
+@claim("constant-accuracy", "docs/complexity.md, N1 and N2", DRAWN)
 def _constant() -> str:
     """At constant ε ≤ 2/25 with exact expectations and OLIVE's own φ and stop every run
     of strict meets the hard program, whose optimum is 3/20 + 3φ/2 − σ(1/60 − φ/3): it
@@ -291,7 +291,7 @@ def _oracles() -> str:
     return f"members with n = {', '.join(map(str, sizes))} of both variants (seed 83)"
 
 
-@claim("treewidth-is-counted", "docs/complexity.md, H2", EXHAUSTIVE)
+@claim("treewidth-is-counted", "docs/complexity.md, H2", DRAWN)
 def _treewidth() -> str:
     """The route treewidth takes at most 10 (n + m) 2^w operations on its tables, w the
     width that it finds, counted at the arrays; u is as by trying all assignments."""
@@ -336,7 +336,7 @@ def _sizes() -> str:
     return f"{tried} sizes; with two actions within {-most} of the bound"
 
 
-@claim("deterministic-programs-are-easy", "docs/complexity.md, D", EXHAUSTIVE)
+@claim("deterministic-programs-are-easy", "docs/complexity.md, D", DRAWN)
 def _deterministic() -> Evidence:
     """With deterministic transitions and ranges with r + c_x′ ≤ c_x, one backward
     induction solves OLIVE's program, for any φ, whatever is bound."""
