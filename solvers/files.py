@@ -16,10 +16,9 @@ from .child.temporary import owned, remove, signals_held
 def write_text(path: str | os.PathLike[str], chunks: Iterable[str]) -> None:
     """Write text in UTF-8 with Unix line ends, atomically.
 
-    The text goes into a temporary file beside the target, which replaces the
-    target once all chunks are written. If anything fails the target is as it
-    was and the temporary file is gone. A symbolic link stays; what it leads to
-    is replaced.
+    The text goes into a temporary file beside the target, which replaces the target
+    once all chunks are written. If anything fails the target is as it was and the
+    temporary file is gone. A symbolic link stays; what it leads to is replaced.
     """
     write_texts({path: chunks})
 

@@ -66,10 +66,9 @@ class LinearOutcome(NamedTuple):
     engine
         Name of the engine.
     exact
-        Whether `status`, `objective` and `values` were confirmed in exact
-        arithmetic: FEASIBLE then means that the point meets every bound, row
-        and integrality, OPTIMAL that no point is better, INFEASIBLE that there
-        is none.
+        Whether `status`, `objective` and `values` were confirmed in exact arithmetic:
+        FEASIBLE then means that the point meets every bound, row and integrality,
+        OPTIMAL that no point is better, INFEASIBLE that there is none.
     multipliers
         For linear programs, one multiplier a row (see `olivine.solvers.lp.duality`):
         they prove optimality or infeasibility when `exact` is true; floats
@@ -143,9 +142,8 @@ class MaxSatOutcome(NamedTuple):
     Attributes
     ----------
     status
-        SATISFIABLE when the optimum was found, UNSATISFIABLE when the hard
-        clauses have no model (so never where every clause is soft), else
-        UNKNOWN.
+        SATISFIABLE when the optimum was found, UNSATISFIABLE when the hard clauses have
+        no model (so never where every clause is soft), else UNKNOWN.
     cost
         Total weight (number, when unweighted) of the clauses that `model` falsifies,
         counted; the least there is when SATISFIABLE, the least known when UNKNOWN.

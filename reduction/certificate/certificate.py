@@ -240,10 +240,7 @@ def _proof_text(steps: tuple[str, ...]) -> str:
 
 
 def _judged(
-    fields: dict[str, Any],
-    proof: str | None,
-    formula: checker.Formula,
-    limits: _Limits,
+    fields: dict[str, Any], proof: str | None, formula: checker.Formula, limits: _Limits
 ) -> _Result:
     """Put a certificate together and have it judged, in a child process."""
     digest = None if proof is None else hashlib.sha256(proof.encode()).hexdigest()

@@ -1,9 +1,8 @@
 """Graphs of MDPs in DOT, the language of Graphviz.
 
-For looking at: ``dot -Tsvg graph.dot``. States are ellipses, the start doubly
-framed, in ranks by level; actions are boxes with their reward where it is not 0;
-transitions carry their probability where it is not 1. Node names are those of
-the graph.
+For looking at: ``dot -Tsvg graph.dot``. States are ellipses, the start doubly framed,
+in ranks by level; actions are boxes with their reward where it is not 0; transitions
+carry their probability where it is not 1. Node names are those of the graph.
 """
 
 from __future__ import annotations

@@ -22,12 +22,7 @@ from xml.sax.saxutils import escape, quoteattr
 import networkx as nx
 
 from ...solvers.files import write_text
-from .rationals import (
-    EDGE_RATIONALS,
-    GRAPH_RATIONALS,
-    NODE_RATIONALS,
-    decode,
-)
+from .rationals import EDGE_RATIONALS, GRAPH_RATIONALS, NODE_RATIONALS, decode
 
 
 def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:

@@ -16,13 +16,7 @@ from typing import Any
 import networkx as nx
 
 from ...solvers.files import write_text
-from .rationals import (
-    EDGE_RATIONALS,
-    GRAPH_RATIONALS,
-    NODE_RATIONALS,
-    decode,
-    encode,
-)
+from .rationals import EDGE_RATIONALS, GRAPH_RATIONALS, NODE_RATIONALS, decode, encode
 
 
 def generate_node_link(graph: nx.DiGraph[Any]) -> Iterator[str]:

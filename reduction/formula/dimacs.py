@@ -169,8 +169,7 @@ def parse_dimacs(
         The bytes, uncompressed, or pieces of them cut anywhere. Memory is at most
         twelve times as many bytes.
     source
-        Name for messages; one that ends in ``.wcnf`` lets the header be
-        missing.
+        Name for messages; one that ends in ``.wcnf`` lets the header be missing.
     strict, input_format, max_variables
         As in `read_dimacs`.
     max_line

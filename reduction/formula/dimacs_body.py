@@ -292,9 +292,8 @@ class _Exact:
 def integer(token: bytes) -> int | None:
     """Read ``-?[0-9]+``; None for anything else, ``-0`` included.
 
-    Numbers of more than 40 digits come out as some number of 41 digits with
-    the right sign: they are out of every range, and int() would take
-    quadratic time to say so.
+    Numbers of more than 40 digits come out as some number of 41 digits with the right
+    sign: they are out of every range, and int() would take quadratic time to say so.
     """
     if not _INTEGER.fullmatch(token):
         return None

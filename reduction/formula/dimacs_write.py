@@ -66,19 +66,17 @@ def dimacs_lines(
     formula
         Any formula.
     format
-        ``cnf`` for a plain formula, ``wcnf`` (with header) or
-        ``wcnf-headerless`` for one with weights; None for ``cnf`` or ``wcnf``.
-        The header of a formula with hard clauses gives them a top weight above
-        the total of the others.
+        ``cnf`` for a plain formula, ``wcnf`` (with header) or ``wcnf-headerless`` for
+        one with weights; None for ``cnf`` or ``wcnf``. The header of a formula with
+        hard clauses gives them a top weight above the total of the others.
     comments
         Texts to begin with, of one line or several.
 
     Raises
     ------
     ValueError
-        If the format cannot hold the formula: weights in ``cnf``, none in the
-        others; variables above the largest one used, or no clause, in
-        ``wcnf-headerless``.
+        If the format cannot hold the formula: weights in ``cnf``, none in the others;
+        variables above the largest one used, or no clause, in ``wcnf-headerless``.
 
     Examples
     --------

@@ -248,11 +248,10 @@ class Formula(_Clauses):
     def digest(self) -> str:
         """SHA-256 of the content, in hexadecimal; the same on every machine.
 
-        The bytes hashed are the ASCII line ``olivine formula 1``; then n, m, the
-        number of literals and the flags (1: weighted, 2: some clause hard) as
-        64-bit integers; then offsets (64 bits), literals (32 bits), weights (64
-        bits) and hard (a byte each) as far as there are any. All are signed
-        and little-endian.
+        The bytes hashed are the ASCII line ``olivine formula 1``; then n, m, the number
+        of literals and the flags (1: weighted, 2: some clause hard) as 64-bit integers;
+        then offsets (64 bits), literals (32 bits), weights (64 bits) and hard (a byte
+        each) as far as there are any. All are signed and little-endian.
         """
         return self._digest
 

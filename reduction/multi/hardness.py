@@ -6,12 +6,11 @@ deterministic tabular policies that decides 3-SAT, though CSC is easy there, so
 it cannot be done by polynomially many CSC calls, as the paper says of
 multiplicative weights, unless P = NP (docs/errata.md, 7). Ours.
 
-Observations are the variables, actions the truth values: a policy is an
-assignment. Clause j is a data set of its three literals, each an example of its
-variable, cost 1 for the value that falsifies it, and U_j = 2/3. The average cost
-is the share of literals falsified, so at most 2/3 exactly if the clause is
-satisfied, else 1: the problem is feasible, for any ε_feas < 1/3, exactly if the
-formula is satisfiable.
+Observations are the variables, actions the truth values: a policy is an assignment.
+Clause j is a data set of its three literals, each an example of its variable, cost 1
+for the value that falsifies it, and U_j = 2/3. The average cost is the share of
+literals falsified, so at most 2/3 exactly if the clause is satisfied, else 1: the
+problem is feasible, for any ε_feas < 1/3, exactly if the formula is satisfiable.
 
 A mixture tells nothing: any policy and its complement, half each, cost 1/2 on
 every data set. So the mixture form answers "feasible" on all formulas, soon.
@@ -37,12 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...algorithms.classes.protocols import Policy
 from ...algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
 from ...algorithms.exact.data import EmpiricalMeasure
-from ...algorithms.oracles.multi import (
-    ClassificationSet,
-    Method,
-    MultiResult,
-    multi,
-)
+from ...algorithms.oracles.multi import ClassificationSet, Method, MultiResult, multi
 from ..formula.checks import checked_assignment, literal_truth
 from ..formula.formula import ThreeSat
 

@@ -1,9 +1,8 @@
 """The exact optimum of OLIVE's program over a family, from the formula.
 
-Theorem O. Let u be the least total weight of unsatisfied clauses, W the total
-weight (the number m of clauses without weights), p the penalty and `top` the
-reward of a rewarded literal state. With tolerance 0 the optimum of OLIVE's
-program is exactly
+Theorem O. Let u be the least total weight of unsatisfied clauses, W the total weight
+(the number m of clauses without weights), p the penalty and `top` the reward of a
+rewarded literal state. With tolerance 0 the optimum of OLIVE's program is exactly
 
     best - min(reach * top * u / (3 W), p).
 

@@ -30,10 +30,7 @@ from ...solvers.model.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
 from ..family.family import Family
 from ..formula.local_search import least_by_trying, walksat
-from .formulations.reduction_model import (
-    ReductionModel,
-    clause_weights,
-)
+from .formulations.reduction_model import ReductionModel, clause_weights
 from .optimum import least_better
 
 _FLIPS = 20_000
@@ -99,10 +96,7 @@ def with_cut_off(model: LinearModel, family: Family, value: Fraction) -> LinearM
 
 
 def _start(
-    outcome: LinearOutcome,
-    status: Status,
-    point: list[Fraction],
-    value: Fraction,
+    outcome: LinearOutcome, status: Status, point: list[Fraction], value: Fraction
 ) -> LinearOutcome:
     """Say that the start is the best point known."""
     reason = outcome.reason

@@ -24,15 +24,14 @@ the least unsatisfied weight, W the total weight, p the penalty:
   [try C_j] needs φ ≥ p. The bound for [solve] is attained by some formulas (all
   eight clauses on three variables: 1/32) but not by all.
 
-Proof of u/(3W + 8u) (ours; φ < 1/8, else there is nothing to show). Let g be
-feasible with [solve] and g(s0) = 1, t the value of a literal's own state, t′ that
-of its negation: t + t′ ≤ 1 + 2φ. A clause state is worth at most 1; let ℓ_j be
-what C_j lacks, so Σ w_j ℓ_j ≤ φW. Its action leads to at least one own state of a
-literal, and nothing is worth more than 1, so 3ℓ_j ≥ 1 − 3φ − t for the largest t
-of the clause. Put r(t) = 1 − max(0, 1 − 3φ − t)/(1 − 8φ); then r(t) + r(t′) ≤ 1, so
-an assignment can be drawn that makes each literal true with probability at least
-r(t). It leaves C_j unsatisfied with probability at most 1 − r(t) ≤ 3ℓ_j/(1 − 8φ),
-hence u ≤ 3φW/(1 − 8φ). ∎
+Proof of u/(3W + 8u) (ours; φ < 1/8, else there is nothing to show). Let g be feasible
+with [solve] and g(s0) = 1, t the value of a literal's own state, t′ that of its
+negation: t + t′ ≤ 1 + 2φ. A clause state is worth at most 1; let ℓ_j be what C_j lacks,
+so Σ w_j ℓ_j ≤ φW. Its action leads to at least one own state of a literal, and nothing
+is worth more than 1, so 3ℓ_j ≥ 1 − 3φ − t for the largest t of the clause. Put r(t) = 1
+− max(0, 1 − 3φ − t)/(1 − 8φ); then r(t) + r(t′) ≤ 1, so an assignment can be drawn that
+makes each literal true with probability at least r(t). It leaves C_j unsatisfied with
+probability at most 1 − r(t) ≤ 3ℓ_j/(1 − 8φ), hence u ≤ 3φW/(1 − 8φ). ∎
 
 Both hold for u ≥ 1; for u = 0 it is 0. docs/reduction.md, tolerances, has the form
 for the other variants, and for `paper` with p = 1/m the weaker φ < 1/(6m+2).
@@ -116,8 +115,7 @@ _CLOSED_FORMS = {
         lambda _: Fraction(1, 100),
     ),
     Variant.FORCED: _ClosedForm(
-        lambda f, u: Fraction(u, 19_200 * f.total_weight - 400 * u),
-        lambda p: p / 3,
+        lambda f, u: Fraction(u, 19_200 * f.total_weight - 400 * u), lambda p: p / 3
     ),
 }
 
@@ -162,11 +160,5 @@ def critical_tolerance(
     elif found.proved:
         by = "branch and bound"
     return CriticalTolerance(
-        value,
-        by != "numerical",
-        by,
-        lower,
-        upper,
-        found.pair,
-        found.seconds,
+        value, by != "numerical", by, lower, upper, found.pair, found.seconds
     )

@@ -4,9 +4,8 @@
 weight it leaves unsatisfied; `back` turns any feasible pair, whoever found it, into an
 assignment that is worth at least as much; `check` computes the value of a pair after
 verifying every constraint of OLIVE's program exactly; `certify` goes there and back.
-Together with Theorem O
-(`olivine.reduction.program.optimum`) they make an optimum believable without trusting
-an engine.
+Together with Theorem O (`olivine.reduction.program.optimum`) they make an optimum
+believable without trusting an engine.
 
 Why `back` works. In a feasible pair g(x_i^0) + g(x_i^1) = top with both in
 [0, 1]. Give every clause its best action for these literal values; no clause

@@ -1,10 +1,9 @@
 """Decide a formula through OLIVE's program.
 
-The fast path of the main job: 3-SAT form, family, a SAT solver in place of a
-search over pairs, and for a satisfiable formula the optimal pair itself,
-checked against every constraint of the program in exact arithmetic. Its value,
-1, is what makes the answer believable; the assignment is read back off the
-pair, not taken from the solver.
+The fast path of the main job: 3-SAT form, family, a SAT solver in place of a search
+over pairs, and for a satisfiable formula the optimal pair itself, checked against every
+constraint of the program in exact arithmetic. Its value, 1, is what makes the answer
+believable; the assignment is read back off the pair, not taken from the solver.
 """
 
 from __future__ import annotations

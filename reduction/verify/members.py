@@ -4,15 +4,14 @@ This route computes max over y in {0,1}^n of V*(M_y) at s0 by exact backward
 induction over the arrays of the MDP, for all y at once. It uses neither Theorem
 O nor the formula, so it tests both.
 
-Why it is the program's optimum (tolerance 0). *At least*: V* of a member with
-its optimal policy satisfies the Bellman equation of that policy at every state,
-hence averaged over every distribution, and lies in [0, 1]; the pair constraints
-hold because V*(x_i^0) + V*(x_i^1) = top in every member. *At most*: take an
-optimal pair (g, pi) and hold pi fixed. The constraints then make every value on
-which g(s0) depends a fixed average of literal values, and the literal values
-range over a product of segments, one a pair, so some vertex of the product is
-as good. At the vertex given by y, g(s0) is the value of pi in M_y, which is at
-most V*(M_y).
+Why it is the program's optimum (tolerance 0). *At least*: V* of a member with its
+optimal policy satisfies the Bellman equation of that policy at every state, hence
+averaged over every distribution, and lies in [0, 1]; the pair constraints hold because
+V*(x_i^0) + V*(x_i^1) = top in every member. *At most*: take an optimal pair (g, pi) and
+hold pi fixed. The constraints then make every value on which g(s0) depends a fixed
+average of literal values, and the literal values range over a product of segments, one
+a pair, so some vertex of the product is as good. At the vertex given by y, g(s0) is the
+value of pi in M_y, which is at most V*(M_y).
 """
 
 from __future__ import annotations

@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 from ..program.formulations import FORMULATIONS
 
 Route = Literal["sat", "maxsat", "milp", "brute", "treewidth", "witness"]
-ROUTES: tuple[Route, ...] = (
-    "sat",
-    "maxsat",
-    "milp",
-    "brute",
-    "treewidth",
-    "witness",
-)
+ROUTES: tuple[Route, ...] = ("sat", "maxsat", "milp", "brute", "treewidth", "witness")
 
 SECONDS = 60.0
 MILP_SECONDS = 5.0
@@ -39,10 +32,9 @@ class RouteResult:
     Attributes
     ----------
     status
-        "satisfiable", "unsatisfiable" (route sat), "optimal", "feasible" (an
-        assignment was found, not shown to be best), "infeasible" (an engine's
-        false word: the program has a solution), "unknown", or "error" (the
-        route raised).
+        "satisfiable", "unsatisfiable" (route sat), "optimal", "feasible" (an assignment
+        was found, not shown to be best), "infeasible" (an engine's false word: the
+        program has a solution), "unknown", or "error" (the route raised).
     seconds
         Wall time.
     finished

@@ -1,7 +1,6 @@
 """Independent routes to the optimum of OLIVE's program over a formula's family.
 
-Each route answers on its own, within its own time limit, and says what it
-vouches for:
+Each route answers on its own, within its own time limit, and says what it vouches for:
 
 =========  ===================================================================
 route      what it does, and what that proves
@@ -87,11 +86,7 @@ def sat_route(instance: Instance, settings: Settings) -> RouteResult:
     """Decide the formula as read, but for variables left out."""
     family = instance.family
     formula, best = family.three_sat.original, family.parameters.best
-    outcome = solve_sat(
-        formula,
-        formula.n_variables,
-        time_limit=settings.limit("sat"),
-    )
+    outcome = solve_sat(formula, formula.n_variables, time_limit=settings.limit("sat"))
     if outcome.status is SatStatus.UNKNOWN:
         return RouteResult("unknown", outcome.seconds, reason=outcome.reason)
     if outcome.model is not None:

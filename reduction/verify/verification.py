@@ -71,8 +71,7 @@ class Verification(Combined):
     optimum
         Exact optimum of OLIVE's program, or None where it is not proved.
     optimum_by
-        Routes that proved it: each by itself, or one from above and one from
-        below.
+        Routes that proved it: each by itself, or one from above and one from below.
     routes
         What each route found.
     contradictions
@@ -149,8 +148,7 @@ def verify(
     variant, penalty
         Of the family; the penalty is the variant's default when None.
     formulation
-        Of the MILP route: "faithful", "strengthened" or "projected"; by size
-        when None.
+        Of the MILP route: "faithful", "strengthened" or "projected"; by size when None.
     routes
         The routes to run, or the name of one; when None, chosen by size (see the
         module).

@@ -23,13 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .temporary import (
-    make_root,
-    remove,
-    scratch_name,
-    signals_held,
-    work_below,
-)
+from .temporary import make_root, remove, scratch_name, signals_held, work_below
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -226,12 +220,11 @@ def _silence(show_errors: bool) -> None:
 def private_memory(pid: int, borrowed: bytes = b"") -> int:
     """Bytes of memory that a process and its descendants hold for themselves.
 
-    These are the pages it has written and shares with nobody. Resident memory
-    would not do: pages that a forked child writes to where its parent has
-    freed memory are its own from then on, but were resident from the start. A
-    descendant that is between its fork and another program (Python 3.13 uses
-    vfork for it) has the very memory of its parent, whose figures are
-    `borrowed`, and is not counted again.
+    These are the pages it has written and shares with nobody. Resident memory would not
+    do: pages that a forked child writes to where its parent has freed memory are its
+    own from then on, but were resident from the start. A descendant that is between its
+    fork and another program (Python 3.13 uses vfork for it) has the very memory of its
+    parent, whose figures are `borrowed`, and is not counted again.
     """
     total = 0
     # What ended meanwhile holds nothing; that it ended, the pipe will tell.

@@ -8,11 +8,10 @@ at the bound that their reduced cost asks for. So there is one phase: start
 anywhere (no basis, or the one where a floating-point engine stopped) and pivot
 until the basic variables are within their bounds.
 
-The leaving variable is the one that violates its bound most; after a pivot
-that does not move the objective it is the one of least index (Bland 1977)
-until the objective moves again, so the method ends. It is meant to confirm or
-repair the basis of another engine, or for small programs: each pivot solves
-with the basis anew.
+The leaving variable is the one that violates its bound most; after a pivot that does
+not move the objective it is the one of least index (Bland 1977) until the objective
+moves again, so the method ends. It is meant to confirm or repair the basis of another
+engine, or for small programs: each pivot solves with the basis anew.
 
 See Chvátal, Linear Programming (1983), chapters 8 and 10, and Koberstein, The
 dual simplex method (2005), section 3.1.

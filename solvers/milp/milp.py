@@ -5,11 +5,10 @@ model (`olivine.solvers.model.integer_form`), its objective scaled to integers t
 (`scaled_objective`), in a child process that the limits can kill, with
 relative and absolute gap 0 and tolerances of 1e-9.
 
-None of their answers is a proof. They compute in floating point, and CBC has
-called a feasible program infeasible; so an outcome of `solve_milp` always has
-``exact=False``. `confirm` makes a point exact, or a refutation where the
-relaxation already is one. An optimum below what other knowledge allows needs a
-proof from elsewhere.
+None of their answers is a proof. They compute in floating point, and CBC has called a
+feasible program infeasible; so an outcome of `solve_milp` always has ``exact=False``.
+`confirm` makes a point exact, or a refutation where the relaxation already is one. An
+optimum below what other knowledge allows needs a proof from elsewhere.
 """
 
 from __future__ import annotations
@@ -61,9 +60,8 @@ def solve_milp(
     engine
         One of `available_engines()`.
     time_limit
-        Wall seconds in all. The engine is told to stop in time, so as to give
-        what it has; one that does not is killed a second (and a tenth of the
-        limit) later.
+        Wall seconds in all. The engine is told to stop in time, so as to give what it
+        has; one that does not is killed a second (and a tenth of the limit) later.
     memory_limit
         Bytes; see `olivine.solvers.child.child.run_in_child`.
     threads
@@ -104,8 +102,7 @@ def solve_milp(
         bound = scaled.original(-answer.bound if form.negated else answer.bound)
         answer = answer._replace(bound=bound)
     return _translate(model, form, answer)._replace(
-        engine=engine,
-        seconds=time.monotonic() - start,
+        engine=engine, seconds=time.monotonic() - start
     )
 
 

@@ -31,16 +31,7 @@ from itertools import chain, count, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from .large import (
-    CHUNK,
-    Ints,
-    Names,
-    Rows,
-    RowTable,
-    Scaled,
-    VariableTable,
-    coded,
-)
+from .large import CHUNK, Ints, Names, Rows, RowTable, Scaled, VariableTable, coded
 from .model import LinearModel, Sense
 
 LARGEST = 10**15 - 1

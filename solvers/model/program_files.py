@@ -7,14 +7,13 @@ differ between PuLP 3 and 4. These write the integer form
 digits, printed in full; the same bytes on every version. A maximisation is written as
 the minimisation of the negative, since readers disagree on how MPS says it.
 
-The LP format is CPLEX's. The MPS format keeps to the columns of the fixed one,
-which readers of the free one take as well (old CBC misreads the free one);
-integer columns stand between markers, and both bounds are always written, since
-readers disagree on the defaults. Only a number of more than 12 characters, or a
-name of more than 8, breaks the columns; the file's second line then says that it is
-free. A variable that nothing uses gets the coefficient 0 in the objective: a column of
-MPS must have an entry, and SCIP refuses an LP file that declares a variable which
-occurs nowhere. HiGHS warns of it.
+The LP format is CPLEX's. The MPS format keeps to the columns of the fixed one, which
+readers of the free one take as well (old CBC misreads the free one); integer columns
+stand between markers, and both bounds are always written, since readers disagree on the
+defaults. Only a number of more than 12 characters, or a name of more than 8, breaks the
+columns; the file's second line then says that it is free. A variable that nothing uses
+gets the coefficient 0 in the objective: a column of MPS must have an entry, and SCIP
+refuses an LP file that declares a variable which occurs nowhere. HiGHS warns of it.
 
 >>> from fractions import Fraction
 >>> model = LinearModel("tiny")

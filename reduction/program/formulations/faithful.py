@@ -26,10 +26,7 @@ from ....algorithms.olive_program.model import ProgramModel, program_model
 from ....algorithms.olive_program.program import Form, OliveProgram
 from ...family.family import Family
 from ..witness import back, forward
-from .reduction_model import (
-    ReductionModel,
-    Values,
-)
+from .reduction_model import ReductionModel, Values
 
 _SNAP = 1e-6
 _DENOMINATOR = 10**6

@@ -8,11 +8,10 @@ integral y_j = 3 (top - g(C_j)) / top, which is 1 for an unsatisfied clause,
     maximise   best - sum_j reach top w_j / (3 W) y_j - p z
     subject to y_j + z + (sum of the distinct literals of C_j) >= 1,
 
-where z = 1 says that s0 takes [try C_j] for some clause instead of [solve]
-(z is a literal that satisfies every clause, at the cost of the penalty). At an
-optimum the objective is g(s0), as in Theorem O. A tautology has no y_j,
-as it is always satisfied, and a repeated literal counts once: x + x + x >= 1
-reads x >= 1.
+where z = 1 says that s0 takes [try C_j] for some clause instead of [solve] (z is a
+literal that satisfies every clause, at the cost of the penalty). At an optimum the
+objective is g(s0), as in Theorem O. A tautology has no y_j, as it is always satisfied,
+and a repeated literal counts once: x + x + x >= 1 reads x >= 1.
 
 No z is needed where [try C_j] cannot be strictly better, that is, where reach top u /
 (3 W) <= p. This is so if reach top / 6 <= p, as u <= W / 2; else a short local search
@@ -36,17 +35,9 @@ from ....algorithms.olive_program.program import Form
 from ....solvers.model.large import LargeModel, Numbered, Rows, offsets
 from ....solvers.model.model import LinearModel
 from ...family.family import Family, as_assignment
-from ...formula.local_search import (
-    is_out_of_reach,
-    least_by_trying,
-    walksat,
-)
+from ...formula.local_search import is_out_of_reach, least_by_trying, walksat
 from ..optimum import step
-from .reduction_model import (
-    ReductionModel,
-    Values,
-    clause_weights,
-)
+from .reduction_model import ReductionModel, Values, clause_weights
 
 _FLIPS = 10_000
 
@@ -81,12 +72,7 @@ def projected(family: Family, form: Form = "value-policy") -> ProjectedModel:
     if trying is not None:
         losing.append(trying)
         losses.append(-family.penalty)
-    model.set_objective(
-        losing,
-        losses,
-        maximise=True,
-        constant=family.parameters.best,
-    )
+    model.set_objective(losing, losses, maximise=True, constant=family.parameters.best)
     return ProjectedModel(
         family, "projected", form, model, range(truth, truth + n), missing, trying
     )

@@ -29,10 +29,9 @@ Five changes keep the optimum and speed up branch and bound:
    in [2/3 top, top], since the best action is worth that much at any vertex. So [quit]
    (`all-levels`), worth 0, is never taken.
 
-Hence every feasible point has g(s0) at most that of the certificate of its
-literal values, t, and each certificate is a point: the optimum is the
-program's. `q-function` adds f(x,a) with g(x) = max_a f(x,a) attained where π
-is; f ≡ g always qualifies.
+Hence every feasible point has g(s0) at most that of the certificate of its literal
+values, t, and each certificate is a point: the optimum is the program's. `q-function`
+adds f(x,a) with g(x) = max_a f(x,a) attained where π is; f ≡ g always qualifies.
 """
 
 from __future__ import annotations
@@ -53,11 +52,7 @@ from ...family.family import Family
 from ...family.layout import CLAUSE_BITS, QUIT, Layout
 from ...family.variants import refuse_sides
 from ..witness import forward
-from .reduction_model import (
-    ReductionModel,
-    Values,
-    clause_weights,
-)
+from .reduction_model import ReductionModel, Values, clause_weights
 
 _SIGN_WEIGHTS: dict[tuple[int, ...], list[int]] = {
     signs: (CLAUSE_BITS @ np.array(signs)).tolist()

@@ -148,11 +148,7 @@ def read_optimum(
     file.open("rb").close()
     hard = None if time_limit is None else time_limit * 1.1 + 1
     result = run_in_child(
-        found.read,
-        str(file),
-        time_limit,
-        time_limit=hard,
-        memory_limit=memory_limit,
+        found.read, str(file), time_limit, time_limit=hard, memory_limit=memory_limit
     )
     result.raise_error(f"{engine} on {path}")
     stopped = LinearOutcome(Status.UNKNOWN, engine=engine, reason=result.message)
