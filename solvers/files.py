@@ -78,9 +78,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def write_target(path: str | os.PathLike[str]) -> Path:
     """Follow symbolic links to the file that writing to `path` is to replace.
 
-    Files here are written beside their place and renamed. On a link that would
-    replace the link, and on a device node the device, so the one is followed and
-    the other refused.
+    Renaming would replace a link, and a device node: the one is followed, the other
+    refused.
     """
     target = Path(os.path.realpath(path))
     try:

@@ -1,21 +1,12 @@
-r"""Make certificates of the exact optimum of OLIVE's program.
+r"""Make certificates of the exact optimum of OLIVE's program (docs/certificate.md).
 
 A certificate is what somebody who trusts none of this project needs to believe an
 optimum: a pair (g, pi) that attains it and, below 1, a DRAT proof that no assignment
-leaves less unsatisfied than Theorem O needs for the matching upper bound.
-`olivine.reduction.certificate.checker` judges it and imports nothing of the project;
-docs/certificate.md is the format.
+leaves less unsatisfied than Theorem O needs for the upper bound: u itself, or the
+threshold where the penalty caps the optimum. The checker has judged every certificate
+given out. Its bytes depend on the formula, the family, the assignment and the engine's
+version only.
 
-The bound proved is the least one that fixes the optimum: u itself where the
-penalty does not cap the optimum, and the cap's threshold where it does (in
-`paper` with its default penalty, 3).
-
-Every certificate made here has been judged by the checker before it is given
-out. Its bytes depend on the formula, the family, the assignment and the
-engine's version only: no time, host or seed is in them.
-
-Examples
---------
 >>> from olivine.reduction.formula.formula import Formula
 >>> instance = Instance.of(Formula.from_clauses([[1], [-1]]))
 >>> outcome = make_certificate(instance, Fraction(5, 6), [True])
@@ -75,13 +66,8 @@ class Certificate:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the JSON to `path` and the proof, if any, to `path`.drat.
 
-        Both appear complete or not at all, the proof first. Where there is no
-        proof, that of a former certificate of the name is removed.
-
-        Raises
-        ------
-        OSError
-            If a file cannot be written.
+        Both appear complete or not at all, the proof first. Where there is no proof,
+        that of a former certificate of the name is removed.
         """
         name = os.fspath(path)
         proof = f"{name}.drat"
@@ -205,7 +191,6 @@ _Result = tuple[Certificate | None, str]
 def _prove(
     fields: dict[str, Any], formula: checker.Formula, at_least: int, limits: _Limits
 ) -> _Result:
-    """Find a proof of the bound that the checker accepts."""
     try:
         bound = checker.bound_formula(checker.three_sat(formula), at_least)
     except ValueError as error:
@@ -242,7 +227,6 @@ def _proof_text(steps: tuple[str, ...]) -> str:
 def _judged(
     fields: dict[str, Any], proof: str | None, formula: checker.Formula, limits: _Limits
 ) -> _Result:
-    """Put a certificate together and have it judged, in a child process."""
     digest = None if proof is None else hashlib.sha256(proof.encode()).hexdigest()
     text = certificate_text(fields | {"proof": digest})
     judged = run_in_child(_judge, text, proof or "", formula, **limits.left())

@@ -1,9 +1,8 @@
 """A certificate's bound as standard files: the refuted formula, DRAT and LRAT proofs.
 
-The bound u >= k of a certificate is the refutation of a formula F_k in conjunctive
-normal form (docs/certificate.md). In the formats of the SAT competitions anybody's
-proof checker can judge it, verified ones among them. What is left to this project's
-checker is that F_k belongs to the formula, and the pair (g, π).
+The bound u >= k is the refutation of a formula F_k (docs/certificate.md), which any
+proof checker can judge, verified ones among them. This project's checker is still
+needed to say that F_k belongs to the formula, and for the pair (g, π).
 """
 
 from __future__ import annotations
@@ -38,11 +37,7 @@ fixes the optimum of OLIVE's program.
 def proof_files(
     formula: checker.Formula, at_least: int, proof: str
 ) -> Mapping[str, str]:
-    """Name the files of a bound and give their texts.
-
-    `formula` is the certificate's, `at_least` its bound k >= 1, `proof` its valid DRAT
-    proof.
-    """
+    """Name the files of a bound `at_least` = k >= 1 and give their texts."""
     bound = checker.bound_formula(checker.three_sat(formula), at_least)
     clauses = (f"{' '.join(map(str, [*clause, 0]))}\n" for clause in bound.clauses)
     text = README.format(

@@ -1,8 +1,4 @@
-"""The JSON of a certificate: its fields and how they are laid out.
-
-docs/certificate.md describes the format, `olivine.reduction.certificate.checker` judges
-it.
-"""
+"""The JSON of a certificate: its fields and their layout (docs/certificate.md)."""
 
 from __future__ import annotations
 

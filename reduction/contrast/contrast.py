@@ -1,25 +1,11 @@
-"""OLIVE's program against the oracles, as the formula grows.
+"""OLIVE's program against the oracles, as the formula grows (docs/contrast.md).
 
-On the same families of MDPs, of random 3-SAT formulas at a ratio of clauses to
-variables near the threshold: the time and the branch-and-bound nodes that
-OLIVE's program takes, in each formulation, beside the time and the operations
-of the CSC, LS and LP oracles on data from a member. And, on the same formulas,
-the multi-data-set oracle for one deterministic policy beside that for mixtures
-(`olivine.reduction.multi.hardness`).
-
-Series
-------
-faithful, strengthened, projected
-    Formulations of the program (`olivine.reduction.program.program`), by HiGHS. Work:
-    nodes.
-deterministic
-    The multi-data-set oracle for one policy, by HiGHS. Work: nodes.
-csc, ls, lp
-    The oracles. Work: basic operations; simplex iterations for LP.
-mixture
-    The multi-data-set oracle by multiplicative weights. Work: operations.
-
-What a time limit cut off is recorded as ``censored``: a lower bound.
+On families of random 3-SAT formulas near the threshold: CPU time and nodes of OLIVE's
+program in each formulation (`faithful`, `strengthened`, `projected`) and of the
+multi-data-set oracle for one policy (`deterministic`), by HiGHS; time and basic
+operations (simplex iterations for `lp`) of the oracles `csc`, `ls`, `lp` on data from a
+member, and of the multi-data-set oracle for a `mixture`. What a time limit cut off is
+``censored``: a lower bound.
 """
 
 from __future__ import annotations
@@ -232,10 +218,9 @@ def describe(
 
 
 def fits(measurements: Sequence[Measurement]) -> dict[str, dict[str, Fit | None]]:
-    """Fit what is expected of each series, to its seconds and to its work.
+    """Fit an exponential to each MILP's seconds and work, a power to each oracle's.
 
-    An exponential for the MILPs, a power for the oracles, over the sizes from the
-    first that is above `SECONDS_FLOOR` or `WORK_FLOOR`.
+    Only from the first size on that is above `SECONDS_FLOOR` or `WORK_FLOOR`.
     """
     found: dict[str, dict[str, Fit | None]] = {}
     for series in SERIES:

@@ -1,16 +1,11 @@
 """Data from a member of the family, as the oracles of VALOR get it.
 
-One data set of tuples (x, a, r, x'), states and actions drawn uniformly (an
-action beyond a state's own stands for one of them again, so that all states
-have the same K), and for each clause a small one of the literal states behind
-it. From these come the three problems that VALOR poses:
-
-- CSC: the policy step, importance-weighted costs -K 1{π(x) = a} (r + V(x'));
-- LS: regression of r + V(x') on x;
-- LP: how large can the mean of g be over all literal states, given its mean on
-  the data behind each clause?
-
-V is the optimal value function of the member.
+One data set of tuples (x, a, r, x'), states and actions drawn uniformly (an action
+beyond a state's own stands for one of them again, so that all states have the same K),
+and for each clause a small one of the literal states behind it. CSC gets
+importance-weighted costs -K 1{π(x) = a} (r + V(x')), V the member's optimal values; LS
+regresses r + V(x') on x; LP maximises the mean of g over all literal states, given its
+mean on the data behind each clause.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Growth laws fitted to measurements, some of them cut off by a limit.
 
-With y = ln of what was measured, a power law is y = a + b ln n, an exponential
-y = a + b n; errors are taken as normal. A measurement that a limit cut off says
-only that y is at least so much, and enters the likelihood as that (the Tobit
-model, Tobin 1958): leaving such points out, or taking the limit for the value,
-would make growth look slower than it is.
+With y = ln of what was measured, a power law is y = a + b ln n, an exponential y = a +
+b n, with normal errors. A measurement that a limit cut off says only that y is at least
+so much (the Tobit model, Tobin 1958): leaving it out, or taking the limit for the
+value, would make growth look slower than it is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Graphs of MDPs in DOT, the language of Graphviz.
+"""Graphs of MDPs in DOT, the language of Graphviz, for looking at.
 
-For looking at: ``dot -Tsvg graph.dot``. States are ellipses, the start doubly framed,
-in ranks by level; actions are boxes with their reward where it is not 0; transitions
-carry their probability where it is not 1. Node names are those of the graph.
+States are ellipses, the start doubly framed, in ranks by level; actions are boxes with
+their reward where it is not 0; transitions carry their probability where it is not 1.
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
-"""MDPs in DRN, the explicit format of the model checker Storm.
+"""MDPs in DRN, the explicit format of the model checker Storm, with exact rationals.
 
-Probabilities and rewards are written as rationals, which Storm reads exactly.
-Actions that end the episode lead to an additional last state, labelled ``end``,
-with a loop. The greatest expected return, V* at the start, is the answer to
-
-    storm --explicit-drn FILE --exact --prop 'R{"reward"}max=? [F "end"]'
-
-or, in Python, of ``stormpy.build_model_from_drn[stormpy.Rational]`` and
-``stormpy.model_checking``. Names of states are comments; names of actions are
-turned into identifiers, since Storm takes brackets in them for rewards.
-
-Format: Hensel, Junges, Katoen, Quatmann, Volk, "The probabilistic model checker
-Storm" (STTT 2022), and Storm's own documentation of it.
+Actions that end the episode lead to an additional last state, labelled ``end``, with a
+loop. V* at the start is the answer to ``R{"reward"}max=? [F "end"]``
+(docs/model-checkers.md). Names of states are comments; names of actions are made
+identifiers, since Storm takes brackets in them for rewards. Format: Hensel, Junges,
+Katoen, Quatmann, Volk, "The probabilistic model checker Storm" (STTT 2022).
 """
 
 from __future__ import annotations
@@ -36,16 +29,12 @@ _TEMPLATES = 1 << 10
 
 
 def generate_drn(mdp: TabularMDP) -> Iterator[str]:
-    """Yield the lines of the DRN text of an MDP, without line ends.
-
-    States and actions stand in the order of the MDP's, 0-based.
-    """
+    """Yield the lines of the DRN text of an MDP, without line ends."""
     for part in _parts(mdp):
         yield from part[:-1].split("\n")
 
 
 def _parts(mdp: TabularMDP) -> Iterator[str]:
-    """Yield the text in parts of whole lines."""
     end = mdp.n_states
     names = identifiers(mdp.action_names)
     rewards = [str(reward) for reward in mdp.reward_table]
@@ -105,7 +94,6 @@ def _actions(
     rewards: list[str],
     end: int,
 ) -> str:
-    """Text of a state's actions, with a place for each successor."""
     *actions, numerators = key
     shares, lines = iter(numerators), []
     for name, paid, denominator, width in zip(*actions, strict=True):

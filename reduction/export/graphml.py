@@ -1,11 +1,9 @@
 """Graphs of MDPs as GraphML, for tools such as Gephi, yEd and igraph.
 
-GraphML knows strings, booleans and numbers; Fractions are written as strings (see
-`olivine.reduction.export.rationals`), and beside each, for tools that compute, the
-nearest float: ``reward_float`` to ``reward``. The exact string is what counts; the
-floats are dropped on reading. Node names are strings in GraphML: a graph
-whose nodes are integers comes back with their digits as names. Attributes that
-are empty strings are lost on reading (networkx's reader drops them).
+Fractions are strings, and beside each stands the nearest float, ``reward_float`` to
+``reward``, which is dropped on reading. A graph whose nodes are integers comes back
+with their digits as names, and empty attributes are lost (networkx's reader drops
+them).
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from .rationals import EDGE_RATIONALS, GRAPH_RATIONALS, NODE_RATIONALS, decode
 def generate_graphml(graph: nx.DiGraph[Any]) -> Iterator[str]:
     """Yield the lines of the GraphML text of a graph, without line ends.
 
-    Written here and not by networkx, which holds a second copy of the graph as
-    an element tree and takes several times as long.
+    Not by networkx, which holds a second copy of the graph and takes several times as
+    long.
     """
     if len({str(node) for node in graph}) < len(graph):
         raise ValueError("two nodes have the same name as strings")

@@ -11,10 +11,9 @@ _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 def identifiers(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
     """Turn each distinct name into an identifier of its own.
 
-    An identifier is a letter or underscore followed by letters, digits and
-    underscores. Runs of other characters become an underscore, at the ends
-    nothing: "x1^0" is x1_0, "[try C1]" is try_C1, "001" is _001. Where two names
-    would be one identifier, the later one gets a number.
+    Runs of characters other than letters, digits and underscores become an underscore,
+    at the ends nothing: "x1^0" is x1_0, "[try C1]" is try_C1, "001" is _001. Of two
+    names that would be one, the later gets a number.
     """
     found: dict[str, str] = {}
     used = set(taken)

@@ -1,9 +1,7 @@
 """Graphs of MDPs as node-link JSON, the format of networkx and of D3.
 
-One JSON object with ``directed``, ``multigraph``, ``graph``, ``nodes`` and
-``edges``; networkx called the last ``links`` before version 3.4, which is read
-too. Written a node or an edge a line, so that files can be compared line by
-line. Fractions are strings (see `olivine.reduction.export.rationals`).
+Edges are called ``edges``; ``links``, as networkx had it before 3.4, is read too. A
+node or an edge a line, so that files can be compared by lines. Fractions are strings.
 """
 
 from __future__ import annotations
@@ -72,7 +70,6 @@ def read_node_link(path: str | Path) -> nx.DiGraph[Any]:
 
 
 def _separated(items: Iterator[str]) -> Iterator[str]:
-    """Add a comma to all but the last."""
     previous: str | None = None
     for item in items:
         if previous is not None:

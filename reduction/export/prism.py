@@ -1,19 +1,11 @@
 """MDPs in the language of the model checker PRISM, which Storm reads, too.
 
-One module with one variable, s, whose values are constants named after the
-states; a command for each action, with its reward in the reward structure
-``reward``. Actions that end the episode lead to an additional state ``end``. The
-greatest expected return, V* at the start, is the answer to
-
-    storm --prism FILE --exact --prop 'R{"reward"}max=? [F "end"]'
-
-Probabilities and rewards are quotients of integers; Storm's exact mode takes
-them as such, PRISM evaluates them in double precision. PRISM itself wants
-rewards that are not negative, which excludes the variant `paper`. Integers above
-2^31 - 1, the largest that PRISM knows, are written with ``.0``.
-
-Language: Kwiatkowska, Norman, Parker, "PRISM 4.0: verification of probabilistic
-real-time systems" (CAV 2011), and the manual of PRISM.
+One module with one variable, s, whose values are constants named after the states; a
+command for each action, with its reward in the structure ``reward``. Actions that end
+the episode lead to a state ``end``: V* at the start is the answer to ``R{"reward"}max=?
+[F "end"]`` (docs/model-checkers.md). Numbers are quotients of integers; those above
+2^31 - 1, PRISM's largest, are written with ``.0``. Language: Kwiatkowska, Norman,
+Parker, "PRISM 4.0" (CAV 2011).
 """
 
 from __future__ import annotations

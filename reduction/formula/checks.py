@@ -1,7 +1,6 @@
 """Limits of formulas, and checks of what a `Formula` is made from and assigned.
 
-Each check gives an array of its own, in the right type, or a ValueError that
-names the clause (counted from 0).
+Each check gives an array of its own, or a ValueError that names the clause, from 0.
 """
 
 from __future__ import annotations

@@ -1,30 +1,9 @@
 r"""Reading formulas in DIMACS form: CNF, WCNF with a header, headerless WCNF.
 
-PySAT's reader refuses what circulates (SATLIB's ``%`` ending, clauses over
-several lines) and accepts what should be refused (no header, a wrong one), so
-this is a reader of our own. What it accepts:
-
-- White space is any of blank, tab, CR, vertical tab and form feed; only LF ends
-  a line. A UTF-8 byte order mark at the beginning is skipped.
-- A line whose first character other than white space is ``c`` is a comment,
-  wherever it stands, inside a clause too. So is the rest of a line behind the 0
-  of a clause if it starts with ``c`` (as in MiniSat and CaDiCaL).
-- The header ``p cnf VARIABLES CLAUSES`` or ``p wcnf VARIABLES CLAUSES [TOP]``
-  comes once, before the first clause. A weight of TOP or more makes a clause
-  hard; without TOP every clause is soft.
-- A clause ends with its 0, not with its line. Literals are ``-?[0-9]+``, a
-  variable at most 2^31-1 and at most ``max_variables``. Weights are integers
-  from 1 to 2^63-1.
-- A line that starts with ``%`` ends the formula, whatever follows.
-- A line has at most `MAX_LINE` bytes, unless ``max_bytes`` says how many bytes
-  the whole may have.
-- Without a header the file is headerless WCNF if it is named so (``.wcnf``,
-  also before ``.gz`` and the like), if that was asked for, or if one of its
-  clauses is marked hard by an ``h``; otherwise the missing header is an error.
-
-Counts that differ from the header's are warnings, and errors when ``strict``:
-every clause is kept, and there are as many variables as the header says or as
-the largest one used, whichever is more.
+PySAT's reader refuses what circulates (SATLIB's ``%`` ending, clauses over several
+lines) and accepts what should be refused (no header, a wrong one), so this is a reader
+of our own. docs/dimacs.md has the grammar. A line has at most `MAX_LINE` bytes, unless
+``max_bytes`` says how many the whole may have.
 
 >>> from olivine.reduction.formula.dimacs import parse_dimacs
 >>> file = parse_dimacs([b"p cnf 3 1\n1 -2 0\n"])
@@ -233,10 +212,7 @@ def _mismatches(header: Header, clauses: Clauses) -> Iterator[tuple[int, str]]:
 def _read_start(
     text: bytes, source: str, input_format: InputFormat | None, max_variables: int
 ) -> tuple[Header, Context, bytes]:
-    """Read up to the header, or to the first clause where there is none.
-
-    Gives the header, what the clauses are to be read with, and the lines that follow.
-    """
+    """Read the header, how clauses are to be read, and the lines that follow."""
     known = input_format == "wcnf" or (input_format is None and _is_named_wcnf(source))
     header = Header("wcnf-headerless")
     if not (text or known):

@@ -1,10 +1,9 @@
 """The clauses of a DIMACS file as flat arrays.
 
-Nearly every file holds, but for comment lines, nothing but numbers and white space:
-NumPy reads it at once. Whatever that path is not sure of (a stray byte, a number too
-large, a weight of 0) it leaves, without a trace, to the exact path, which goes token
-by token and knows the line of everything. So the two never differ in what they accept,
-and errors are the exact path's alone.
+Nearly every file holds, but for comment lines, numbers and white space only: NumPy
+reads it at once. What that path is not sure of (a stray byte, a number too large, a
+weight of 0) it leaves to the exact path, which goes token by token and knows the line
+of everything. So the two never differ in what they accept.
 """
 
 from __future__ import annotations
@@ -178,7 +177,6 @@ class _Exact:
         self._ended = False  # by a line that starts with %
 
     def read(self, text: bytes) -> Clauses:
-        """Read all lines."""
         literals: list[int] = []
         offsets = [0]
         weights: list[int] = []

@@ -48,7 +48,6 @@ class _Clauses:
 
     @property
     def n_clauses(self) -> int:
-        """Number of clauses m."""
         return len(self)
 
     @property
@@ -69,11 +68,7 @@ class _Clauses:
         return self._satisfied(checked_assignment(assignment, self.n_variables))
 
     def unsatisfied_weight(self, assignment: ArrayLike) -> int:
-        """Total weight of the soft clauses left unsatisfied; exact.
-
-        The number of unsatisfied clauses if the formula is plain. Hard clauses
-        have no weight: ask `satisfied` for them.
-        """
+        """Total weight of the soft clauses left unsatisfied; their number if plain."""
         unsatisfied = ~self.satisfied(assignment)
         if self.weights is None:
             return int(np.count_nonzero(unsatisfied))

@@ -1,11 +1,7 @@
 """Hard clauses, turned into soft ones that outweigh all others together.
 
-With S the sum of the soft weights, each hard clause gets the weight S + 1. An
-assignment that keeps all hard clauses leaves at most S unsatisfied, one that breaks
-some at least S + 1. So for u, the least unsatisfied weight of the result: the hard
-clauses can be satisfied exactly if u <= S, and then u is the least soft weight that an
-assignment which keeps them leaves unsatisfied. What the optimum of OLIVE's program
-tells of this is in docs/dimacs.md.
+Each gets the weight S + 1, S the sum of the soft weights. What the least unsatisfied
+weight and the optimum then tell of them is in docs/dimacs.md.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Bytes of an input file: standard input, compressed or plain; the error about one.
 
-Compression is recognised by the first bytes and not by the name, since names
-lie and standard input has none.
-
-A few hundred bytes can decompress to gigabytes. Compressed data may therefore
-expand to `FREE_BYTES` and `MAX_RATIO` times their own size, several times what
-formulas do; ``max_bytes`` replaces that limit. Plain files cost what they are.
+Compression is told by the first bytes, since names lie. A few hundred bytes can
+decompress to gigabytes, so compressed data may expand to `FREE_BYTES` and `MAX_RATIO`
+times their own size, several times what formulas do; ``max_bytes`` replaces that limit.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """WalkSAT: good assignments of a 3-SAT form, found by local search.
 
-A local search proves nothing, but the assignment it returns is a witness: its
-exact value bounds the optimum from below. Together with a verdict that the
-formula is unsatisfiable, which bounds it from above, one unsatisfied clause
-settles the optimum without MaxSAT.
-
-Selman, Kautz, Cohen, *Noise strategies for improving local search*, AAAI 1994;
-the weighted form picks flips by the weight they break.
+It proves nothing, but its assignment is a witness, whose exact value bounds the optimum
+from below: if the formula is known to be unsatisfiable, one unsatisfied clause settles
+the optimum without MaxSAT. Selman, Kautz, Cohen, *Noise strategies for improving local
+search*, AAAI 1994; the weighted form picks flips by the weight they break.
 """
 
 from __future__ import annotations
@@ -49,10 +46,7 @@ def walksat(
     max_flips: int = 100_000,
     time_limit: float | None = None,
 ) -> LocalSearch:
-    """Search for an assignment that leaves little weight unsatisfied.
-
-    `time_limit`: stop after so many seconds, None for no limit.
-    """
+    """Search for an assignment that leaves little weight unsatisfied."""
     seed = RecordedSeed.of(rng)
     source = random.Random(int(rng.integers(2**63)))
     given = None if start is None else [bool(b) for b in start]

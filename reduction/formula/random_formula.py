@@ -89,5 +89,4 @@ def _falsified(
     signs: NDArray[np.bool_],
     assignment: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Find the clauses without a true literal."""
     return np.flatnonzero(np.all(signs != assignment[variables], axis=1))

@@ -1,9 +1,8 @@
 """Leave variables that occur in no clause out of a formula, where they are many.
 
-No clause depends on them, so neither do satisfiability, the least unsatisfied
-weight and the optimum; but the family has two states and an action for each, and
-a header can name ten million at no cost. As long as they are few they stay, and
-a formula and its 3-SAT form have the same variables.
+They change neither satisfiability nor the optimum, but the family has two states and an
+action for each, and a header can name ten million at no cost. Where they are few they
+stay: a formula and its 3-SAT form then have the same variables.
 
 >>> from olivine.reduction.formula.formula import Formula
 >>> formula = Formula.from_clauses([[7, -90_000]], n_variables=100_000)

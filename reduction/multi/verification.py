@@ -1,8 +1,7 @@
 """Verify that the deterministic multi-data-set oracle decides a formula.
 
-Routes: a SAT solver on the formula; the oracle's deterministic form on its instance
-(`olivine.reduction.multi.hardness`); for few variables all 2^n policies. They must
-agree. Beside them the mixture form, which must call every formula feasible.
+A SAT solver, the oracle on the formula's instance and, for few variables, all 2^n
+policies must agree; the mixture form must call every formula feasible.
 """
 
 from __future__ import annotations

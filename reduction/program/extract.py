@@ -1,10 +1,8 @@
 """The way back from any solver: what a solution of a written program proves.
 
-The point of a solution file is first held against the program's own rows, within an
-engine's tolerances. Then it is made a pair (g, π) whose constraints are checked in
-rationals, the pair an assignment, and the assignment a certificate. Its exact value is
-a lower bound on the optimum, and the optimum where it is that of a satisfiable formula.
-That nothing is better stays the solver's word.
+The point is first held against the program's own rows, within an engine's tolerances,
+then made a pair (g, π) checked in rationals, an assignment, and a certificate. Its
+exact value is a lower bound, and the optimum where it is that of a satisfiable formula.
 """
 
 from __future__ import annotations
@@ -39,8 +37,7 @@ class Extracted(NamedTuple):
 def extract(built: ReductionModel, form: IntegerForm, found: Solution) -> Extracted:
     """Judge a solution of the program that `form` is the integer form of.
 
-    Raises ValueError where the values do not give the objective that the file says:
-    they are incomplete, or those of another program.
+    Raises ValueError where the values do not give the objective that the file says.
     """
     if found.values is None or found.objective is None:
         says = f": {found.solver} says {found.status!r}" if found.status else ""

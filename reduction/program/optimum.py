@@ -1,8 +1,9 @@
 """The exact optimum of OLIVE's program over a family, from the formula.
 
-Theorem O. Let u be the least total weight of unsatisfied clauses, W the total weight
-(the number m of clauses without weights), p the penalty and `top` the reward of a
-rewarded literal state. With tolerance 0 the optimum of OLIVE's program is exactly
+Theorem O (docs/reduction.md has the proof). Let u be the least total weight of
+unsatisfied clauses, W the total weight (the number m of clauses without weights), p the
+penalty and `top` the reward of a rewarded literal state. With tolerance 0 the optimum
+of OLIVE's program is exactly
 
     best - min(reach * top * u / (3 W), p).
 
@@ -10,28 +11,6 @@ Here `top` is 1 in `paper`, 3/4 in `gap`, 1/10 in `strict` and 1 - p otherwise; 
 leads to the clauses with probability `reach`, 1/2 in `strict` and else 1; `best`, the
 optimum of a satisfiable formula, is 3/20 in `strict` and else 1. In `gap` and `strict`
 the minimum is always the first term.
-
-Proof sketch. A feasible pair (g, pi) satisfies the Bellman equation of pi at
-s0, at every clause state (and X_i, bottom), and g(x_i^0) + g(x_i^1) = top.
-
-[solve] at s0. Hold the clause actions fixed. Then g(s0) is linear in the
-literal values, and these range over a product of segments, one a variable. So
-some vertex does as well: an assignment, each true literal at `top`, each false
-one at 0. At a vertex a satisfied clause is worth `top`, by the action that
-spells its truth values; an unsatisfied one would need 000, and its best action
-flips one bit and gets 2/3 of `top`. Summed over the clauses the best vertex
-gives the reward of [solve] + reach * top * (1 - u / (3 W)), which is `best` at u = 0.
-
-[try C_j]. At most its reward + top = best - p, and no less: a clause by itself can be
-satisfied.
-
-[try x_i]. The pair is worth top/2, which gives its reward + top/2. Every clause is
-satisfied by an assignment or by its complement (or by both), so u <= W/2 and [solve]
-gives at least its reward + 5/6 reach * top, which is more.
-
-The larger of the first two is the formula above. With [quit] a clause state is
-worth g(bottom) = 0, no better than any other action. The ranges of `strict` contain
-the values of all these pairs.
 """
 
 from __future__ import annotations
@@ -92,19 +71,15 @@ def number_of_possible_optima(parameters: Parameters) -> int:
 def possible_optima(parameters: Parameters) -> list[Fraction]:
     """List the values that the optimum can take for some u, falling from `best`.
 
-    They are the best - k * step for k = 0, 1, ... above best - p, and best - p itself
-    where some u <= W/2 reaches it. (With weights not every weight in 0..W/2
-    need be the weight of some set of clauses.)
+    They are best - k * step above best - p, and best - p where some u <= W/2 reaches
+    it.
     """
     count = number_of_possible_optima(parameters)
     return [_possible(parameters, k) for k in range(count)]
 
 
 def least_difference(parameters: Parameters) -> Fraction | None:
-    """Return the least difference of two possible optima; None if there is one only.
-
-    They fall in equal steps, but perhaps for the last, which reaches best - p.
-    """
+    """Least difference of two possible optima; None if there is one only."""
     last = number_of_possible_optima(parameters) - 1
     if last == 0:
         return None
@@ -114,11 +89,8 @@ def least_difference(parameters: Parameters) -> Fraction | None:
 def least_better(parameters: Parameters, value: Fraction, unit: int = 1) -> Fraction:
     """Return a value that the optimum reaches if it is greater than `value` at all.
 
-    Notes
-    -----
-    By Theorem O the loss best - optimum is p or some k * unit * step below p. So it is
-    at most p; and if it is less than a loss L <= p, it is at most the greatest
-    k * unit * step below L.
+    By Theorem O the loss best - optimum is p or some k * unit * step below p; if it is
+    less than a loss L <= p, it is at most the greatest k * unit * step below L.
     """
     loss = parameters.best - value
     if loss > parameters.penalty:
@@ -134,10 +106,8 @@ def round_to_possible(
 ) -> Rounded:
     """Round an engine's objective to the one possible optimum near it.
 
-    Notes
-    -----
-    The result is what the optimum is if the engine was right up to `accuracy`.
-    That is to be confirmed in exact arithmetic before it is believed.
+    That is what the optimum is if the engine was right up to `accuracy`: to be
+    confirmed in exact arithmetic before it is believed.
     """
     exact, slack = _finite(value), _finite(accuracy)
     last = number_of_possible_optima(parameters) - 1
@@ -169,9 +139,8 @@ def round_to_possible(
 def unsatisfied_from_optimum(parameters: Parameters, value: Fraction) -> Unsatisfied:
     """Say what an exact optimum implies about u, the inverse of Theorem O.
 
-    Above best - p the optimum determines u. At best - p it says that u is at least
-    the least k whose loss by [solve] reaches p; where that is the largest
-    possible u, W/2, it is u.
+    At best - p it says only that u is at least the least k whose loss by [solve]
+    reaches p.
     """
     loss = (parameters.best - value) / step(parameters)
     cap, largest = _cap(parameters), parameters.total_weight // 2

@@ -1,20 +1,10 @@
 """OLIVE's program over a family as a mixed-integer linear model.
 
-Three formulations with the same optimum, by how much they know of formulas:
+The formulations `faithful`, `strengthened` and `projected` have the same optimum and
+know more and more of formulas (docs/formulations.md), in two forms: "value-policy" over
+pairs (g, π), "q-function" over Q-functions f. `olivine.reduction.program.solve` solves
+them fastest.
 
-=============  ================================================================
-faithful       the program word for word; any tolerance and range. Slow.
-strengthened   the program with its policy, literal values integral, its
-               constraints disaggregated, and a cut.
-projected      policy, clause values and s0's choice projected out: MaxSAT.
-=============  ================================================================
-
-Each stands in `olivine.reduction.program.formulations`, with the reasons, in two forms:
-"value-policy" over pairs (g, π) and "q-function" over Q-functions f.
-`olivine.reduction.program.solve` solves them fastest.
-
-Examples
---------
 >>> from olivine.reduction.family.family import Family
 >>> from olivine.reduction.formula.formula import Formula
 >>> from olivine.reduction.program.program import build

@@ -1,18 +1,10 @@
 """Solve OLIVE's program over a family by a MILP engine, with what is known of it.
 
-For `strengthened` and `projected`, three things make the engine fast
-(docs/formulations.md has the measurements):
-
-- *A start.* A local search proposes an assignment. Its point is checked against the
-  model exactly, so its objective is a lower bound.
-- *A cut-off.* The optimum takes few values (Theorem O). The engine is asked for a point
-  that reaches the next one above the start's. That there is none is the engine's own
-  finding, and then the start is optimal by the engine's word; otherwise the best
-  of these points is.
-- *A lean model* (`ReductionModel.lean`): what the relaxation implies is left out.
-
-`faithful` goes to the engine as it stands. It is the reference, and takes nothing
-for granted that formulas imply.
+`strengthened` and `projected` get a start (from a local search, checked exactly), a
+cut-off (the next possible optimum above the start's: Theorem O) and a lean model
+(docs/formulations.md). Where the engine finds no point beyond the cut-off, the start is
+optimal by its word. `faithful` goes to the engine as it stands: the reference takes
+nothing for granted that formulas imply.
 """
 
 from __future__ import annotations
@@ -45,9 +37,8 @@ def solve_program(
 ) -> LinearOutcome:
     """Solve a formulation of OLIVE's program, by one thread.
 
-    `time_limit`: wall seconds for the start and the engine; see `solve_milp`. `known`:
-    an assignment to start from, bool, shape (n,); by default the best of a short local
-    search. `faithful` takes none.
+    `time_limit`: wall seconds for the start and the engine. `known`: an assignment to
+    start from, by default the best of a short local search; `faithful` takes none.
     """
     begin = time.monotonic()
     if built.formulation == "faithful":

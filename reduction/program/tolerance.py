@@ -1,40 +1,11 @@
 """How much tolerance φ, or sampling, the decision by OLIVE's program stands.
 
-With φ > 0 a pair need meet the average Bellman equations up to φ only, and the
-optimum of an unsatisfiable formula rises. Its *critical tolerance* is the least
-φ at which it reaches `best`, the optimum of a satisfiable formula at φ = 0 (1 but in
-`strict` and `forced`): below it the optimum still decides the formula. With u
-the least unsatisfied weight, W the total weight, p the penalty:
-
-- `normalized`, `gap`, `all-levels`: it is exactly
-
-      min( u(1−p) / (12 W − 2u),  p/4,  (1−p)/6 ),
-
-  by [solve], [try C_j], [try x_i] in turn. Each equation on the way is bent by
-  φ in the pair's favour, no value in the way reaches 1 before, and the value of
-  [solve] is linear in the literal values, so a vertex is optimal.
-- `strict`: u/(90 W + 20 u), by [solve] as above, but that no literal is worth more
-  than `top`: a satisfied clause state gains φ, an unsatisfied one φ + 2φ/3. It is at
-  most 1/200, and [try x_i] needs 1/100, [try C_j] 1/40.
-- `forced`: u/(19200 W − 400 u), by [solve]: φ at s0 and at S each, 9φ/10 at ⊥′, φ/10
-  by the sides, which are worth R + T + 2φ, and by the literals, T + 4φ a pair. It is at
-  most 1/38000, and [rest] needs p/3 = 3/20000.
-- `paper`: at least min(u/(3W + 8u), p, 1/4) and at most min(p, 1/4). There the
-  range of g cuts: a satisfied clause state is worth 1 without any tolerance, and
-  [try C_j] needs φ ≥ p. The bound for [solve] is attained by some formulas (all
-  eight clauses on three variables: 1/32) but not by all.
-
-Proof of u/(3W + 8u) (ours; φ < 1/8, else there is nothing to show). Let g be feasible
-with [solve] and g(s0) = 1, t the value of a literal's own state, t′ that of its
-negation: t + t′ ≤ 1 + 2φ. A clause state is worth at most 1; let ℓ_j be what C_j lacks,
-so Σ w_j ℓ_j ≤ φW. Its action leads to at least one own state of a literal, and nothing
-is worth more than 1, so 3ℓ_j ≥ 1 − 3φ − t for the largest t of the clause. Put r(t) = 1
-− max(0, 1 − 3φ − t)/(1 − 8φ); then r(t) + r(t′) ≤ 1, so an assignment can be drawn that
-makes each literal true with probability at least r(t). It leaves C_j unsatisfied with
-probability at most 1 − r(t) ≤ 3ℓ_j/(1 − 8φ), hence u ≤ 3φW/(1 − 8φ). ∎
-
-Both hold for u ≥ 1; for u = 0 it is 0. docs/reduction.md, tolerances, has the form
-for the other variants, and for `paper` with p = 1/m the weaker φ < 1/(6m+2).
+With φ > 0 a pair need meet the average Bellman equations up to φ only, and the optimum
+of an unsatisfiable formula rises. Its *critical tolerance* is the least φ at which it
+reaches `best`, the optimum of a satisfiable formula at φ = 0: below it the optimum
+still decides the formula. docs/reduction.md has the closed forms, in u, the least
+unsatisfied weight, W, the total weight, and the penalty p, with their proofs. They hold
+for u ≥ 1; for u = 0 it is 0.
 """
 
 from __future__ import annotations
@@ -83,10 +54,7 @@ def tolerance_bounds(
 
 
 def tolerance_ceiling(parameters: Parameters) -> Fraction:
-    """Tolerance at which the optimum is `best` or more whatever the formula.
-
-    By [try C_j] or [try x_i] alone.
-    """
+    """Tolerance at which [try C_j] or [try x_i] alone reaches `best`."""
     return _closed_form(parameters).ceiling(parameters.penalty)
 
 

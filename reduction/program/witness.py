@@ -1,21 +1,10 @@
 """Certificates both ways: an assignment to a pair (g, pi) and back.
 
 `forward` turns an assignment into a feasible pair whose value only depends on the
-weight it leaves unsatisfied; `back` turns any feasible pair, whoever found it, into an
-assignment that is worth at least as much; `check` computes the value of a pair after
-verifying every constraint of OLIVE's program exactly; `certify` goes there and back.
-Together with Theorem O (`olivine.reduction.program.optimum`) they make an optimum
-believable without trusting an engine.
-
-Why `back` works. In a feasible pair g(x_i^0) + g(x_i^1) = top with both in
-[0, 1]. Give every clause its best action for these literal values; no clause
-state is then worth less than g says. Let L be the value of s0 under its own
-action as a function of the literal values, these clause actions held fixed.
-L is linear without products, L = const + sum_i c_i * g(x_i^1), so moving every
-*fractional* pair to the end that the sign of c_i points to does not lower L,
-and choosing the clause actions anew for the resulting assignment does not
-either. What is left is `forward` of that assignment, or better. Literal pairs
-that are 0 and top already are kept, so that ``back(forward(a))`` is ``a``.
+weight it leaves unsatisfied; `back` turns any feasible pair into an assignment that is
+worth at least as much (docs/reduction.md says why); `check` computes the value of a
+pair after verifying every constraint of OLIVE's program exactly; `certify` goes there
+and back. With Theorem O they make an optimum believable without trusting an engine.
 """
 
 from __future__ import annotations
@@ -108,7 +97,7 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
     """Turn any feasible pair into an assignment worth at least as much.
 
     Literal values of 0 and `top` are read off; fractional ones are rounded as
-    the module's docstring says. Contract, for every feasible pair:
+    docs/reduction.md says. Contract, for every feasible pair:
 
     - g(s0) of ``forward(family, back(family, pair))`` is at least that of the
       pair, and the same if the pair is optimal;
@@ -165,14 +154,9 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
 def check(family: Family, pair: Pair) -> Fraction:
     """Verify a pair exactly and return its objective g(s0).
 
-    Checked are the range of every value, that the policy takes an action
-    of each state, and that the average Bellman error of the pair under every
-    distribution of the program is 0. All in integers, vectorised over states.
-
-    Raises
-    ------
-    ValueError
-        With the first violated constraint and by how much.
+    Checked are the range of every value, that the policy takes an action of each state,
+    and that the average Bellman error under every distribution of the program is 0, in
+    integers. Raises ValueError with the first violated constraint and by how much.
     """
     found = violations(family, pair)
     if found:
@@ -183,12 +167,7 @@ def check(family: Family, pair: Pair) -> Fraction:
 def certify(family: Family, assignment: NDArray[np.bool_]) -> Fraction:
     """Exact value of the certificate forward, with every constraint checked.
 
-    The certificate back of it must be worth no less.
-
-    Raises
-    ------
-    RuntimeError
-        If one of the two certificates is wrong.
+    The certificate back of it must be worth no less; else RuntimeError.
     """
     pair = forward(family, assignment)
     try:
@@ -208,11 +187,7 @@ def certify(family: Family, assignment: NDArray[np.bool_]) -> Fraction:
 def violations(family: Family, pair: Pair) -> list[str]:
     """Describe every constraint of the program that a pair violates.
 
-    Raises
-    ------
-    ValueError
-        If the pair has another number of states than the family, or its policy
-        names an action that a state does not have.
+    Raises ValueError if the pair does not have the family's states and actions.
     """
     if pair.n_states != family.layout.n_states:
         raise ValueError(

@@ -1,9 +1,8 @@
 """Decide a formula through OLIVE's program.
 
-The fast path of the main job: 3-SAT form, family, a SAT solver in place of a search
-over pairs, and for a satisfiable formula the optimal pair itself, checked against every
-constraint of the program in exact arithmetic. Its value, 1, is what makes the answer
-believable; the assignment is read back off the pair, not taken from the solver.
+The fast path: 3-SAT form, family, a SAT solver in place of a search over pairs, and for
+a satisfiable formula the optimal pair itself, checked against every constraint of the
+program in exact arithmetic. The assignment is read back off the pair.
 """
 
 from __future__ import annotations
@@ -168,7 +167,6 @@ def _ask_milp(
 def _confirm(
     instance: Instance, model: NDArray[np.bool_]
 ) -> tuple[Pair, NDArray[np.bool_]]:
-    """Turn a model into the checked optimal pair, and that into an answer."""
     family = instance.family
     pair = forward(family, model)
     value = pair.value(family.start)

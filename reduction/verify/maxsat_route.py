@@ -38,8 +38,8 @@ def least_unsatisfied(
 ) -> MaxSatOutcome:
     """Search, then race, on the formula as read but for variables left out.
 
-    `hard`: booleans, shape (m,): the clauses that must hold; None for none. `better` is
-    called with the cost and the assignment whenever a better one is found.
+    `hard`: the clauses that must hold, bool, shape (m,). `better` gets each better
+    model.
     """
     start = time.monotonic()
     family = instance.family

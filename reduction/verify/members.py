@@ -1,17 +1,8 @@
 """The optimum of OLIVE's program as the best optimal value of any member.
 
-This route computes max over y in {0,1}^n of V*(M_y) at s0 by exact backward
-induction over the arrays of the MDP, for all y at once. It uses neither Theorem
-O nor the formula, so it tests both.
-
-Why it is the program's optimum (tolerance 0). *At least*: V* of a member with its
-optimal policy satisfies the Bellman equation of that policy at every state, hence
-averaged over every distribution, and lies in [0, 1]; the pair constraints hold because
-V*(x_i^0) + V*(x_i^1) = top in every member. *At most*: take an optimal pair (g, pi) and
-hold pi fixed. The constraints then make every value on which g(s0) depends a fixed
-average of literal values, and the literal values range over a product of segments, one
-a pair, so some vertex of the product is as good. At the vertex given by y, g(s0) is the
-value of pi in M_y, which is at most V*(M_y).
+max over y in {0,1}^n of V*(M_y) at s0, by exact backward induction over the arrays of
+the MDP, for all y at once. It uses neither Theorem O nor the formula, so it tests both.
+docs/reduction.md says why it is the program's optimum.
 """
 
 from __future__ import annotations
@@ -65,9 +56,7 @@ def best_member(family: Family, max_variables: int = MAX_VARIABLES) -> BestMembe
 def _common_scale(mdp: TabularMDP, family: Family) -> int:
     """Find an integer that turns every value met on the way into an integer.
 
-    A value is a sum of rewards times products of probabilities along a path,
-    whose denominators divide the product, over the depths, of the least common
-    multiple of the denominators of the actions at that depth.
+    Denominators divide the product, over the depths, of the lcm of those at that depth.
     """
     rewards = math.lcm(*(r.denominator for r in mdp.reward_table))
     layout = family.layout
@@ -107,7 +96,6 @@ def _start_values(
 def _best_action(
     mdp: TabularMDP, state: int, rewards: list[int], values: IntArray
 ) -> IntArray:
-    """Backward induction step at one state, for all members of `values`."""
     best: IntArray | None = None
     for action in mdp.actions(state):
         entries = slice(

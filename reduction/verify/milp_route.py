@@ -1,10 +1,8 @@
 """The route through the program itself, as a MILP in floating point.
 
-An engine's word is worth nothing by itself. Its solution is made an exact pair,
-brought back to an assignment and certified forward: that proves a lower bound,
-hence an optimum of 1. Its claim that nothing is better stays a vote. It starts from
-a local search of its own (`olivine.reduction.program.solve`) and is told nothing of
-what other routes found.
+An engine's solution is made an exact pair, brought back to an assignment and certified
+forward: that proves a lower bound, hence an optimum of 1. Its claim that nothing is
+better stays a vote. It is told nothing of what other routes found.
 """
 
 from __future__ import annotations
@@ -34,10 +32,9 @@ _Solved = tuple[LinearOutcome, NDArray[np.bool_] | None, str]
 
 
 def formulation_for(family: Family) -> str:
-    """Choose the formulation by size.
+    """Choose the formulation by size: `faithful` where HiGHS solves it in a moment.
 
-    The program as it stands where HiGHS solves it in a moment, with the cuts of
-    the vertex lemma for some dozens of clauses, and projected above.
+    Then `strengthened` for some dozens of clauses, and `projected` above.
     """
     size = family.n_variables + family.n_clauses
     if family.layout.n_sides:

@@ -95,7 +95,6 @@ def shown(
 def _ask_milp(
     instance: Instance, formulation: str | None, time_limit: float | None
 ) -> str:
-    """Say what the program's MILP finds."""
     # Imported on use: PuLP and HiGHS are slow to load, and seldom asked.
     from .milp_route import milp_route
 

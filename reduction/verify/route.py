@@ -1,8 +1,4 @@
-"""What a route to the optimum is told and what it answers.
-
-The routes themselves are in `olivine.reduction.verify.routes`, what their answers imply
-together in `olivine.reduction.verify.agreement`.
-"""
+"""What a route to the optimum is told and what it answers."""
 
 from __future__ import annotations
 

@@ -1,15 +1,10 @@
 """Deciding a formula from data: the hard program over data sets of n draws.
 
-OLIVE never sees exact expectations. Here each distribution of the hard program
-is replaced by a data set of n tuples, drawn on a member M_y with uniform actions,
-and the program over them (`olive_program.sampled_program`) is asked for the
-least tolerance φ̂ at which g(s0) = 1 is feasible. At a tolerance φ it then calls
-the formula satisfiable exactly if φ̂ ≤ φ. So one trial tells at which tolerances
-the decision *survives* sampling,
-
-    satisfiable: φ ≥ φ̂,      unsatisfiable: φ < φ̂,
-
-and many trials estimate the probability that it does.
+OLIVE never sees exact expectations. Here each distribution of the hard program is a
+data set of n tuples, drawn on a member M_y with uniform actions, and the program over
+them (`olive_program.sampled_program`) is asked for the least tolerance φ̂ at which
+g(s0) = 1 is feasible. At a tolerance φ it calls the formula satisfiable exactly if φ̂ ≤
+φ, so one trial tells at which tolerances the decision *survives* sampling.
 """
 
 from __future__ import annotations

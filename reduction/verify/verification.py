@@ -220,7 +220,6 @@ def _known(routes: Iterable[Route] | Route) -> frozenset[Route]:
 
 
 def _worth(route: Route, family: Family, results: Mapping[Route, RouteResult]) -> bool:
-    """Whether a route that nobody named runs on a formula of this size."""
     m, n = family.n_clauses, family.n_variables
     if route == "maxsat":
         known = "sat" in results and results["sat"].satisfiable is True

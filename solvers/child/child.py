@@ -1,16 +1,14 @@
 """Run a function in a child process that limits can kill.
 
-Engines written in C++ cannot be trusted to stop: some ignore `interrupt`, some
-abort the whole process on odd input, some print banners to file descriptor 1.
-A child process contains all three. It costs a few milliseconds where the platform can
-fork: large arrays are the parent's, and only results travel, through a pipe. Elsewhere
-a fresh interpreter is spawned (about 300 ms), and the function and its arguments must
-be picklable.
+Engines written in C++ cannot be trusted to stop: some ignore `interrupt`, some abort
+the process on odd input, some print to file descriptor 1. A forked child costs a few
+milliseconds: large arrays are the parent's, only results travel, through a pipe. Where
+a fresh interpreter is spawned (about 300 ms), function and arguments must be picklable.
 
-Memory is limited by watching, not by ``RLIMIT_AS``: address space says little
-about memory (every thread reserves 8 MB and more), and an engine whose
-allocation fails aborts or crashes. The parent reads the child's private resident
-memory every 20 ms, so a limit can be overshot by what is allocated in that time.
+Memory is watched, not limited by ``RLIMIT_AS``: every thread reserves 8 MB of addresses
+and more, and an engine whose allocation fails crashes. The parent reads the child's
+private resident memory every 20 ms, so a limit can be overshot by what is allocated in
+that time.
 """
 
 from __future__ import annotations
@@ -72,15 +70,10 @@ def run_in_child(
 
     Standard input and output of the child are the null device. Modules that the
     function needs are best imported beforehand, once, in the parent. `time_limit`: wall
-    seconds, at least 0, process start included; None for no limit. `cpu_limit`: seconds
-    of CPU time, above 0, that the child may use, user's and system's together, without
-    what it starts; None for no limit. Other work on the machine does not count. Ignored
-    where there is no ``setitimer``.
-
-    Notes
-    -----
-    An exception in the parent while it waits (`KeyboardInterrupt` among them)
-    kills and reaps the child, then goes its way.
+    seconds, at least 0, process start included. `cpu_limit`: seconds of CPU time, above
+    0, that the child may use, user's and system's together, without what it starts;
+    ignored where there is no ``setitimer``. An exception in the parent while it waits
+    kills and reaps the child.
     """
     start = time.monotonic()
     if time_limit is not None and not time_limit >= 0:
@@ -182,10 +175,7 @@ class Calls:
         return child
 
     def wait(self, seconds: float) -> Running[Any] | None:
-        """Wait for a call that has news or ends; None after `seconds`.
-
-        One that has ended is forgotten when it is returned.
-        """
+        """Wait for a call that has news or ends; None after `seconds`."""
         deadline = time.monotonic() + seconds
         pause = _HEARTBEAT if self._memory_limit is None else _MEMORY_POLL
         while True:

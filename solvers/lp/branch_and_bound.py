@@ -1,11 +1,10 @@
 """Small mixed-integer linear programs solved exactly, with a proof in arithmetic.
 
-Branch and bound in one process. Floating point only suggests: a node is dropped
-because exact multipliers bound it by weak duality (`olivine.solvers.lp.duality`),
-because an exact refutation says that it is empty, or because its linear program, solved
-exactly, has an optimum with whole integer variables. So the optimum is proved, which no
-MILP engine's word is (`olivine.solvers.milp.milp`). The price is speed: this is for
-models of some dozens of integer variables whose relaxation says something.
+Floating point only suggests: a node is dropped because exact multipliers bound it by
+weak duality, because an exact refutation says that it is empty, or because its linear
+program, solved exactly, has an optimum with whole integer variables. So the optimum is
+proved, which no MILP engine's word is. This is for models of some dozens of integer
+variables.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ def branch_and_bound(
     node_limit: int | None = None,
     time_limit: float | None = None,
 ) -> LinearOutcome:
-    """Solve a mixed-integer linear program exactly.
-
-    `time_limit`: wall seconds; looked at between nodes.
-    """
+    """Solve a mixed-integer linear program exactly; time is looked at between nodes."""
     for name, limit in (("node", node_limit), ("time", time_limit)):
         if limit is not None and not limit >= 0:
             raise ValueError(f"{name} limit {limit} is negative or no number")
@@ -65,7 +61,6 @@ class _Search:
         self.reason = ""
 
     def run(self) -> None:
-        """Visit nodes until none is open or a limit is reached."""
         variables = self.model.variables
         current = {j: (variables[j].lower, variables[j].upper) for j in self.integers}
         box = {
@@ -94,13 +89,11 @@ class _Search:
             open_nodes.extend(self._branches(node, bound))
 
     def accept(self, values: Sequence[Fraction]) -> None:
-        """Keep a feasible point if it is better than the best so far."""
         value = self.model.objective_value(values)
         if not self._beaten(value):
             self.best, self.value = tuple(values), value
 
     def outcome(self) -> LinearOutcome:
-        """Put what was found into the common vocabulary."""
         if self.best is not None:
             status = Status.FEASIBLE if self.reason else Status.OPTIMAL
         else:
@@ -118,7 +111,6 @@ class _Search:
         )
 
     def _beaten(self, bound: Fraction) -> bool:
-        """Whether points with this bound are no better than the best so far."""
         if self.value is None:
             return False
         return bound <= self.value if self.model.maximise else bound >= self.value
@@ -160,8 +152,8 @@ class _Search:
     ) -> Fraction:
         """Better of a bound and those that an engine's multipliers prove.
 
-        At a vertex multipliers are small fractions; rounded to those the bound
-        is exact, so that a node as good as the best is dropped at once.
+        At a vertex multipliers are small fractions; rounded to those the bound is
+        exact.
         """
         raw = [Fraction(y) for y in multipliers]
         rounded = [y.limit_denominator(_SMALL_DENOMINATOR) for y in raw]

@@ -1,19 +1,15 @@
 """Weak duality over a box: bounds and refutations that anyone can check.
 
-Every variable of a `LinearModel` has finite bounds, so any vector of row
-multipliers y gives a bound on the optimum, exact and without a solver: for a
-maximisation of c·x + k, and y of the right signs,
+Every variable of a `LinearModel` has finite bounds, so any vector of row multipliers y
+gives a bound on the optimum, exact and without a solver: for a maximisation of c·x + k,
+and y of the right signs,
 
     c·x + k  =  (c − Aᵀy)·x + y·Ax + k  ≤  Σ_j max over the box + y·b + k.
 
-A multiplier is a shadow price, the rate at which the optimum grows with the
-row's right-hand side. Its right sign is, when maximising, ≥ 0 for ``<=`` and
-≤ 0 for ``>=`` (the other way round when minimising); equations take any sign.
-One of the wrong sign proves nothing and counts as 0.
-
-A model is infeasible exactly if some multipliers give the maximum of 0 a
-negative bound (Farkas' lemma). Both functions are short on purpose: an exact
-outcome is believed because these say so, not because of how it was found.
+When maximising, multipliers are ≥ 0 for ``<=`` and ≤ 0 for ``>=`` (the other way round
+when minimising); one of the wrong sign counts as 0. A model is infeasible exactly if
+some multipliers give the maximum of 0 a negative bound (Farkas' lemma). Both functions
+are short on purpose: an exact outcome is believed because these say so.
 """
 
 from __future__ import annotations
@@ -28,11 +24,7 @@ from ..model.model import LinearModel, Row
 def dual_bound(
     model: LinearModel, multipliers: Sequence[Fraction | int | float]
 ) -> Fraction:
-    """Bound the optimum by weak duality, in exact arithmetic.
-
-    Integrality is ignored, so this bounds the linear relaxation, and with it
-    every integer point.
-    """
+    """Bound the optimum of the linear relaxation by weak duality, exactly."""
     return _bound(
         model, model.objective, model.objective_constant, model.maximise, multipliers
     )

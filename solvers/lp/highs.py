@@ -142,8 +142,7 @@ def run(highs: highspy.Highs) -> Status:
 def status_of(highs: highspy.Highs) -> Status:
     """Translate the verdict on the last run.
 
-    A point counts as feasible only when the engine says so of the point
-    itself, not because it stopped at a limit.
+    A point counts as feasible only when the engine says so of the point itself.
     """
     verdict = highspy.HighsModelStatus
     status = highs.getModelStatus()
@@ -217,10 +216,8 @@ class ArrayLp:
     """A linear program over a box whose rows only grow in number, answers in floats.
 
     For large float matrices, where a rational a coefficient would cost more than the
-    solve. Nothing is proved; from the multipliers callers can compute bounds of their
-    own (`olivine.solvers.lp.duality` says how).
-
-    `lower, upper`: finite bounds of the columns, shape (columns,).
+    solve. Nothing is proved. `lower, upper`: finite bounds of the columns, shape
+    (columns,).
     """
 
     def __init__(self, lower: NDArray[Any], upper: NDArray[Any]) -> None:

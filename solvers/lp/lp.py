@@ -1,13 +1,11 @@
 """Linear programs by HiGHS, and their exact confirmation.
 
-HiGHS proposes: it works in floating point with tolerances of 1e-9. With
-``exact=True`` its last basis is solved again in fractions, pivoted on where it
-is not optimal after all (`olivine.solvers.lp.simplex`), and the outcome is believed
-only because a certificate says so that has nothing to do with how it was found
+HiGHS works in floating point with tolerances of 1e-9. With ``exact=True`` its last
+basis is solved again in fractions, pivoted on where it is not optimal after all, and
+the outcome is believed only because a certificate says so
 (`olivine.solvers.lp.duality`): a feasible point and multipliers whose bound equals its
-value, or multipliers that refute the program.
-
-For many related programs keep an `LpSession`: it starts from the last basis.
+value, or multipliers that refute the program. For many related programs keep an
+`LpSession`, which starts from the last basis.
 """
 
 from __future__ import annotations
@@ -33,8 +31,7 @@ def solve_lp(
 ) -> LinearOutcome:
     """Solve the linear relaxation of a model, in this process.
 
-    `time_limit`: wall seconds. HiGHS looks at it between iterations, the exact part
-    between pivots, so it can be overrun.
+    `time_limit`: wall seconds, looked at between iterations and exact pivots.
     """
     return LpSession(model).solve(exact=exact, time_limit=time_limit)
 
@@ -42,10 +39,7 @@ def solve_lp(
 class LpSession:
     """A linear program that changes and is solved again, from its last basis.
 
-    Notes
-    -----
-    Change the program through the methods only. Rows are numbered as in
-    `model`, so removing rows moves the later ones up.
+    It changes by its methods only. Removing rows moves the later ones up.
     """
 
     def __init__(self, model: LinearModel) -> None:
@@ -199,7 +193,6 @@ class LpSession:
         )
 
     def _confirm(self, basis: simplex.Basis | None, deadline: float) -> LinearOutcome:
-        """Pivot to an exact answer and check its certificate."""
         left = max(0.0, deadline - time.monotonic())
         found = simplex.solve(self.model, basis, time_limit=left)
         if found.status == "limit":

@@ -1,20 +1,16 @@
 """The dual simplex method in exact arithmetic, for variables in boxes.
 
-A row's activity is a variable too, and since every variable of the model lies
-in a box, so does every activity: the side that a row leaves open is closed by
-the least or greatest activity that the box allows, which changes nothing. With
-all bounds finite every basis is dual feasible once its nonbasic variables sit
-at the bound that their reduced cost asks for. So there is one phase: start
-anywhere (no basis, or the one where a floating-point engine stopped) and pivot
-until the basic variables are within their bounds.
+A row's activity is a variable too, and lies in a box as the variables do: the side that
+a row leaves open is closed by what the box allows. With all bounds finite every basis
+is dual feasible once its nonbasic variables sit at the bound that their reduced cost
+asks for. So there is one phase: start anywhere and pivot until the basic variables are
+within their bounds.
 
 The leaving variable is the one that violates its bound most; after a pivot that does
-not move the objective it is the one of least index (Bland 1977) until the objective
-moves again, so the method ends. It is meant to confirm or repair the basis of another
-engine, or for small programs: each pivot solves with the basis anew.
-
-See Chvátal, Linear Programming (1983), chapters 8 and 10, and Koberstein, The
-dual simplex method (2005), section 3.1.
+not move the objective it is the one of least index (Bland 1977) until it moves again,
+so the method ends. Each pivot solves with the basis anew: this is to confirm or repair
+the basis of another engine. See Chvátal, Linear Programming (1983), chapters 8 and 10,
+and Koberstein, The dual simplex method (2005), section 3.1.
 """
 
 from __future__ import annotations
@@ -38,11 +34,7 @@ def plain(value: Plain) -> Plain:
 
 
 class BoxedProgram:
-    """Minimise cost·x with lower ≤ x ≤ upper and low ≤ Ax ≤ high, A integer.
-
-    A maximisation is a minimisation of the negative, and a side that a row leaves
-    open is closed by what the box of the variables allows.
-    """
+    """Minimise cost·x with lower ≤ x ≤ upper and low ≤ Ax ≤ high, A integer."""
 
     def __init__(self, model: LinearModel) -> None:
         self.maximise = model.maximise
@@ -142,8 +134,7 @@ def solve(
 ) -> SimplexResult:
     """Solve the linear relaxation of a model exactly.
 
-    `start`: basis to start from; None, or one that is singular or of another shape,
-    starts from the basis in which all activities are basic.
+    A start that is None, singular or of another shape is that of all activities basic.
     """
     deadline = None if time_limit is None else time.monotonic() + time_limit
     return _DualSimplex(BoxedProgram(model), start or Basis()).run(deadline)

@@ -1,14 +1,11 @@
 """Mixed-integer linear programs: solve, confirm exactly, write, read back.
 
 Engines are run through PuLP (`olivine.solvers.milp.engines`) on the integer form of the
-model (`olivine.solvers.model.integer_form`), its objective scaled to integers too
-(`scaled_objective`), in a child process that the limits can kill, with
-relative and absolute gap 0 and tolerances of 1e-9.
-
-None of their answers is a proof. They compute in floating point, and CBC has called a
-feasible program infeasible; so an outcome of `solve_milp` always has ``exact=False``.
-`confirm` makes a point exact, or a refutation where the relaxation already is one. An
-optimum below what other knowledge allows needs a proof from elsewhere.
+model, its objective scaled to integers too, in a child process that the limits can
+kill, with gap 0 and tolerances of 1e-9. None of their answers is a proof: CBC has
+called a feasible program infeasible. `confirm` makes a point exact, or a refutation
+where the relaxation already is one. An optimum below what other knowledge allows needs
+a proof from elsewhere.
 """
 
 from __future__ import annotations
@@ -53,36 +50,16 @@ def solve_milp(
     memory_limit: int | None = None,
     threads: int = 1,
 ) -> LinearOutcome:
-    """Solve a mixed-integer linear program in floating point.
+    """Solve a mixed-integer linear program in floating point; never ``exact``.
 
-    Parameters
-    ----------
-    engine
-        One of `available_engines()`.
-    time_limit
-        Wall seconds in all. The engine is told to stop in time, so as to give what it
-        has; one that does not is killed a second (and a tenth of the limit) later.
-    memory_limit
-        Bytes; see `olivine.solvers.child.child.run_in_child`.
-    threads
-        At least 1. SCIP uses one whatever is said.
-
-    Returns
-    -------
-    LinearOutcome
-        Never ``exact``. Values of integer variables are whole; the objective is
-        recomputed from the values. OPTIMAL and INFEASIBLE are the engine's
-        word. A point that misses a row or integrality by more than rounding is
-        not passed on: the status is then UNKNOWN, as it is when a limit was
-        reached without a point, when the engine crashed, and when the model has
-        numbers that no engine in floating point can hold; `reason` tells which.
-
-    Raises
-    ------
-    ValueError
-        If the engine is not available here or a limit is out of range.
-    RuntimeError
-        If the adapter fails, with the child's traceback: an error of ours.
+    `time_limit`: wall seconds in all; an engine that does not stop in time is killed a
+    second (and a tenth of the limit) later. `memory_limit`: bytes. `threads`: SCIP uses
+    one whatever is said. Values of integer variables are whole, the objective is
+    recomputed from the values, OPTIMAL and INFEASIBLE are the engine's word. UNKNOWN,
+    with the reason, where a limit was reached without a point, the engine crashed, its
+    point misses a row or integrality by more than rounding, or no engine can hold the
+    model's numbers. ValueError if the engine is not available or a limit is out of
+    range; RuntimeError for an error of ours.
     """
     start = time.monotonic()
     if engine not in (names := available_engines()):
@@ -115,39 +92,18 @@ def confirm(
 ) -> LinearOutcome:
     """Make an outcome exact, as far as arithmetic can.
 
-    The integer variables are fixed at their rounded values and the linear
-    program that remains is solved exactly (`olivine.solvers.lp.lp`). What comes back
-    has ``exact=True`` if it proves something:
+    The integer variables are fixed at their rounded values and the linear program that
+    remains is solved exactly. What comes back has ``exact=True`` if it proves
+    something:
 
-    - FEASIBLE: `values` meets every bound, row and integrality, and `objective`
-      is its value, the best for these values of the integer variables. Nothing
-      is said about other values of them.
-    - OPTIMAL: the same, and the objective equals `bound`, or the model has no
-      integer variables.
-    - INFEASIBLE: the linear relaxation is refuted by the multipliers that come
-      with it. (Only an outcome that says INFEASIBLE is tried.)
+    - FEASIBLE: `values` meets every bound, row and integrality, and `objective` is the
+      best for these values of the integer variables.
+    - OPTIMAL: the same, and the objective equals `bound`, a proved bound on the optimum
+      in the model's sense, or the model has no integer variables.
+    - INFEASIBLE, of an outcome that says so: the multipliers refute the relaxation.
 
-    Parameters
-    ----------
-    outcome
-        Of any engine, exact or not.
-    bound
-        A proved bound on the optimum of the model, in its sense.
-    time_limit
-        Wall seconds for the exact part.
-
-    Returns
-    -------
-    LinearOutcome
-        With ``exact=False``: an outcome without values that could not be
-        proved, unchanged; UNKNOWN if the rounded values allow no feasible
-        point or time ran out, with the reason.
-
-    Raises
-    ------
-    ValueError
-        If the point is better than `bound`, which then is none; or if the
-        outcome has not one value a variable.
+    Otherwise the outcome comes back unchanged, or UNKNOWN with the reason. ValueError
+    if the point is better than `bound`, or has not one value a variable.
     """
     start = time.monotonic()
     if outcome.values is None:
@@ -277,11 +233,9 @@ def scaled_objective(model: LinearModel) -> ScaledObjective:
     """Write a model's objective in coprime integers, its definition put in.
 
     Coefficients like 1/(3m) cost branch and bound dearly: the engine no longer sees
-    that values come in whole steps, by which it closes gaps, and its tolerances are not
-    made for small steps (MaxSAT models of a few hundred clauses took HiGHS 5 to 50
-    times as long). A variable that merely names the objective through an equation hides
-    the same, so it is replaced by what it equals. Files and PuLP problems keep the
-    objective as it is.
+    that values come in whole steps, by which it closes gaps (MaxSAT models of a few
+    hundred clauses took HiGHS 5 to 50 times as long). A variable that merely names the
+    objective through an equation hides the same, so it is replaced by what it equals.
     """
     objective, constant = model.objective, model.objective_constant
     definition = _definition(model)
@@ -303,11 +257,7 @@ def scaled_objective(model: LinearModel) -> ScaledObjective:
 
 
 def _definition(model: LinearModel) -> Row | None:
-    """Find the equation that defines an objective of one variable.
-
-    The variable occurs in no other row, so that the objective hides nothing
-    else. Adding a multiple of an equation to the objective is always right.
-    """
+    """Find the equation that defines an objective of one variable, in no other row."""
     if len(model.objective) != 1:
         return None
     (v,) = model.objective

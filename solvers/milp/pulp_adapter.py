@@ -1,7 +1,6 @@
 """Models as PuLP problems, of PuLP 3 or 4; `olivine.solvers.milp.engines` runs them.
 
-PuLP's own verdict is used for CBC alone, whose answer it reads; other engines are
-asked themselves, since PuLP calls a time-limited incumbent "Optimal" and a
+PuLP's verdict is used for CBC alone: it calls a time-limited incumbent "Optimal" and a
 program that may be infeasible "Infeasible", and its majors differ in both.
 """
 

@@ -1,11 +1,10 @@
 """HiGHS on rows that no scaling to integers suits, asked directly.
 
-`olivine.solvers.milp.milp` hands engines coprime integers, which keeps short rationals
-exact. Rows made of empirical frequencies have integers of eight digits, and a
-feasibility tolerance of 1e-9 on those is beyond floating point: HiGHS has then answered
-"Solve error", or called points optimal that are not. Here every row is divided by its
-largest coefficient instead, and the tolerances are 1e-8. The answer is to be made exact
-by `olivine.solvers.milp.milp.confirm`, like any engine's.
+Rows of empirical frequencies have integers of eight digits, on which a feasibility
+tolerance of 1e-9 is beyond floating point: HiGHS has then answered "Solve error", or
+called points optimal that are not. Here every row is divided by its largest
+coefficient, and the tolerances are 1e-8. `olivine.solvers.milp.milp.confirm` makes the
+answer exact.
 """
 
 from __future__ import annotations
@@ -48,11 +47,7 @@ def propose(
 def solve_scaled_milp(
     model: LinearModel, *, time_limit: float | None = None
 ) -> LinearOutcome:
-    """Solve a mixed-integer linear program by HiGHS, rows scaled to at most 1.
-
-    `time_limit`: wall seconds; the process that runs the engine is killed a second (and
-    a tenth of the limit) later.
-    """
+    """Solve a mixed-integer linear program by HiGHS, rows scaled to at most 1."""
     began = time.monotonic()
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time limit {time_limit} is negative or no number")
@@ -64,7 +59,6 @@ def solve_scaled_milp(
 
 
 def _solve(model: LinearModel, time_limit: float | None) -> LinearOutcome:
-    """Run in the child."""
     highs = engine.new_highs()
     engine.set_options(
         highs,
@@ -104,7 +98,6 @@ def _solve(model: LinearModel, time_limit: float | None) -> LinearOutcome:
 
 
 def _at_most_one(row: Row) -> engine.ScaledRow:
-    """Divide a row by its largest coefficient."""
     largest = max(map(abs, row.coefficients), default=1)
     entries = [float(c / largest) for c in row.coefficients]
     return engine.sided(row, entries, float(row.rhs / largest), float(1 / largest))

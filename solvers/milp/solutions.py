@@ -35,10 +35,7 @@ class Solution(NamedTuple):
 
 
 def parse_solution(text: str, name: str, *, columns: int, rows: int) -> Solution:
-    """Read the text of a solution of a program with so many variables and rows.
-
-    Raises ValueError naming file, line and reason.
-    """
+    """Read a solution of a program of that size; a ValueError names file and line."""
     reader = _Reader(text, name, columns, rows)
     if not text.strip():
         raise reader.error("the file is empty", 1)
@@ -61,11 +58,9 @@ class _Reader:
         self._seen = bytearray(columns)
 
     def error(self, reason: str, line: int) -> ValueError:
-        """Make an error about a line, counted from 1."""
         return ValueError(f"{self._name}:{line}: {reason}")
 
     def number(self, text: str, line: int, what: str) -> float:
-        """Read a finite number."""
         try:
             value = float(text)
         except ValueError:
@@ -95,8 +90,7 @@ class _Reader:
     def put_all(self, lines: Sequence[str], first: int) -> None:
         """Take a name and a value from each of some lines; `first` numbers the first.
 
-        At once where all is as it should be, as of a million variables; else one by
-        one, to find what is not.
+        At once where all is as it should be; else one by one, to find what is not.
         """
         fields = [line.split() for line in lines]
         expected = [f"x{j}" for j in range(self._columns)]
@@ -267,10 +261,7 @@ def _glpsol_raw(reader: _Reader) -> Solution:
 
 
 def start_texts(objective: float, values: Sequence[float]) -> dict[str, Iterator[str]]:
-    """Text of a point as files to start from, in parts, by the ends of their names.
-
-    ``mst`` is Gurobi's, which SCIP reads too; ``sol`` is HiGHS's raw style.
-    """
+    """Files to start from, in parts: ``mst`` for Gurobi and SCIP, ``sol`` for HiGHS."""
     head = (
         "Model status\nUnknown\n\n# Primal solution values\nFeasible\n"
         f"Objective {objective!r}\n# Columns {len(values)}\n"

@@ -145,8 +145,8 @@ class IntegerForm:
     def fault(self, point: NDArray[np.float64], slack: float = NEAR_FEASIBLE) -> str:
         """Round the integer variables of a point in place; say what is wrong, or "".
 
-        An engine's tolerances are allowed: `slack`, in a row in proportion to its
-        terms, and ten times that of integrality.
+        Allowed are `slack`, in a row in proportion to its terms, and ten times that of
+        integrality.
         """
         ends = np.array(self.kinds, dtype=np.float64).reshape(-1, 3)[self.codes]
         integral, whole = ends[:, 2] == 1, np.rint(point)
@@ -267,7 +267,6 @@ class IntegerForm:
             self.objective = {self._zero: 1}
 
     def _add(self, low: int, high: int, meaning: str) -> int:
-        """Add a variable; return its index."""
         self.kinds.append((low, high, False))
         codes = np.append(self.codes.astype(np.int64), len(self.kinds) - 1)
         self.codes = codes.astype(np.min_scalar_type(len(self.kinds)))
@@ -356,8 +355,6 @@ class NameMap(Mapping[str, str]):
 
 
 class _Items(ItemsView[str, str]):
-    """The pairs of a `NameMap`."""
-
     _mapping: NameMap
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
@@ -365,10 +362,7 @@ class _Items(ItemsView[str, str]):
 
 
 def json_pairs(pairs: Iterable[tuple[str, object]], before: str) -> Iterator[str]:
-    """Yield the text of pairs as in a JSON object, each after `before`; many at a time.
-
-    The second of each is a string, a number, a truth value or None.
-    """
+    """Yield pairs as in a JSON object, each after `before`; many at a time."""
     rest = iter(pairs)
     while part := [*chain.from_iterable(islice(rest, CHUNK))]:
         text = json.dumps(part, allow_nan=False, separators=("\n", ":"))

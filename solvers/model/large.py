@@ -1,10 +1,9 @@
 """Large linear models: rows as blocks of CSR, their numbers as codes into tables.
 
-A program of a million clauses has tens of millions of rows and few different numbers.
-So a block of rows is the arrays of a sparse matrix by rows, with the place of each
-coefficient in a table of fractions in place of the coefficient; names are made when
-they are asked for. To the rest of the package a `LargeModel` is a `LinearModel`, its
-rows and variables sequences of `Row` and `Variable` that are made on demand.
+A program of a million clauses has tens of millions of rows and few different numbers,
+so a block of rows has the place of each coefficient in a table of fractions; names are
+made when asked for. To the rest of the package a `LargeModel` is a `LinearModel`, whose
+rows and variables are made on demand.
 """
 
 from __future__ import annotations
@@ -89,10 +88,7 @@ class Rows:
 
     @classmethod
     def copies(cls, item: LinearModel, variables: Ints, names: Names) -> Rows:
-        """Copy all rows of a small model for each line of its variables.
-
-        `variables`: shape (copies, variables of the small model).
-        """
+        """Copy all rows of a small model for each line of its variables."""
         own, k = cls.of(item.rows), len(variables)
         lengths = np.tile(np.diff(own.indptr), k)
         return cls(
@@ -278,7 +274,6 @@ class _Blocks(Sequence[Thing]):
             yield from block
 
     def __eq__(self, other: object) -> bool:
-        """Whether another sequence has equal entries."""
         if not isinstance(other, Sequence):
             return NotImplemented
         return len(self) == len(other) and all(map(eq, self, other))
@@ -286,7 +281,6 @@ class _Blocks(Sequence[Thing]):
     __hash__ = None  # type: ignore[assignment]
 
     def names(self) -> Iterator[str]:
-        """Yield the names in order."""
         for block in self.blocks:
             yield from block.names()
 

@@ -1,8 +1,7 @@
 """A mixed-integer linear model in exact rationals, known to no engine.
 
-Rows keep `Fraction` coefficients as they were written. `integer_row` scales a
-row to coprime integers, which is how every engine and every file sees it: a
-1/3 written in decimals is another program.
+`integer_row` scales a row to coprime integers, which is how every engine and every file
+sees it: a 1/3 written in decimals is another program.
 """
 
 from __future__ import annotations
@@ -55,13 +54,7 @@ class Row:
 
 
 def integer_row(row: Row) -> tuple[tuple[int, ...], int]:
-    """Scale a row to coprime integers.
-
-    Returns
-    -------
-    coefficients, rhs
-        Integers; the scale is positive, so the sense stays.
-    """
+    """Scale a row to coprime integers, coefficients and rhs, by a positive factor."""
     ratios = [c.as_integer_ratio() for c in (row.rhs, *row.coefficients)]
     scale = math.lcm(*{d for _, d in ratios})
     # Fraction's own product would reduce to lowest terms each time.
@@ -91,13 +84,7 @@ class LinearModel:
     def add_variable(
         self, name: str, lower: Number, upper: Number, *, integer: bool = False
     ) -> int:
-        """Add a variable and return its index.
-
-        Raises
-        ------
-        ValueError
-            If ``lower > upper``.
-        """
+        """Add a variable and return its index."""
         lo, hi = _fraction(lower), _fraction(upper)
         if hi < lo:
             raise ValueError(f"variable {name!r}: lower bound {lo} above upper {hi}")
@@ -112,14 +99,7 @@ class LinearModel:
         rhs: Number,
         name: str = "",
     ) -> int:
-        """Add a constraint and return its index.
-
-        Raises
-        ------
-        ValueError
-            If lengths differ, an index is unknown or the sense is none of
-            ``<=``, ``>=``, ``==``.
-        """
+        """Add a constraint and return its index."""
         if sense not in ("<=", ">=", "=="):
             raise ValueError(f"row {name!r}: unknown sense {sense!r}")
         merged = self._merge(indices, coefficients, name)

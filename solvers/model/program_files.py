@@ -1,19 +1,17 @@
 r"""Write models as LP and MPS files that mean exactly what the model means.
 
-PuLP has writers too; `olivine.solvers.milp.milp.to_pulp` gives the problem to use them
-on. They round to 12 (LP) and 13 (MPS) digits, leave out the objective's constant, and
-differ between PuLP 3 and 4. These write the integer form
-(`olivine.solvers.model.integer_form`), so every number is a whole one of at most 15
-digits, printed in full; the same bytes on every version. A maximisation is written as
-the minimisation of the negative, since readers disagree on how MPS says it.
+PuLP's writers round to 12 (LP) and 13 (MPS) digits, leave out the objective's constant,
+and differ between PuLP 3 and 4. These write the integer form, so every number is a
+whole one of at most 15 digits, the same bytes on every version. A maximisation is
+written as the minimisation of the negative, since readers disagree on how MPS says it.
 
-The LP format is CPLEX's. The MPS format keeps to the columns of the fixed one, which
-readers of the free one take as well (old CBC misreads the free one); integer columns
-stand between markers, and both bounds are always written, since readers disagree on the
-defaults. Only a number of more than 12 characters, or a name of more than 8, breaks the
-columns; the file's second line then says that it is free. A variable that nothing uses
-gets the coefficient 0 in the objective: a column of MPS must have an entry, and SCIP
-refuses an LP file that declares a variable which occurs nowhere. HiGHS warns of it.
+The LP format is CPLEX's. MPS keeps to the columns of the fixed format, which readers of
+the free one take as well (old CBC misreads the free one), unless a number of more than
+12 characters or a name of more than 8 breaks them, which the second line then says;
+integer columns stand between markers, and both bounds are always written, since readers
+disagree on the defaults. A variable that nothing uses gets the coefficient 0 in the
+objective: a column of MPS must have an entry, and SCIP refuses an LP file that declares
+an unused variable.
 
 >>> from fractions import Fraction
 >>> model = LinearModel("tiny")
@@ -56,11 +54,9 @@ _MPS_SENSES = {"<=": "L", ">=": "G", "==": "E"}
 def write_lp(
     model: LinearModel, path: str | os.PathLike[str], remarks: Iterable[str] = ()
 ) -> NameMap:
-    """Write a model as an LP file; `remarks` become comments on top.
+    """Write a model as an LP file, a stream; `remarks` become comments on top.
 
-    The file appears whole or not at all: it is written beside `path` under
-    another name and then renamed. It is a stream: at no time is more than a small
-    part of the text in memory.
+    The file appears whole or not at all: it is written under another name and renamed.
     """
     form = IntegerForm(model)
     write_text(path, lp_lines(form, model.name, remarks))

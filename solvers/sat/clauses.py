@@ -1,8 +1,7 @@
 """Clauses as two flat arrays: the form in which all engines here take them.
 
-Lists of lists of a hundred thousand clauses cost more to walk through than the
-solver needs to solve them. Two arrays are shared with a child process as they
-are, and every question about all clauses is a handful of numpy calls.
+Lists of a hundred thousand clauses cost more to walk through than the solver needs to
+solve them; arrays are shared with a child process as they are.
 """
 
 from __future__ import annotations
@@ -86,10 +85,7 @@ def check_clauses(clauses: ClauseArrays, n_variables: int) -> None:
 
 
 def clause_lists(clauses: ClauseArrays) -> Iterator[list[int]]:
-    """Yield lists of Python integers, which is what PySAT wants, block by block.
-
-    All at once they would take ten times the memory of the arrays.
-    """
+    """Yield lists of integers for PySAT, in blocks to save memory."""
     offsets, m = clauses.offsets, len(clauses.offsets) - 1
     for first in range(0, m, _BLOCK):
         bounds = offsets[first : first + _BLOCK + 1]

@@ -1,13 +1,10 @@
 r"""From a DRAT proof to an LRAT proof, whose steps name the clauses that they need.
 
-A step of DRAT is a clause that unit propagation must prove; finding the clauses that
-do is most of a checker's work. LRAT lists them, so that a verified checker such as
-cake_lpr, or a page of code, can follow. All steps here are RUP; a RAT step is refused.
-A literal that follows without assumptions becomes a unit clause of its own, so that no
-step repeats the chain that leads to it.
-
-Source: Cruz-Filipe, Heule, Hunt, Kaufmann, Schneider-Kamp, *Efficient certified RAT
-verification*, CADE 2017.
+Finding the clauses that prove a step by unit propagation is most of a checker's work.
+LRAT lists them, so that a verified checker such as cake_lpr can follow. All steps here
+are RUP; a RAT step is refused. A literal that follows without assumptions becomes a
+unit clause, so that no step repeats the chain to it. Cruz-Filipe, Heule, Hunt,
+Kaufmann, Schneider-Kamp, *Efficient certified RAT verification*, CADE 2017.
 
 >>> lines = lrat_lines([[1, 2], [-1, 2], [1, -2], [-1, -2]], ["2 0", "0"])
 >>> list(lines)

@@ -1,15 +1,11 @@
-"""The program word for word: `faithful`.
+"""The program word for word: `faithful`, the reference for the other formulations.
 
-The variables are those of OLIVE's program: g(x) for every state, and a binary
-π(x,a) for every action of s0 and of the clause states (`q-function`: f(x,a),
-and π any greedy policy). The constraints are one average Bellman error for each
-distribution; that an action's equation binds only when π takes it is said with
-the least big-M constants. Nothing is known here of formulas: the model is that of
-`olivine.algorithms.olive_program` for the family's all-zero member, and it is built as
-well for a tolerance φ > 0 and another range of g.
-
-It is the reference for the other formulations, and slow: HiGHS and CBC do not
-solve 20 variables and 85 clauses in a minute.
+The variables are g(x) for every state, and a binary π(x,a) for every action of s0 and
+of the clause states (`q-function`: f(x,a), and π any greedy policy); the constraints
+are one average Bellman error for each distribution, with the least big-M constants. It
+is the model of `olivine.algorithms.olive_program` for the family's all-zero member, for
+any tolerance φ and range of g. It is slow: 20 variables and 85 clauses take HiGHS over
+a minute.
 """
 
 from __future__ import annotations
@@ -67,9 +63,8 @@ class FaithfulModel(ReductionModel):
     def assignment(self, values: Values) -> NDArray[np.bool_]:
         """Read an assignment off a point; see `ReductionModel.assignment`.
 
-        With tolerance 0 and values in [0, 1] this is `witness.back`, and the
-        contract holds. Otherwise literal values are rounded to the nearer end,
-        and nothing is promised.
+        With tolerance 0 and values in [0, 1] this is `witness.back`. Otherwise literal
+        values are rounded to the nearer end, and nothing is promised.
         """
         self._check_length(values)
         if self.program.tolerance == 0:
@@ -87,11 +82,11 @@ class FaithfulModel(ReductionModel):
         )
 
     def pair(self, values: Values) -> Pair:
-        """Read a pair off a point; see `ReductionModel.pair`.
+        """Read a pair off a point; an exact point gives its own.
 
-        An exact point gives its own pair. From floats come the policy and, with
-        tolerance 0, the literal values, which determine every other value; with
-        a tolerance the best values for the policy, by an exact linear program.
+        From floats come the policy and, with tolerance 0, the literal values, which
+        determine all others; with a tolerance the best values for the policy, by an
+        exact linear program.
         """
         self._check_length(values)
         if all(isinstance(v, Fraction | int) for v in values):

@@ -1,26 +1,16 @@
 """Everything but the assignment projected out: `projected`.
 
-By the vertex lemma (see `olivine.reduction.program.formulations.strengthened`) some
-optimal pair has literal values 0 and `top` only, so truth values x_i in {0, 1} say it
-all; its best clause actions are known, and its value is that of Theorem O. With
+By the vertex lemma (docs/formulations.md) truth values x_i in {0, 1} say it all. With
 integral y_j = 3 (top - g(C_j)) / top, which is 1 for an unsatisfied clause,
 
     maximise   best - sum_j reach top w_j / (3 W) y_j - p z
     subject to y_j + z + (sum of the distinct literals of C_j) >= 1,
 
-where z = 1 says that s0 takes [try C_j] for some clause instead of [solve] (z is a
-literal that satisfies every clause, at the cost of the penalty). At an optimum the
-objective is g(s0), as in Theorem O. A tautology has no y_j, as it is always satisfied,
-and a repeated literal counts once: x + x + x >= 1 reads x >= 1.
-
-No z is needed where [try C_j] cannot be strictly better, that is, where reach top u /
-(3 W) <= p. This is so if reach top / 6 <= p, as u <= W / 2; else a short local search
-looks for an assignment that shows it. What is left is the plain MaxSAT model, with the
-clauses' losses for weights. (The search decides whether z is there, never what the
-optimum is. With z, HiGHS is as fast if p is a multiple of a clause's loss, as by
-default in `paper`, but not always otherwise.)
-
-Nothing of g or pi is left, so both forms have this same projection.
+where z = 1 says that s0 takes [try C_j] for some clause instead of [solve]: a literal
+that satisfies every clause, at the cost of the penalty. A tautology has no y_j. No z is
+needed where [try C_j] cannot be strictly better, that is, where reach top u / (3 W) <=
+p: if reach top / 6 <= p, as u <= W / 2; else a short local search looks for an
+assignment that shows it. What is left is plain MaxSAT.
 """
 
 from __future__ import annotations
@@ -86,10 +76,7 @@ def _add_clauses(
     truth: int,
     trying: int | None,
 ) -> None:
-    """Add the row of each clause that is no tautology; repeated literals are left out.
-
-    The last variables of the model are the y_j.
-    """
+    """Add the row of each clause that is no tautology; last come the variables y_j."""
     k, own = len(open_clauses), literals[open_clauses]
     columns = [np.arange(len(model.variables) - k, len(model.variables))]
     if trying is not None:

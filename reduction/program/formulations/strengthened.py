@@ -1,37 +1,10 @@
 """The program with its policy, tightened by what holds for formulas: `strengthened`.
 
-Tolerance 0 and values in the variant's ranges only. The variables are those of the
-program, g(x) and π(x,a) (`q-function`: f(x,a) too), and a binary t_i for each variable.
-Five changes keep the optimum and speed up branch and bound:
-
-1. *Vertex lemma.* g(x_i^1) = top t_i and g(x_i^0) = top (1 − t_i). Under a fixed
-   policy g(s0) is affine in the literal values, each pair of which ranges over
-   a segment by its constraint, so a vertex of the product of the segments is
-   optimal. (With φ > 0 the values are not so tied to the policy, and optimal
-   literal values may be fractional.)
-2. *Equations as inequalities.* g(s0) and g(C_j) are bounded by the values of
-   their actions from above only. g(s0) is maximised and grows with g(C_j), so
-   at an optimum nothing is lost. The literal, X_i and bottom states keep their
-   equations.
-3. *Disaggregation.* With bit k of the clause action β_k = Σ_b b_k π(C_j, b) and
-   v_k the truth of literal k, the action is worth top (1 − Σ_k |β_k − v_k| / 3)
-   by definition. Written out over the signs σ ∈ {−1, 1}³, without any big M:
-   3 g(C_j) <= top (3 − Σ_k σ_k (β_k − v_k)).
-4. *The cut.* 3 g(C_j) <= top (2 + Σ v), over the distinct literals, and
-   g(C_j) <= top. An action b ≠ 000 has some b_k = 1, whose literal gives v_k,
-   and the other two give at most 1 each; the cut holds for fractional values,
-   too. For 0/1 values it alone gives the value of the best action, 2/3 top or
-   top; hence π(C_j, ·) need not be declared integral. It is so of itself at a
-   satisfied clause of value top; at an unsatisfied one it may mix the actions
-   001, 010 and 100, which are equally good.
-5. *Bounds of the actions of s0.* g(s0) <= Σ_a π(s0,a) U_a with U = `best` for
-   [solve], best − p for [try C_j], its reward + top/2 for [try x_i]. Clause values lie
-   in [2/3 top, top], since the best action is worth that much at any vertex. So [quit]
-   (`all-levels`), worth 0, is never taken.
-
-Hence every feasible point has g(s0) at most that of the certificate of its literal
-values, t, and each certificate is a point: the optimum is the program's. `q-function`
-adds f(x,a) with g(x) = max_a f(x,a) attained where π is; f ≡ g always qualifies.
+Tolerance 0 and values in the variant's ranges only. The variables are g(x) and π(x,a)
+(`q-function`: f(x,a) too), and a binary t_i for each variable. Vertex lemma,
+inequalities in place of equations, disaggregation, a cut a clause and bounds of the
+actions of s0 keep the optimum and speed up branch and bound: docs/formulations.md has
+the proofs.
 """
 
 from __future__ import annotations
@@ -156,21 +129,8 @@ class StrengthenedModel(ReductionModel):
     def lean(self) -> LinearModel:
         """Project π(C_j, ·) and f out; see `ReductionModel.lean`.
 
-        What is left out are the inequalities in which π(C_j, ·) or f occur. Each
-        (g, t, π(s0, ·)) of the other rows, also of their linear relaxation, is
-        completed to a point of the model. For then
-
-        - a π(C_j, ·) with weight 0 on [quit] has some β for Σ_b b π(C_j, b), and these
-          are just the β in [0, 1]³ with β_1 + β_2 + β_3 >= 1, the convex hull of the
-          actions. The nearest to v is v itself if Σ_k v_k >= 1, else at distance
-          Σ_k |β_k − v_k| = 1 − Σ_k v_k. So some π meets the rows of the signs if
-
-              3 g(C_j) <= top min(3, 2 + Σ_k v_k),
-
-          and that follows from g(C_j) <= top and the cut, whose sum over the distinct
-          literals is no greater;
-        - [quit] binds nothing at weight 0;
-        - f(x, ·) = g(x) meets the rows of f.
+        Their rows follow from g(C_j) <= top and the cut, also in the linear relaxation:
+        docs/formulations.md has the proof.
         """
         states = range(1, 1 + self.family.n_clauses)
         runs = [self.policy_index[state] for state in states]
@@ -225,7 +185,6 @@ def _add_literals(model: LargeModel, family: Family) -> int:
 
 
 def _add_tries(model: LargeModel, family: Family, kind: int, letters: str) -> int:
-    """Add a variable for each action of s0."""
     n, m = family.n_variables, family.n_clauses
     first = model.variables.add_copies([kind], (f"{letters}(s0,[try x%d])",), n)
     model.variables.add_copies([kind], (f"{letters}(s0,[try C%d])",), m)
@@ -236,10 +195,7 @@ def _add_tries(model: LargeModel, family: Family, kind: int, letters: str) -> in
 
 
 def _add_start(model: LargeModel, family: Family, form: Form) -> int:
-    """Bound g(s0) by what each action of s0 allows it to be.
-
-    Returns the first variable of π(s0, ·).
-    """
+    """Bound g(s0) by what each action of s0 allows; return the first of π(s0, ·)."""
     n, m, start = family.n_variables, family.n_clauses, family.start
     best, low = family.parameters.best, family.top * 2 / 3
     zero, one = Fraction(0), Fraction(1)

@@ -57,10 +57,7 @@ UNREADABLE = "unreadable"
 
 
 def engines() -> dict[str, Engine]:
-    """All engines by their names, "highs" first; not all need be available.
-
-    Raises OSError where the folder cannot be read, as with too many open files.
-    """
+    """All engines by their names, "highs" first; not all need be available."""
     files = [Path(name) for folder in __path__ for name in os.listdir(folder)]
     names = {file.stem for file in files if file.suffix == ".py"} - {"__init__"}
     found = (import_module(f"{__name__}.{name}").ENGINE for name in sorted(names))
@@ -109,34 +106,10 @@ def read_optimum(
 ) -> LinearOutcome:
     """Solve the program in an LP or MPS file, read by the engine's own reader.
 
-    This is how a written file is checked: not by PuLP's reader or ours.
-
-    Parameters
-    ----------
-    path
-        The name ends in ``.lp`` or ``.mps``, by which engines know the format.
-    engine
-        One that is available here and reads files, as those of `readers` do.
-    time_limit, memory_limit
-        As in `olivine.solvers.milp.milp.solve_milp`.
-
-    Returns
-    -------
-    LinearOutcome
-        Of the file's program in its own sense: where
-        `olivine.solvers.model.program_files` wrote a maximisation, the objective is the
-        negative of the model's. Values are in the order in which the engine met the
-        columns. Never ``exact``; gaps are 0.
-
-    Raises
-    ------
-    ValueError
-        If the engine is not available, the name ends in neither, or the engine
-        cannot read the file.
-    OSError
-        If the file cannot be opened.
-    RuntimeError
-        If the reading process fails otherwise, with its traceback.
+    The name ends in ``.lp`` or ``.mps``. The outcome is of the file's program in its
+    own sense (a maximisation was written as its negative), values in the order in which
+    the engine met the columns; never ``exact``. Raises ValueError if the engine is not
+    available or cannot read the file, OSError if the file cannot be opened.
     """
     start = time.monotonic()
     found = engines().get(engine)

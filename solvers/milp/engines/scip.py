@@ -36,7 +36,6 @@ def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
 
 
 def _status(verdict: str, *, found: bool) -> Status:
-    """Translate what SCIP says, and whether it has a solution."""
     return {
         "optimal": Status.OPTIMAL,
         "infeasible": Status.INFEASIBLE,
