@@ -1,10 +1,10 @@
 """The backup barrier, run: Bellman backups that fail, and VALOR that does not.
 
 Both get the same environment and the same classes. `simulate` runs the Bellman backup
-algorithm many times; how often it must fail, `backup` says exactly.
-`run_valor` runs VALOR, which keeps a value for each state (docs/barriers.md). The mean
-reward r̄ at x_{H,b} decides everything: `replay` follows the backups by hand from it, in
-rationals: a reference for the algorithm, and the way to ask what another loss would do.
+algorithm many times; how often it must fail, `backup` says exactly. `run_valor` runs
+VALOR, which keeps a value for each state (docs/barriers.md). The mean reward r̄ at
+x_{H,b} decides everything: `replay` follows the backups by hand from it, in rationals:
+a reference for the algorithm, and the way to ask what another loss would do.
 
 >>> barrier = BackupBarrier(3, Fraction(1, 4))
 >>> replay(barrier, Fraction(17, 32)).taken

@@ -161,16 +161,9 @@ def practical_parameters(
 ) -> BatchParameters:
     """Free parameters; by default n = 400K and ε_sub as VALOR's.
 
-    Raises ValueError for a value out of range.
-
-    Parameters
-    ----------
-    algorithm
-        ``"psdp"``, ``"fqi"`` or ``"backup"``.
-    eps, delta
-        ε and δ in (0, 1).
-    **chosen
-        M, K, H and any other field of `BatchParameters`; n, eps_sub None: the default.
+    Raises ValueError for a value out of range. `algorithm`: ``"psdp"``, ``"fqi"`` or
+    ``"backup"``. `eps, delta`: ε and δ in (0, 1). `**chosen`: M, K, H and any other
+    field of `BatchParameters`; n, eps_sub None: the default.
     """
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n", "eps_sub")
@@ -254,14 +247,8 @@ def rmax_theorem(
 def rmax_practical(eps: Number, delta: Number, **chosen: Any) -> RmaxParameters:
     """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
 
-    Raises ValueError for a value out of range.
-
-    Parameters
-    ----------
-    eps, delta
-        ε and δ in (0, 1).
-    **chosen
-        X, K, H and any other field of `RmaxParameters`; n None: the default.
+    Raises ValueError for a value out of range. `eps, delta`: ε and δ in (0, 1).
+    `**chosen`: X, K, H and any other field of `RmaxParameters`; n None: the default.
     """
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n")

@@ -1,8 +1,4 @@
-"""Classes that differ by level, and the singleton past the last one.
-
-The paper writes G_h and Π_h for the class at level h = 1..H and lets G_{H+1}
-be the singleton {x ↦ 0}.
-"""
+"""Classes G_h and Π_h by level h = 1..H, and the singleton G_{H+1} = {x ↦ 0}."""
 
 from __future__ import annotations
 
@@ -14,8 +10,6 @@ from .protocols import Observations, PolicyClass, ValueClass, check_level
 
 
 class _ByLevel:
-    """A class for each level; which observations are admitted depends on it."""
-
     classes: tuple[Any, ...]
     _kind: str
 
@@ -30,13 +24,7 @@ class _ByLevel:
 
 
 class ValueClassByLevel(_ByLevel):
-    """G_1, …, G_H and G_{H+1} = {0}.
-
-    Parameters
-    ----------
-    classes
-        One class a level; ValueError if there is none.
-    """
+    """G_1, …, G_H, one class a level, and G_{H+1} = {0}."""
 
     _kind = "value_class"
 
@@ -70,14 +58,7 @@ class ValueClassByLevel(_ByLevel):
 
 
 class PolicyClassByLevel(_ByLevel):
-    """Π_1, …, Π_H.
-
-    Parameters
-    ----------
-    classes
-        One class a level, all with the same number of actions; ValueError if there
-        is none or they differ.
-    """
+    """Π_1, …, Π_H, one class a level, all with the same number of actions."""
 
     _kind = "policy_class"
 

@@ -1,7 +1,7 @@
 """Finite classes, enumerated: by tables or by callables.
 
-A finite class is what the classical bounds count. Members are numbered from 0;
-where several are optimal, oracles return the lowest number.
+Members are numbered from 0; where several are optimal, oracles return the lowest
+number.
 
 >>> import numpy as np
 >>> policies = FinitePolicyClass([[0, 0], [0, 1]], n_actions=2)
@@ -28,13 +28,7 @@ Callables = Sequence[Callable[[Any], Any]]
 
 @dataclass(frozen=True, eq=False)
 class CallableValue:
-    """A value function given as a callable, its results checked.
-
-    Attributes
-    ----------
-    function
-        Maps n observations to n reals in [0, 1].
-    """
+    """A value function given as a callable from n observations to n reals, checked."""
 
     function: Callable[[Any], Any]
 
@@ -49,15 +43,7 @@ class CallableValue:
 
 @dataclass(frozen=True, eq=False)
 class CallablePolicy:
-    """A policy given as a callable, its results checked.
-
-    Attributes
-    ----------
-    function
-        Maps n observations to n integers in 0..K-1.
-    n_actions
-        K.
-    """
+    """A policy given as a callable from n observations to n integers, checked."""
 
     function: Callable[[Any], Any]
     n_actions: int
@@ -75,20 +61,14 @@ class CallablePolicy:
 
 
 class _Finite(Stationary):
-    """What finite classes of values and of policies share."""
-
     members: tuple[Callable[[Observations], NDArray[Any]], ...]
     _table: NDArray[Any] | None
 
     def __len__(self) -> int:
-        """Return the number of members."""
         return len(self.members)
 
     def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Observations at which members are defined.
-
-        Raises ValueError for a code beyond the tables; names the argument and the row.
-        """
+        """Check observations; ValueError names a code beyond the tables, its row."""
         if self._table is None:
             return check_observations(observations, name)
         return check_codes(observations, self._table.shape[1], name)
@@ -96,10 +76,7 @@ class _Finite(Stationary):
     def evaluate_all(
         self, observations: Observations, start: int = 0, stop: int | None = None
     ) -> NDArray[Any]:
-        """Results of the members from ``start`` to before ``stop``.
-
-        Returns shape (members, n): one row a member, one column an observation.
-        """
+        """Results of the members from ``start`` to before ``stop``: (members, n)."""
         admitted = self.admit(observations)
         if self._table is not None:
             return self._table[start:stop, admitted]
@@ -107,16 +84,7 @@ class _Finite(Stationary):
 
 
 class FiniteValueClass(_Finite):
-    """Finitely many value functions.
-
-    Raises ValueError if there is none, or a value lies outside [0, 1].
-
-    Parameters
-    ----------
-    members
-        Array of shape (members, |X|) of floats or Fractions in [0, 1], or a
-        sequence of callables from observations to [0, 1].
-    """
+    """Finitely many value functions: (members, |X|) in [0, 1], or callables."""
 
     def __init__(self, members: ArrayLike | Callables) -> None:
         functions, table = _functions_or_table(members)
@@ -142,16 +110,7 @@ class FiniteValueClass(_Finite):
 
 
 class FinitePolicyClass(_Finite):
-    """Finitely many policies.
-
-    Raises ValueError if there is none, or an entry is no action.
-
-    Parameters
-    ----------
-    members
-        Integer array of shape (members, |X|) with entries in 0..K-1, or a
-        sequence of callables from observations to actions.
-    """
+    """Finitely many policies: (members, |X|) with entries in 0..K-1, or callables."""
 
     def __init__(self, members: ArrayLike | Callables, n_actions: int) -> None:
         if n_actions < 1:

@@ -1,13 +1,9 @@
 """Balls of a reproducing kernel Hilbert space, for the two-sample test.
 
-The largest difference of two means over such a ball, the maximum mean
-discrepancy, has a closed form in kernel evaluations (Gretton et al. 2012);
-see `olivine.algorithms.oracles.lp`.
-
-With k(x, x) ≤ 1 the unit ball has values in [-1, 1]. The class used here is
-the affine image centre + radius · f, ‖f‖ ≤ 1. The default, 1/2 + f/2, has
-values in [0, 1] as the paper asks of G; its discrepancy is half that of the
-unit ball, which is ``KernelBall(kernel, centre=0, radius=1)``.
+The largest difference of two means over such a ball, the maximum mean discrepancy, has
+a closed form (Gretton et al. 2012; `olivine.algorithms.oracles.lp_special`). The class
+is centre + radius · f, ‖f‖ ≤ 1; with k(x, x) ≤ 1 the default, 1/2 + f/2, has values in
+[0, 1] as the paper asks of G.
 """
 
 from __future__ import annotations
@@ -28,10 +24,7 @@ Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
 
 
 def gaussian_kernel(bandwidth: float) -> Kernel:
-    """k(x, y) = exp(-‖x - y‖² / (2 bandwidth²)) on features; k(x, x) = 1.
-
-    Raises ValueError if the bandwidth is not positive and finite.
-    """
+    """k(x, y) = exp(-‖x - y‖² / (2 bandwidth²)) on features, bandwidth positive."""
     if not 0 < bandwidth < math.inf:
         raise ValueError(f"bandwidth: {bandwidth} is not positive and finite")
 
@@ -52,19 +45,7 @@ def identity_kernel(a: Observations, b: Observations) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
-    """The function x ↦ offset + Σ_i coefficients_i k(points_i, x).
-
-    Attributes
-    ----------
-    points
-        Observations, n of them.
-    coefficients
-        float64, shape (n,).
-    kernel
-        k.
-    offset
-        Constant added.
-    """
+    """The function x ↦ offset + Σ_i coefficients_i k(points_i, x)."""
 
     points: Observations
     coefficients: NDArray[np.float64]
@@ -78,16 +59,7 @@ class KernelFunction:
 
 @dataclass(frozen=True, eq=False)
 class KernelBall(Stationary):
-    """The functions centre + radius · f with ‖f‖ ≤ 1 in the kernel's space.
-
-    Attributes
-    ----------
-    kernel
-        k, positive semidefinite with k(x, x) ≤ 1 for values to be in
-        [centre - radius, centre + radius].
-    centre, radius
-        See the module; radius positive.
-    """
+    """The functions centre + radius · f, ‖f‖ ≤ 1, of a kernel with k(x, x) ≤ 1."""
 
     kernel: Kernel
     centre: float = 0.5
@@ -113,8 +85,8 @@ class KernelBall(Stationary):
     ) -> float:
         """Log of a cover on ``points`` observations: points · ln(1 + 2 radius / res).
 
-        On n observations the ball is that of an n-dimensional Hilbert space, and |f(x)|
-        ≤ ‖f‖. Raises ValueError without a resolution or a number of points.
+        On n observations the ball is that of an n-dimensional Hilbert space, |f(x)| ≤
+        ‖f‖.
         """
         if resolution is None or points is None:
             raise ValueError("resolution, points: an infinite class needs both")

@@ -1,9 +1,8 @@
 """Classes defined by a learner, any scikit-learn estimator for one (extra ``sklearn``).
 
-A learner is anything with a ``fit`` that returns a predictor: whatever it can fit is in
-the class. How CSC is reduced to it is in `olivine.algorithms.oracles.csc_hard`. Least
-squares is what a regressor does anyway; nothing maximises over its functions, so that
-they have no LP oracle.
+Whatever a learner's ``fit`` can return is in the class. `oracles.csc_hard` reduces CSC
+to it; a regressor does least squares; nothing maximises over its functions: no LP
+oracle.
 
 >>> from sklearn.tree import DecisionTreeClassifier  # doctest: +SKIP
 >>> policies = sklearn_policies(  # doctest: +SKIP
@@ -206,30 +205,12 @@ class Learner(Protocol):
         targets: NDArray[Any],
         weights: NDArray[np.float64],
     ) -> Predictor:
-        """Fit to n weighted examples.
-
-        Parameters
-        ----------
-        features
-            Shape (n, d), n at least 1.
-        targets
-            0/1 labels, labels 0..K-1, or reals, shape (n,).
-        weights
-            Positive, shape (n,).
-        """
+        """Fit to n examples: features (n, d), labels or reals (n,), weights (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedPolicy:
-    """A policy built from predictors.
-
-    Attributes
-    ----------
-    decide
-        Maps features (n, d) to actions (n,).
-    features
-        φ.
-    """
+    """A policy built from predictors: `decide` maps features (n, d) to actions (n,)."""
 
     decide: Predictor
     features: FeatureMap
@@ -241,8 +222,6 @@ class LearnedPolicy:
 
 
 class _Learned(OnFeatures):
-    """What is known of a learner's class."""
-
     def __init__(
         self,
         learner: Learner,
@@ -267,20 +246,13 @@ class LearnedPolicyClass(_Learned):
     ----------
     learner
         What is fitted: a binary learner for ``all-pairs`` and ``filter-tree``, a
-        multiclass one for ``weighted-multiclass``, a regressor for
-        ``cost-regression``.
+        multiclass one for ``weighted-multiclass``, a regressor for ``cost-regression``.
     reduction
         How CSC is reduced to the learner.
-    features
+    features, dimension
         See `FeatureMap`.
-    dimension
-        d, where ``features`` is a callable.
     log_size
         Natural logarithm of the size to use in sample sizes, if known.
-
-    Raises
-    ------
-    ValueError
     """
 
     def __init__(
@@ -308,15 +280,7 @@ class LearnedPolicyClass(_Learned):
 
 @dataclass(frozen=True, eq=False)
 class LearnedValue:
-    """A value function built from a predictor, clipped to [0, 1].
-
-    Attributes
-    ----------
-    predict
-        Maps features (n, d) to reals (n,).
-    features
-        φ.
-    """
+    """A value function built from a predictor (n, d) → (n,), clipped to [0, 1]."""
 
     predict: Predictor
     features: FeatureMap
@@ -331,14 +295,7 @@ class LearnedValue:
 class LearnedValueClass(_Learned):
     """The value functions that a regressor produces, clipped to [0, 1].
 
-    Parameters
-    ----------
-    learner
-        A regressor.
-    features, dimension
-        See `FeatureMap`.
-    log_size
-        Natural logarithm of the size to use in sample sizes, if known.
+    `log_size` is the natural logarithm of the size to use in sample sizes, if known.
     """
 
     def __init__(

@@ -1,17 +1,11 @@
 """Classes linear in features: values ⟨θ, φ(x)⟩, policies argmax_a ⟨θ_a, φ(x)⟩.
 
-Values must lie in [0, 1] (paper, section 2). A linear function leaves that
-range somewhere unless θ = 0, so the class here is x ↦ clip(⟨θ, φ(x)⟩, 0, 1)
-with every |θ_i| at most a bound, and oracles optimise over the members that
-need no clipping at the observations they are given. With a table of features
-these are all observations, and the class is the polytope {θ : 0 ≤ Φθ ≤ 1}.
-
-Where features carry unbounded noise the range is no sensible demand: a function
-that is 0 on average at a state is negative at half of its observations. With
-``clipped=False`` members are x ↦ ⟨θ, φ(x)⟩ as they are, and the box on θ alone
-bounds them. An algorithm that looks at g only through averages over the
-observations of one hidden state, as VALOR does, then needs no more than that
-E[⟨θ, φ(x)⟩ | s] = V*(s) for some θ.
+Values must lie in [0, 1] (paper, section 2), so the class is x ↦ clip(⟨θ, φ(x)⟩, 0, 1),
+|θ_i| bounded, and oracles optimise over members that need no clipping at the
+observations given; with a table of features that is the polytope {θ : 0 ≤ Φθ ≤ 1}.
+Features with unbounded noise allow no range: with ``clipped=False`` only the box bounds
+θ. An algorithm that sees g through averages over a state's observations, as VALOR does,
+then needs no more than E[⟨θ, φ(x)⟩ | s] = V*(s) for some θ.
 """
 
 from __future__ import annotations
@@ -36,17 +30,9 @@ FeatureSource = int | ArrayLike | Callable[[Any], Any]
 class FeatureMap:
     """A map from observations to R^d.
 
-    Raises ValueError for NaN or infinite features, or a missing or needless dimension.
-
-    Parameters
-    ----------
-    source
-        An integer d: observations are their own features, shape (n, d). A
-        float array of shape (|X|, d): row x holds the features of code x. A
-        callable: it maps n observations to an array (n, d), d being given by
-        ``dimension``.
-    dimension
-        d, for a callable only.
+    `source`: an integer d, where observations are their own features (n, d); a float
+    array (|X|, d), a row for each code; or a callable from n observations to (n, d), d
+    being given by `dimension`. Raises ValueError for NaN or infinite features.
     """
 
     def __init__(self, source: FeatureSource, dimension: int | None = None) -> None:
@@ -82,11 +68,7 @@ class FeatureMap:
         return admitted
 
     def __call__(self, observations: Observations) -> NDArray[np.float64]:
-        """Features of n observations, float64, shape (n, d).
-
-        Raises ValueError for observations without features, or if a callable returns
-        another shape, NaN or infinity.
-        """
+        """Features of n observations, float64 (n, d); ValueError for want of them."""
         admitted = self.admit(observations)
         if self.table is not None:
             return self.table[admitted]
@@ -98,19 +80,7 @@ class FeatureMap:
 
 @dataclass(frozen=True, eq=False)
 class LinearValue:
-    """The function x ↦ clip(⟨θ, φ(x)⟩, 0, 1), or ⟨θ, φ(x)⟩ itself.
-
-    Attributes
-    ----------
-    theta
-        float64, shape (d,).
-    features
-        φ.
-    exact
-        θ in rationals where it is known exactly, else None.
-    clipped
-        Which of the two.
-    """
+    """x ↦ clip(⟨θ, φ(x)⟩, 0, 1), or unclipped; θ (d,), in rationals where known."""
 
     theta: NDArray[np.float64]
     features: FeatureMap
@@ -125,15 +95,7 @@ class LinearValue:
 
 @dataclass(frozen=True, eq=False)
 class LinearPolicy:
-    """The policy x ↦ argmax_a ⟨θ_a, φ(x)⟩, ties to the lowest action.
-
-    Attributes
-    ----------
-    theta
-        float64, shape (K, d).
-    features
-        φ.
-    """
+    """The policy x ↦ argmax_a ⟨θ_a, φ(x)⟩, θ (K, d), ties to the lowest action."""
 
     theta: NDArray[np.float64]
     features: FeatureMap
@@ -156,23 +118,7 @@ class OnFeatures(Stationary):
 
 
 class LinearValueClass(OnFeatures):
-    """Value functions linear in features.
-
-    Parameters
-    ----------
-    features
-        See `FeatureMap`.
-    bound
-        Largest |θ_i| allowed, positive and finite.
-    dimension
-        d, where ``features`` is a callable.
-    clipped
-        Whether values are kept in [0, 1]; see the module.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Value functions linear in features, |θ_i| ≤ `bound`, clipped or not."""
 
     def __init__(
         self,
@@ -198,8 +144,8 @@ class LinearValueClass(OnFeatures):
         """Log of a cover: d ln ceil(bound · L / resolution), L the largest Σ_i |φ_i|.
 
         A grid on θ of half-width resolution / L moves no value by more than the
-        resolution. L is known only for a table of features. Raises ValueError without a
-        resolution, or without a table of features.
+        resolution. L is known only for a table of features. Raises ValueError without
+        it, or a resolution.
         """
         if resolution is None:
             raise ValueError("resolution: a linear class is infinite, give one")
@@ -212,21 +158,7 @@ class LinearValueClass(OnFeatures):
 
 
 class LinearPolicyClass(OnFeatures):
-    """Policies that take the action of largest linear score.
-
-    Parameters
-    ----------
-    features
-        See `FeatureMap`.
-    n_actions
-        K.
-    dimension
-        d, where ``features`` is a callable.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Policies that take the action of largest linear score."""
 
     def __init__(
         self, features: FeatureSource, n_actions: int, *, dimension: int | None = None
@@ -239,11 +171,10 @@ class LinearPolicyClass(OnFeatures):
     def log_size(self, *, points: int | None = None) -> float:
         """Log of a bound on the number of labellings of ``points`` observations.
 
-        A labelling is determined by the signs of the N = points · K(K-1)/2 score
-        differences, each linear in D = Kd parameters. Sign vectors (zeros included) of
-        N central hyperplanes are no more than the cells of 2N shifted ones, at most
-        Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975); and never more than K^points. Raises
-        ValueError without a number of points, when there is no table to count.
+        The signs of N = points · K(K-1)/2 score differences, linear in D = Kd
+        parameters, decide: at most Σ_{i ≤ D} C(2N, i) (Zaslavsky 1975), the cells of 2N
+        shifted hyperplanes, and no more than K^points. Raises ValueError without a
+        number of points or a table.
         """
         if points is None:
             if self.features.table is None:

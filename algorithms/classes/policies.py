@@ -1,12 +1,10 @@
 """Policies that draw, evaluated: mixtures, action probabilities, exact integer tables.
 
-Called on observations, a mixture of finitely many policies gives a row of action
-probabilities instead of an action. Average costs and one-step values are linear in it,
-so it does not matter whether a member is drawn once, at each level, or at each
-observation. An environment with finite observations turns every policy, deterministic
-or a mixture, into rows of integer weights: action a has probability
-``weights[x, a] / totals[x]``, exactly. A non-stationary policy is a sequence of
-policies, one a level.
+A mixture of policies, called on observations, gives rows of action probabilities.
+Average costs and one-step values are linear in it, so it does not matter whether a
+member is drawn once, at each level, or at each observation. On finite observations
+every policy becomes rows of integer weights: action a has probability ``weights[x, a] /
+totals[x]``, exactly.
 
 >>> import numpy as np
 >>> from olivine.algorithms.classes.tabular import TabularPolicy
@@ -33,27 +31,13 @@ from .protocols import Observations, Policy
 
 @dataclass(frozen=True, eq=False)
 class MixedPolicy:
-    """A finite mixture of policies.
-
-    Attributes
-    ----------
-    members
-        Deterministic policies, at least one.
-    weights
-        Their probabilities: positive rationals that sum to exactly 1.
-    n_actions
-        K.
-    """
+    """A mixture of deterministic policies; weights are rationals that sum to 1."""
 
     members: tuple[Policy, ...]
     weights: tuple[Fraction, ...]
     n_actions: int
 
     def __post_init__(self) -> None:
-        """Check the weights.
-
-        Raises ValueError if there is no member, or the weights are not as above.
-        """
         if not self.members or len(self.members) != len(self.weights):
             raise ValueError(
                 f"weights: {len(self.weights)} for {len(self.members)} policies"
@@ -85,17 +69,9 @@ def action_probabilities(
     observations: Observations,
     n_actions: int,
 ) -> NDArray[np.float64]:
-    """Evaluate any policy, deterministic or mixed, to action probabilities.
+    """Probabilities (n, K), float64, of the actions of any policy.
 
-    Returns float64, shape (n, K). Raises ValueError if an action is K or above, or the
-    shape is neither.
-
-    Parameters
-    ----------
-    policy
-        Maps n observations to actions (n,) or to probabilities (n, K).
-    observations
-        What it is called on.
+    Raises ValueError for actions beyond K, or another shape than (n,) or (n, K).
     """
     found = policy(observations)
     n = len(observations)
@@ -113,15 +89,7 @@ def action_probabilities(
 def sample_actions(
     probabilities: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw one action a row, independently.
-
-    Returns int64, shape (n,); an action of probability 0 is never drawn.
-
-    Parameters
-    ----------
-    probabilities
-        Shape (n, K), rows that sum to 1.
-    """
+    """Draw one action a row, int64 (n,), never one of probability 0."""
     heights = np.cumsum(probabilities, axis=1)
     # Scaled by the last height, which rounding may leave off 1; the draw is
     # below it, so some action of positive probability is above the draw.
@@ -132,22 +100,13 @@ def sample_actions(
 def action_weights(
     policy: Any, observations: NDArray[Any], n_actions: int
 ) -> NDArray[Any]:
-    """Integer action weights of a policy, or of an action rule.
+    """Integer action weights of a policy, or of an action rule: (n, K).
 
-    Raises ValueError for an unknown action or rule, or probabilities that are negative
-    or do not sum to 1 within 1e-9.
-
-    Parameters
-    ----------
-    policy
-        ``"uniform"``, an action, or a policy (deterministic or randomised).
-
-    Returns
-    -------
-    Shape (n, K), non-negative integers, int64 or Python integers (object); the
-    probability of an action is its weight over the row's sum. Those of a
-    `MixedPolicy` are exact; a policy that returns float probabilities stands
-    for those floats, normalised.
+    `policy` is ``"uniform"``, an action, or a policy. The probability of an action is
+    its weight (int64 or Python integers) over the row's sum; exact for a `MixedPolicy`,
+    and for float probabilities those floats, normalised. Raises ValueError for an
+    unknown action or rule, or probabilities that are negative or do not sum to 1 within
+    1e-9.
     """
     n = len(observations)
     if isinstance(policy, str):
@@ -168,15 +127,7 @@ def action_weights(
 def choose_actions(
     rule: Any, observations: NDArray[Any], n_actions: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw one action for each observation.
-
-    Returns int64, shape (n,). Raises ValueError as for `action_weights`.
-
-    Parameters
-    ----------
-    rule
-        ``"uniform"``, an action, or a policy (deterministic or randomised).
-    """
+    """Draw one action for each observation by a rule, as of `action_weights`: (n,)."""
     n = len(observations)
     if isinstance(rule, str):
         return rng.integers(check_rule(rule, n_actions), size=n)
@@ -218,10 +169,7 @@ def check_chances(chances: NDArray[np.float64]) -> None:
 
 
 def check_policies(policies: Sequence[Any], horizon: int) -> Sequence[Any]:
-    """Return policies, one for each of ``horizon`` levels at least.
-
-    Raises ValueError if there are fewer.
-    """
+    """Return policies, or raise ValueError if there are fewer than ``horizon``."""
     if len(policies) < horizon:
         raise ValueError(f"policies: {len(policies)} for {horizon} levels")
     return policies

@@ -1,14 +1,10 @@
 """What every function class is: the contracts that oracles and algorithms rely on.
 
-An algorithm holds a class without knowing its representation. It hands the
-class to oracles, evaluates the functions that come back on observations, and
-asks for the logarithm of the size, which sets sample sizes. Nothing else; the
-guard of `olivine.algorithms.oracles.ledger` enforces that in tests.
-
-Value functions map observations to [0, 1], policies map them to actions
-0..K-1. Members are callables on a column of observations as in
-`olivine.algorithms.exact.data`: int64 codes of shape (n,) or float64 features of shape
-(n, d).
+An algorithm hands a class to oracles, evaluates what comes back, and asks for the
+logarithm of the size; the guard of `olivine.algorithms.oracles.ledger` enforces that it
+does nothing else. Values map observations to [0, 1], policies to actions 0..K-1;
+members are callables on a column as in `olivine.algorithms.exact.data`: int64 codes
+(n,) or float64 features (n, d).
 """
 
 from __future__ import annotations
@@ -41,10 +37,7 @@ class ValueClass(Protocol):
     """A class G of value functions."""
 
     def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Check that members are defined at the observations and return them.
-
-        Raises ValueError naming the argument and the first row outside the class.
-        """
+        """Return observations that are checked; ValueError names argument and row."""
 
     def at_level(self, level: int) -> ValueClass:
         """Return the class of one level, 1-based; a stationary class is its own."""
@@ -58,19 +51,11 @@ class ValueClass(Protocol):
     ) -> float:
         """Natural logarithm of the number of functions a union bound counts.
 
-        Raises ValueError if the class needs a resolution or a number of points.
-
-        Parameters
-        ----------
-        resolution
-            None: as many members as attain every supremum of functionals
-            linear in g (all of them, for a finite class). Otherwise the size
-            of a cover in the supremum norm at this resolution.
-        points
-            Number of distinct observations that can occur, where the size
-            depends on it.
-        squared
-            Whether g² occurs beside g.
+        `resolution` None: as many members as attain every supremum of functionals
+        linear in g; otherwise the size of a cover in the supremum norm. `points`: the
+        number of distinct observations that can occur, where the size depends on it.
+        `squared`: whether g² occurs beside g. Raises ValueError for what is needed and
+        missing.
         """
 
 
@@ -91,13 +76,8 @@ class PolicyClass(Protocol):
     def log_size(self, *, points: int | None = None) -> float:
         """Natural logarithm of the number of policies a union bound counts.
 
-        Raises ValueError if the class needs a number of points.
-
-        Parameters
-        ----------
-        points
-            Number of distinct observations that can occur; classes of
-            infinite size count their labellings of that many.
+        Classes of infinite size count their labellings of ``points`` observations,
+        without which they raise ValueError.
         """
 
 

@@ -1,10 +1,8 @@
 """Finitely many Q-functions, level by level: what enumerating algorithms take.
 
-OLIVE (Jiang et al. 2017) and LSVEE (Krishnamurthy, Agarwal, Langford 2016) are
-stated for a finite class F of functions f : X × A → [0, 1] that holds Q*. A
-member acts greedily, π_f(x) = argmax_a f(x, a), ties to the lowest action, and
-its value at x is f(x, π_f(x)) = max_a f(x, a). One member is one function on
-*all* levels: nothing can be mixed from several members.
+OLIVE (Jiang et al. 2017) and LSVEE (Krishnamurthy, Agarwal, Langford 2016) are stated
+for a finite class F of f : X × A → [0, 1] that holds Q*. π_f(x) = argmax_a f(x, a),
+ties to the lowest action. One member is one function on *all* levels: nothing is mixed.
 
 >>> from fractions import Fraction
 >>> import numpy as np
@@ -48,21 +46,16 @@ class FiniteQClass:
     Parameters
     ----------
     tables
-        One array of shape (N, codes of the level, K) a level, entries in
-        [0, 1]. If all entries of all levels are integers or Fractions the
-        class is exact; otherwise it is float64.
+        One array (N, codes of the level, K) a level, in [0, 1]. If all entries are
+        integers or Fractions the class is exact; otherwise it is float64.
     decoders
-        None where observations are the codes. For continuous observations one
-        function a level from features of shape (n, d) to codes of shape (n,):
-        members are then functions of the decoded code.
+        None where observations are the codes; else a function a level from features (n,
+        d) to codes (n,), of which members are then functions.
 
     Attributes
     ----------
-    exact
-        Whether values are Fractions.
-    denominator
-        A common denominator of all values where exact, else None; with it
-        sums can be taken in integers (`numerators`).
+    exact, denominator
+        Whether values are Fractions; then their common denominator, else None.
     """
 
     def __init__(
@@ -139,10 +132,7 @@ class FiniteQClass:
         return self._tables[level - 1]
 
     def codes(self, level: int, observations: Any) -> NDArray[np.int64]:
-        """Codes of observations, decoded where they are features.
-
-        Raises ValueError for a level outside 1..H, or an observation outside the class.
-        """
+        """Codes of a level's observations, decoded where they are features."""
         check_level(level, self.horizon)
         if self._decoders is not None:
             features = check_observations(observations)
@@ -152,17 +142,7 @@ class FiniteQClass:
     def values(
         self, level: int, observations: Observations, members: Any = None
     ) -> NDArray[Any]:
-        """Values f(x, a).
-
-        Returns shape (members, n, K): Fractions if exact, else float64.
-
-        Parameters
-        ----------
-        observations
-            n of them.
-        members
-            Numbers of the members wanted, all if None.
-        """
+        """Values f(x, a), (members, n, K), of some members (None: all)."""
         codes = self.codes(level, observations)
         table = self._tables[level - 1]
         return (table if members is None else table[members])[:, codes]
@@ -170,25 +150,18 @@ class FiniteQClass:
     def numerators(
         self, level: int, observations: Observations, members: Any = None
     ) -> NDArray[Any]:
-        """Values times `denominator`: as `values`, but integers.
+        """Values of an exact class times `denominator`: as `values`, but integers.
 
-        Returns shape (members, n, K): int64 where the denominator is below 2^62, else
-        Python integers. Raises ValueError if the class is not exact.
+        int64 where the denominator is below 2^62, else Python integers.
         """
         table = self.numerator_table(level)
         codes = self.codes(level, observations)
         return (table if members is None else table[members])[:, codes]
 
     def numerator_table(self, level: int, *, best: bool = False) -> NDArray[Any]:
-        """Values times `denominator` at every code of a level, read-only.
+        """`numerators` at every code of a level, read-only: (N, codes, K).
 
-        Returns integers as for `numerators`, shape (N, codes, K), or (N, codes) if
-        best. Raises ValueError if the class is not exact.
-
-        Parameters
-        ----------
-        best
-            Whether only the largest over actions is wanted.
+        With `best` only the largest over actions: (N, codes).
         """
         check_level(level, self.horizon)
         if not self.exact:
@@ -234,10 +207,7 @@ class FiniteQClass:
         return QFunction(self, number)
 
     def greedy(self, number: int) -> list[GreedyPolicy | TabularPolicy]:
-        """Return π_f of one member: one policy a level, ties to the lowest action.
-
-        Raises ValueError for a number outside 0..N-1.
-        """
+        """π_f of member 0..N-1: one policy a level, ties to the lowest action."""
         self._check_member(number)
         rows = [actions[number] for actions in self._actions]
         if self._decoders is None:
@@ -254,15 +224,7 @@ class FiniteQClass:
 
 @dataclass(frozen=True, eq=False)
 class QFunction:
-    """One member of a `FiniteQClass`.
-
-    Attributes
-    ----------
-    functions
-        The class.
-    number
-        Its number, 0..N-1.
-    """
+    """One member of a `FiniteQClass`, by its number."""
 
     functions: FiniteQClass
     number: int
@@ -283,15 +245,7 @@ class QFunction:
 
 @dataclass(frozen=True, eq=False)
 class GreedyPolicy:
-    """Greedy policy of one level on observations that are decoded first.
-
-    Attributes
-    ----------
-    decode
-        Features to codes.
-    table
-        Action of each code, int64.
-    """
+    """Greedy policy of one level on observations that are decoded first."""
 
     decode: Decoder
     table: NDArray[np.int64]
@@ -303,7 +257,6 @@ class GreedyPolicy:
 
 
 def _as_table(values: Any, level: int) -> NDArray[Any]:
-    """Object array of Fractions, or float64; its shape and kind checked."""
     table = np.asarray(values)
     if table.ndim != 3 or table.size == 0:
         raise ValueError(

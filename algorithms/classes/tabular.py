@@ -1,7 +1,6 @@
-"""Tabular classes: every function on finitely many observations.
+"""Tabular classes G = (X → [0, 1]) and Π = (X → A), X the codes 0..|X|-1.
 
-G = (X → [0, 1]) and Π = (X → A), observations being codes 0..|X|-1. These are
-the classes of the hardness theorems and of Proposition "oracles tabular easy".
+The classes of the hardness theorems and of Proposition "oracles tabular easy".
 """
 
 from __future__ import annotations
@@ -39,25 +38,12 @@ def check_codes(
 
 @dataclass(frozen=True, eq=False)
 class TabularValue:
-    """A value function as a table.
-
-    Attributes
-    ----------
-    values
-        float64, shape (|X|,), in [0, 1].
-    exact
-        The same values as Fractions where they are known exactly, else None;
-        `values` are these, rounded.
-    """
+    """A value function as a table (|X|,) in [0, 1]; `exact`: rationals if known."""
 
     values: NDArray[np.float64]
     exact: tuple[Fraction, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check the range.
-
-        Raises ValueError for a value outside [0, 1] (NaN included); names the code.
-        """
         table = check_reals(self.values, "values", (len(self.values),))
         reject("values", (table < 0) | (table > 1), "outside [0, 1]")
         object.__setattr__(self, "values", frozen(table))
@@ -75,21 +61,11 @@ class TabularValue:
 
 @dataclass(frozen=True, eq=False)
 class TabularPolicy:
-    """A policy as a table.
-
-    Attributes
-    ----------
-    actions
-        int64, shape (|X|,), non-negative.
-    """
+    """A policy as a table of actions, int64 (|X|,)."""
 
     actions: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Check and freeze the table.
-
-        Raises ValueError for anything but a vector of non-negative integers.
-        """
         table = np.asarray(self.actions)
         if table.ndim != 1 or not np.issubdtype(table.dtype, np.integer):
             raise ValueError(f"actions: expected a vector of integers, got {table!r}")
@@ -104,12 +80,9 @@ class TabularPolicy:
 
 @dataclass(frozen=True)
 class _OnCodes(Stationary):
-    """A class on ``n_observations`` codes."""
-
     n_observations: int
 
     def __post_init__(self) -> None:
-        """Refuse an empty observation space with ValueError."""
         if self.n_observations < 1:
             raise ValueError(f"n_observations: {self.n_observations} is below 1")
 
@@ -136,8 +109,8 @@ class TabularValueClass(_OnCodes):
     ) -> float:
         """|X| ln 2 for linear functionals, their suprema being at 0/1 functions.
 
-        With ``squared``, g² and g are treated as free of each other, which
-        doubles it. At a resolution: |X| ln ceil(1/(2 resolution)), a grid.
+        With ``squared`` twice that, g² and g free of each other; at a resolution a
+        grid: |X| ln ceil(1/(2 resolution)).
         """
         count = self._points(points)
         if resolution is None:

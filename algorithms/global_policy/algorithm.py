@@ -153,18 +153,9 @@ class GlobalPolicyRun(Run):
     def dfslearn(self, path: Path, *, again: bool = False) -> None:
         """Learn or prune the state at the end of a path.
 
-        Parameters
-        ----------
-        path
-            p.
-        again
-            Whether p was pruned and has failed its test since; it is then learned
-            without another test.
-
-        Raises
-        ------
-        EventFailedError
-            If something happens that cannot happen in the event.
+        `path`: p. `again`: Whether p was pruned and has failed its test since; it is
+        then learned without another test. Raises EventFailedError if something happens
+        that cannot happen in the event.
         """
         h = len(path) + 1  # let h = |p|+1 (printed |p|-1)
         if h > self.horizon:  # nothing is left to do after the last level
@@ -387,8 +378,7 @@ def global_policy(
     observers
         Monitors and progress bars.
     multi_oracle
-        What fits policies: any policy that it may return is as good for the
-        theorem.
+        What fits policies: any policy that it may return is as good for the theorem.
 
     Returns
     -------

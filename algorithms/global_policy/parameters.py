@@ -71,11 +71,10 @@ class GlobalPolicyParameters(Parameters):
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """τ_pol = τ_val = (1 - 2⁻¹⁰) ε/(12H) and ε_sub = ε_feas = ε/(2¹²H).
 
-        As printed τ = ε/(6H). The paper's φ_h = (H-h+1)(8τ_val + 3τ_pol) then gives
-        φ_1 = 11ε/6, where the sum must be at most ε; and a policy within 2τ_pol of
-        V̂(q) on the data set is within 4τ_pol of the best one, not 3
-        (docs/global-policy.md). For tabular classes ln 2 per observation is enough for
-        ln |G|.
+        As printed τ = ε/(6H). The paper's φ_h = (H-h+1)(8τ_val + 3τ_pol) then gives φ_1
+        = 11ε/6, where the sum must be at most ε; and a policy within 2τ_pol of V̂(q) on
+        the data set is within 4τ_pol of the best one, not 3 (docs/global-policy.md).
+        For tabular classes ln 2 per observation is enough for ln |G|.
         """
         p = problem
         oracles = p.eps / (2**12 * p.H)

@@ -1,11 +1,9 @@
-"""Largest deviations of a data set from the truth, over a whole class.
+"""Largest deviations of a data set from the truth over a class: bounds of event E.
 
-sup over g of |E_D[g(x)] - E[g(x)]| and sup over π of
-|E_D[K 1{π(x)=a}(r + V_a)] - E[...]|: the deviation bounds of event E. Both are
-linear in the function. For tabular classes the supremum is at a 0/1 function,
-one side or the other, and for a policy it is taken observation by observation;
-for finite classes members are enumerated. Differences are computed in rationals
-first, so that deviations far below 1e-16 come out.
+sup over g of |E_D[g(x)] - E[g(x)]| and over π of |E_D[K 1{π(x)=a}(r + V_a)] - E[...]|
+are linear in the function: attained at 0/1 functions over tabular classes, observation
+by observation for policies, by enumeration over finite ones. Differences are rational
+first.
 """
 
 from __future__ import annotations
@@ -48,10 +46,9 @@ def policy_differences(
     mean_rewards: NDArray[Any],
     futures: Sequence[Fraction],
 ) -> NDArray[Any]:
-    """Tabulate what a policy that takes a at x contributes to the deviation.
+    """Shares in the deviation of a policy that takes a at x: Fractions (|X|, K).
 
-    Returns Fractions, shape (|X|, K). `chances, mean_rewards`: p(x), shape (|X|,), and
-    E[r | x, a], shape (|X|, K), Fractions.
+    `chances`: p(x), (|X|,); `mean_rewards`: E[r | x, a], (|X|, K).
     """
     n_actions = len(futures)
     table = np.empty((len(chances), n_actions), dtype=object)

@@ -1,12 +1,10 @@
 """Realizable classes for an environment: tabular, finite or linear.
 
-An experiment knows the truth, so a finite class can be made to
-hold g* and π*. A handful of random functions is told apart by a first data set
-and tests nothing; the finite classes here are *products* over the hidden states
-of a level: each state has a few local functions to choose from, the right one
-among them, and what is learned about one state says nothing about the others.
-Where observations are features, members are functions of the hidden state that
-the true decoder reads off them.
+An experiment knows the truth, so a finite class can hold g* and π*. A first data set
+rules out random functions at once; the finite classes here are *products* of local
+functions, the right one among them, so that one hidden state says nothing about the
+others. Where observations are features, members are functions of the state that the
+decoder reads off.
 """
 
 from __future__ import annotations
@@ -54,8 +52,8 @@ def make_classes(
     Parameters
     ----------
     environment
-        Finite observations for ``tabular``; features, of codes or as
-        observations, for ``linear``; either for ``finite``.
+        Finite observations for ``tabular``; features, of codes or as observations, for
+        ``linear``; either for ``finite``.
     kind
         Which classes.
     rng
@@ -64,10 +62,10 @@ def make_classes(
         Most members of a finite class of a level, up to 10^6 (at least 2 local
         functions per state are taken nevertheless).
     bound
-        Largest |θ_i| of linear value functions. None: 4 where codes have features; 1
-        where observations are features, which is enough for the locks, whose
-        states' mean features are orthonormal. There values are not clipped: with
-        noise only averages over a state's observations can be right.
+        Largest |θ_i| of linear values. None: 4 where codes have features; 1 where
+        observations are features, enough for the locks, whose states' mean features are
+        orthonormal. There values are not clipped: with noise only averages over a
+        state's observations can be right.
 
     Raises
     ------
@@ -113,10 +111,7 @@ def check_size(size: Any) -> None:
 
 
 def paths_to_states(environment: Environment) -> list[dict[int, tuple[int, ...]]]:
-    """Give a path to each reachable hidden state, level by level, in order of states.
-
-    Dynamics must be deterministic.
-    """
+    """Give a path to each reachable state, by level; deterministic dynamics."""
     truth = environment.truth
     found: list[dict[int, tuple[int, ...]]] = [{truth.state(()): ()}]
     for h in range(1, environment.horizon):
@@ -129,10 +124,7 @@ def paths_to_states(environment: Environment) -> list[dict[int, tuple[int, ...]]
 
 
 def state_groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:
-    """Codes that each reachable hidden state of a level emits.
-
-    Codes of unreachable states are left out. Dynamics must be deterministic.
-    """
+    """Codes that each reachable state of a level emits; deterministic dynamics."""
     truth = environment.truth
     chances = map(
         truth.observation_probabilities,
@@ -218,10 +210,7 @@ def _products(
     others: Callable[[int, int], list[Any]],
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    """Put members together from local functions, in random order: (members, codes).
-
-    At the codes of a state there is the right one, and so many others.
-    """
+    """Members (members, codes) in random order: the right local function and others."""
     count = _local_count(groups, size)
     choices = [[right[codes], *others(count - 1, len(codes))] for codes in groups]
     members = []
@@ -237,7 +226,7 @@ Decoder = Callable[[Any], NDArray[np.int64]]
 
 
 class _OnStates:
-    """Members that are tables over decoded states: observations are decoded once."""
+    """Members that are tables over states; observations are decoded once for all."""
 
     _rows: NDArray[Any]
     _decode: Decoder
@@ -251,15 +240,7 @@ class _OnStates:
 
 
 class DecodedValueClass(_OnStates, FiniteValueClass):
-    """Finitely many functions of a decoded state.
-
-    Parameters
-    ----------
-    table
-        Values in [0, 1], shape (members, states).
-    decode
-        Maps observations to states.
-    """
+    """Finitely many functions of a decoded state, in [0, 1]: (members, states)."""
 
     def __init__(self, table: NDArray[np.float64], decode: Decoder) -> None:
         super().__init__([_Decoded(row, decode) for row in table])
@@ -324,7 +305,6 @@ def _decoded_policies(
 
 
 def _state_actions(environment: Environment, level: int) -> list[int]:
-    """Give the first optimal action of each hidden state."""
     model = environment.truth.model  # type: ignore[attr-defined]
     truth = environment.truth
     rewards = model.level(level).mean_rewards / model.unit

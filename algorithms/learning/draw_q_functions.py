@@ -1,23 +1,15 @@
 """A finite class of Q-functions for an environment: Q* among hard distractors.
 
-An experiment knows Q*. Functions drawn at random are told apart
-by one data set; here a member is put together from *local* functions, one for
-each reachable hidden state, out of a short list that holds the right one. The
-wrong ones are those that a learner finds hard:
+As in `draw_classes`, a member is put together from *local* functions, one for each
+reachable hidden state, the right one or a wrong one that a learner finds hard:
 
-==========  ==================================================================
-swapped     Q*(s, ·) with the actions turned round: every value max_a is right,
-            so no test of values sees it, and the greedy action is wrong
-tempting    one action that is not optimal promises 1: value and action wrong
-blunt       the mean of the state's values at every action: the value is near,
-            the action arbitrary
-drawn       values drawn from {0, 1/8, ..., 1}
-==========  ==================================================================
+- swapped: Q*(s, ·) with the actions turned round: values right, greedy action wrong;
+- tempting: one action that is not optimal promises 1;
+- blunt: the mean of the state's values at every action: value near, action arbitrary;
+- drawn: values from {0, 1/8, ..., 1}.
 
-What is learned about one state says nothing about another, as in the products of
-`olivine.algorithms.learning.draw_classes`; a class of N members is the whole product
-where that is no more than N, else it holds the members that err in a single state (half
-the class at most) and others at random.
+A class of N members is the whole product where that is no more, else it holds members
+that err in one state (half the class at most) and others at random.
 """
 
 from __future__ import annotations
@@ -80,11 +72,10 @@ def make_q_class(
 
 
 def optimal_member(functions: FiniteQClass, environment: Environment) -> int | None:
-    """Return the number of Q* in a class, None if it is not there.
+    """Find the number of Q* in a class, None if it is not there.
 
-    Members are compared where a reachable hidden state can be observed, exactly; with
-    decoded observations, at the decoded states. Raises ValueError as for
-    `make_q_class`, or if the class does not fit the environment.
+    Members are compared exactly where a reachable hidden state can be observed. Raises
+    ValueError as for `make_q_class`, or if the class does not fit the environment.
     """
     if environment.space(1).is_finite:
         right, groups, _ = _of_codes(environment)
@@ -121,7 +112,6 @@ def _of_codes(environment: Environment) -> tuple[_Q, _Groups, None]:
 
 
 def _groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:
-    """Codes that each reachable hidden state of a level emits."""
     if environment.deterministic:
         return state_groups(environment, level)
     truth: Any = environment.truth
@@ -175,10 +165,7 @@ def _local_functions(
 def _choose(
     counts: Sequence[int], size: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Members as choices of local functions (members, states), in random order.
-
-    Q* (all 0) is among them; the others are drawn as the module says.
-    """
+    """Members as choices of local functions (members, states), Q* (0) among them."""
     right = (0,) * len(counts)
     total = math.prod(counts)
     if total <= size:
@@ -200,7 +187,6 @@ def _choose(
 def _all_drawn(
     counts: Sequence[int], size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """All members of a small product in random order."""
     product = list(itertools.product(*map(range, counts)))
     return [product[i] for i in rng.permutation(len(product))]
 
@@ -208,10 +194,9 @@ def _all_drawn(
 def _some_drawn(
     counts: Sequence[int], size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """At least 2 ``size`` members of a big product.
+    """At least 2 ``size`` members of a big product, as many as errors allow.
 
-    At first a state is right with probability at least 1/2, then less and less,
-    so that members do not run out.
+    At first a state is right with probability at least 1/2, then less and less.
     """
     drawn: dict[tuple[int, ...], None] = {}
     chance = 0.5

@@ -1,17 +1,16 @@
-"""What happens in a run, as values, who is told, and what a stopped run would return.
+"""What happens in a run, as values, and what a stopped run would return.
 
-An observer is any callable that takes an event; a recorder is ``[].append``.
-Observers never answer back.
+An observer is any callable that takes an event, ``[].append`` say; it never answers.
 
 >>> seen = []
 >>> notify([seen.append], Entered((0, 1)))
 >>> seen[0].level
 3
 
-Each algorithm tells of new policies by a `NewPolicies`: the last policy tried (VALOR,
-its constrained form, the two-sample algorithm, LSVEE), the round's policy (OLIVE), the
-batch's (R-max), the policy of a level (global policy and the backward baselines). A
-`Recorder` keeps them; a level without a policy acts uniformly.
+New policies are a `NewPolicies`: the last policy tried (VALOR, its constrained form,
+the two-sample algorithm, LSVEE), the round's (OLIVE), the batch's (R-max), a level's
+(global policy and the backward baselines). A `Recorder` keeps them; a level without one
+acts uniformly.
 
 >>> from olivine.algorithms.environments import make
 >>> env = make("grid", 0)
@@ -49,10 +48,9 @@ def notify(observers: Iterable[Observer], event: object) -> None:
 
 
 class EventFailedError(Exception):
-    """Raised in a run that met what cannot happen inside the good event.
+    """Raised through dfslearn's recursion by what the good event rules out.
 
-    Algorithms catch it and return a result with status "failure"; it travels
-    through the recursion of dfslearn, which is why it is an exception.
+    Algorithms catch it and return a result with status "failure".
     """
 
 
@@ -151,10 +149,7 @@ class Point:
 
 
 class Recorder:
-    """An observer that keeps a run's policies each time that they change.
-
-    `points`: From the start of the run on, by trajectories; the last one is its end.
-    """
+    """An observer that keeps a run's policies whenever they change: `points`."""
 
     def __init__(self) -> None:
         self.points: list[Point] = []
@@ -181,13 +176,7 @@ class Recorder:
 
     @property
     def truth(self) -> Truth:
-        """Of the run's environment.
-
-        Raises
-        ------
-        RuntimeError
-            Before the beginning.
-        """
+        """Of the run's environment; RuntimeError before the beginning."""
         if self._environment is None:
             raise RuntimeError("the recorder has not begun")
         return self._environment.truth
@@ -205,27 +194,13 @@ class Recorder:
             self.points.append(Point(now, tuple(policies)))
 
     def values(self, n: int, seed: Sequence[int]) -> list[Fraction | float]:
-        """V^π at each point: exact where the environment's truth is.
-
-        Parameters
-        ----------
-        n
-            Episodes that estimate a value elsewhere; the curve does not count them.
-        seed
-            Of their generator, the same for each point.
-        """
+        """V^π at each point, exact where the truth is, else of n uncounted episodes."""
         return [value for value, _ in self.measured(n, seed)]
 
     def measured(
         self, n: int, seed: Sequence[int]
     ) -> list[tuple[Fraction | float, float | None]]:
-        """Give `values`, each with its standard error, None where it is exact.
-
-        Parameters
-        ----------
-        n, seed
-            See `values`.
-        """
+        """`values`, each with its standard error, None where exact."""
         if self._environment is None:
             raise RuntimeError("the recorder has not begun")
         found: list[tuple[Fraction | float, float | None]] = []

@@ -86,13 +86,13 @@ def learn(
     algorithm
         A name as in ``olivine learn --list``: ``"valor"``, ``"psdp"``, ...
     environment
-        Any object of the protocol: from `make`, `from_simulator`, `from_gymnasium`,
-        or your own.
+        Any object of the protocol: from `make`, `from_simulator`, `from_gymnasium`, or
+        your own.
     classes
-        ``"tabular"``, ``"finite"`` or ``"linear"``, drawn for the environment; or
-        your own (G, Π), each one class for all levels or a class by level (an
-        algorithm that needs only one of them takes None for the other); or, for
-        LSVEE and OLIVE, a `FiniteQClass`. None: what suits the algorithm.
+        ``"tabular"``, ``"finite"`` or ``"linear"``, drawn for the environment; or your
+        own (G, Π), each one class for all levels or a class by level, None where the
+        algorithm needs only the other; or, for LSVEE and OLIVE, a `FiniteQClass`. None:
+        what suits.
     parameters
         ``"theorem"``: the constants of its theorem; ``"paper"``: as printed;
         ``"practical"``: small ones, which ``settings`` may change; ``"frugal"``, of
@@ -102,7 +102,7 @@ def learn(
     seed
         An integer or a Generator: all randomness of the algorithm.
     observers
-        Told of the run's events, for instance ``[].append``.
+        Called with the run's events, for instance ``[].append``.
     progress
         Whether to print time, trajectories and iterations on standard error every few
         seconds; None: if that is a terminal.
@@ -123,8 +123,8 @@ def learn(
     Raises
     ------
     ValueError
-        For an unknown name or setting, classes that do not go with the algorithm or
-        the environment, or an accuracy out of range.
+        For an unknown name or setting, classes that do not go with the algorithm or the
+        environment, or an accuracy out of range.
     """
     entry = get(algorithm)
     check_unit("epsilon", rational(epsilon, "epsilon"))

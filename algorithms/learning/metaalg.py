@@ -1,7 +1,6 @@
 """MetaAlg (paper, Algorithm 1): explore, optimise, deploy, explore on demand.
 
-The outer loop of VALOR, of its form with a constrained policy step, and of the
-two-sample algorithm. It knows nothing of states, data sets or classes: what it
+The outer loop of VALOR, its constrained form, and the two-sample algorithm. What it
 explores with and where policies come from is handed in.
 """
 
@@ -34,10 +33,7 @@ EXACT_COSTS = Fraction(1, 10**12)
 def enter(
     path: Path, calls: list[int], most: int, observers: Sequence[Observer]
 ) -> None:
-    """Count a call of dfslearn at the end of a path, and tell observers.
-
-    Observers hear of the call too many as well, or none could see it.
-    """
+    """Count a call of dfslearn; observers hear of the call too many as well."""
     calls[len(path)] += 1
     notify(observers, Entered(path))
     if calls[len(path)] > most:
@@ -57,8 +53,7 @@ def training_set(
 ) -> EmpiricalMeasure:
     """Draw D̃: n_train of (x_h, a_h, r_h), and x_{h+1} if wanted, after a path.
 
-    a_h is uniform; or, if parameters are balanced, each action is taken equally
-    often, n_train being rounded up to a multiple of K.
+    a_h is uniform; or, if balanced, taken equally often, n_train a multiple of K.
     """
     p = parameters
     if not p.balanced:
@@ -86,10 +81,7 @@ def decisions(data: EmpiricalMeasure) -> tuple[NDArray[np.int64], NDArray[np.flo
 def gains(
     data: EmpiricalMeasure, ahead: NDArray[np.float64], accuracy: Fraction
 ) -> NDArray[Any]:
-    """Give r + V(x') in rationals where the accuracy needs them; V is taken as it is.
-
-    `ahead`: v(x') of each row, shape (n,).
-    """
+    """Give r + V(x') at each row, in rationals where the accuracy needs them."""
     if accuracy < EXACT_COSTS:
         exact = object_array([Fraction(v) for v in ahead.tolist()])
         return np.asarray(data.exact_rewards + exact)
@@ -111,10 +103,7 @@ def exact_cost(found: CscResult) -> Fraction:
 def next_values(
     data: EmpiricalMeasure, functions: Sequence[Any]
 ) -> NDArray[np.float64]:
-    """Give the largest g(x') of several functions, 0 where the episode has ended.
-
-    Returns shape (n,).
-    """
+    """Largest g(x') of several functions, 0 where the episode has ended: (n,)."""
     values = np.zeros(len(data))
     following = data.next_observations
     if not functions or following is None:
@@ -207,10 +196,7 @@ def metaalg(
     optimise: Optimise,
     observers: Sequence[Observer] = (),
 ) -> Outcome:
-    """Run Algorithm 1.
-
-    Raises ValueError if the n_exp paths, which are listed, do not fit into memory.
-    """
+    """Run Algorithm 1; ValueError if the listed n_exp paths do not fit into memory."""
     _check_memory(environment, parameters)
     policies: tuple[Any, ...] | None = None
     estimate: Fraction | None = None

@@ -1,9 +1,8 @@
 """Claims of an analysis, checked against the truth.
 
-A `Review` is an observer that records a run; afterwards `reports` goes through the
-events. It knows hidden states and true values; the algorithm does not, and nothing
-flows back. A tally keeps the worst margin (bound minus value) of one claim, exactly
-where what it is told is exact.
+A `Review` is an observer that records a run and then goes through the events. It knows
+hidden states and true values; nothing flows back. A tally keeps a claim's worst margin
+(bound minus value), exactly where it can.
 """
 
 from __future__ import annotations
@@ -31,13 +30,7 @@ UNKNOWN = "V^π is not known exactly"
 
 
 class Tally:
-    """Checks of one claim.
-
-    Parameters
-    ----------
-    scope
-        When the claim must hold.
-    """
+    """Checks of one claim; `scope` says when it must hold."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope: Scope = scope
@@ -99,10 +92,9 @@ def claim_table(text: str) -> dict[str, tuple[str, str]]:
 class Review:
     """Records a run, and checks it: ``on_triple`` is called with each `Triple`.
 
-    A subclass lists its claims (`claims`) and has a method for each kind of event that
-    it checks, named after the event's class. What the reviews share is checked here,
-    for claims with the names "oracles", "feasible", "csc-calls" and so on,
-    "trajectories" and "epsilon-optimal".
+    A subclass lists its claims (`claims`) and has a method for each event class that it
+    checks. Shared claims are checked here: "oracles", "feasible", "csc-calls" and so
+    on, "trajectories" and "epsilon-optimal".
 
     Parameters
     ----------
@@ -237,7 +229,6 @@ class MetaAlgReview(Review):
         super().ended(result)
 
     def _check_progress(self) -> None:
-        """After a rejected iteration there must be more learned states."""
         if self._rejected is not None:
             now = sum(map(len, self.learned))
             self.tallies["progress"].never(now <= self._rejected, f"{now} states")
@@ -257,19 +248,10 @@ def chance_of_unlearned(
     learned: Sequence[Collection[int]],
     policies: Sequence[Any],
 ) -> Fraction:
-    """Probability that an episode meets a state outside the learned ones.
+    """Probability that an episode meets a state outside the learned ones, 1..H.
 
-    Analyses of exploration on demand bound a policy's loss by what it loses at
-    learned states plus this probability.
-
-    Parameters
-    ----------
-    truth
-        Of an environment with deterministic hidden dynamics, exact.
-    learned
-        Learned hidden states of each level 1..H.
-    policies
-        One policy per level.
+    Analyses of exploration on demand add it to a policy's loss at learned states. The
+    truth has deterministic hidden dynamics, exact.
     """
     hit = Fraction(0)
     here: dict[int, tuple[Fraction, tuple[int, ...]]] = {

@@ -1,8 +1,7 @@
 """What the parameters of the paper's algorithms have in common.
 
-A class of declared parameters (`learning.parameters`) has the theorem's values in
-``constants``; with `ByTheorem` or `ByChoice` in front it becomes a constructor of the
-theorem's parameters, or of free ones. The algorithms around MetaAlg share theirs.
+A class of declared parameters has the theorem's values in ``constants``; `ByTheorem` or
+`ByChoice` in front makes it a constructor of the theorem's parameters, or of free ones.
 """
 
 from __future__ import annotations
@@ -126,10 +125,7 @@ class Declared:
 
     @classmethod
     def filled(cls, given: Mapping[str, Any], chosen: Mapping[str, Any]) -> Any:
-        """Give all parameters, the practical default where nothing is chosen.
-
-        Raises ValueError for a value out of range.
-        """
+        """All parameters, practical defaults filled in; ValueError out of range."""
         values = dict(given) | dict(chosen)
         for name, entry in cls.declarations().items():
             if name in values:
@@ -301,14 +297,7 @@ class ByTheorem(Parameters):
 class ByChoice(Parameters):
     """Free parameters, with defaults that suit small problems.
 
-    Raises ValueError for a value out of range.
-
-    Parameters
-    ----------
-    eps, delta, M, K, H, algorithm
-        As for `ByTheorem`.
-    **chosen
-        Any other field.
+    Arguments as for `ByTheorem`, then any other field. ValueError out of range.
     """
 
     def __init__(
@@ -330,10 +319,9 @@ class ByChoice(Parameters):
 class MetaAlgParameters(Parameters):
     """What a run of MetaAlg needs to know.
 
-    The paths explored on demand are the first n_exp of the n_eval trajectories, so
-    n_exp ≤ n_eval (docs/errata.md, 12). Exploration on demand runs dfslearn again at a
-    path that it was run at before if `repeat_paths` says so: the paper does, its
-    analysis needs only new states.
+    Paths explored on demand are the first n_exp of the n_eval trajectories, so n_exp ≤
+    n_eval (docs/errata.md, 12). With `repeat_paths` dfslearn runs again at a path it
+    was run at: the paper does, its analysis needs only new states.
     """
 
     n_exp: int = count("paths explored on demand", practical=10, place=2)
@@ -367,10 +355,9 @@ class MetaAlgParameters(Parameters):
 class DfsParameters(MetaAlgParameters):
     """What dfslearn needs to know in VALOR and in the two-sample algorithm.
 
-    A run with more than T_max calls of dfslearn at a level has left event E and
-    fails. With `balanced` each action is taken equally often in a data set, n_train
-    being rounded up to a multiple of K: the same expectations with less noise than
-    uniform actions have, but not what the theorem analyses.
+    More than T_max calls of dfslearn at a level have left event E: a failure. With
+    `balanced` each action is taken equally often (n_train a multiple of K): less noise
+    than the uniform actions that the theorem analyses.
     """
 
     n_train: int = count(

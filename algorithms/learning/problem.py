@@ -25,11 +25,9 @@ class Problem:
     ----------
     environment
         Where trajectories come from.
-    values
-        G, by level or stationary, or F, a class of Q-functions; None where the
+    values, policies
+        G (or F, a class of Q-functions) and Π, by level or stationary; None where the
         algorithm takes none.
-    policies
-        Π, by level or stationary; None likewise.
     complete
         Whether the classes were made to be as complete as the guarantee asks.
     """

@@ -1,7 +1,5 @@
 """Learning algorithms by name.
 
-A package of algorithms lists its entries in ``ALGORITHMS``, and `MODULES` the packages.
-
 >>> get("valor").default_classes
 'tabular'
 """
@@ -45,27 +43,10 @@ A package is imported when one of its algorithms is asked for."""
 class Task:
     """What an algorithm is run on.
 
-    Attributes
-    ----------
-    environment
-        A fresh environment.
-    parameters
-        ``"theorem"``, ``"paper"`` or ``"practical"``, or another of the algorithm's.
-    classes
-        Kind of the classes; or (G, Π), or Q-functions, as they are.
-    epsilon, delta
-        Accuracy and failure probability.
-    rng
-        The only source of randomness.
-    settings
-        Values chosen for the algorithm's own settings.
-    observers
-        Told of the run's events.
-    on_classes
-        Is called with the classes as soon as they are drawn, and stops the run if
-        it raises; see `olivine.algorithms.learning.tasks.show_classes`.
-    allow_unrealizable
-        Whether to run although classes are known to miss g* or π*.
+    `environment` is fresh; `classes` a kind, or (G, Π) or Q-functions as they are;
+    `rng` the only source of randomness. `on_classes` is called with the classes as soon
+    as they are drawn, and stops the run if it raises (`tasks.show_classes`);
+    `allow_unrealizable` runs although classes are known to miss g* or π*.
     """
 
     environment: Environment
@@ -94,29 +75,11 @@ class Parts:
 class Algorithm:
     """An entry of the registry.
 
-    Attributes
-    ----------
-    name
-        As on the command line.
-    summary
-        One line.
-    run
-        Runs it. ValueError for a task that does not fit.
-    default_classes
-        Kind of classes where none is chosen.
-    without_truth
-        The same where the truth is not known, so that no class can be made around it.
-    settings
-        Its settings, with the meaning of each.
-    assumptions
-        What its guarantee asks of the classes: names of
-        `olivine.algorithms.assumptions` ("policy-realizability", "value-realizability",
-        "policy-value-completeness", "policy-completeness", or
-        "clipped-policy-value-completeness").
-    kinds
-        Kinds of parameters.
-    parts
-        What it was declared with; None for one that has only `run`.
+    `run` runs it (ValueError for a task that does not fit); `default_classes` is the
+    kind of classes where none is chosen, `without_truth` where none can be made around
+    the truth. `settings` have their meanings, `assumptions` are the names in
+    `olivine.algorithms.assumptions` of what the guarantee asks; `parts` is what it was
+    declared with, None for one that has only `run`.
     """
 
     name: str
@@ -130,13 +93,7 @@ class Algorithm:
     parts: Parts | None = None
 
     def check_kind(self, argument: str, kind: str) -> None:
-        """Refuse a kind of parameters that the algorithm does not have.
-
-        Raises
-        ------
-        ValueError
-            Naming the argument; the message suggests the nearest one.
-        """
+        """Refuse a kind that the algorithm lacks; ValueError suggests the nearest."""
         if kind in self.kinds:
             return
         known = ", ".join(self.kinds)
@@ -168,10 +125,7 @@ def algorithms() -> list[Algorithm]:
 
 
 def get(name: str) -> Algorithm:
-    """Look an algorithm up; its package is loaded and no other one.
-
-    Raises ValueError for an unknown name; the message suggests the nearest one.
-    """
+    """Look an algorithm up, loading its package; ValueError suggests a name."""
     for module, listed in MODULES.items():
         if name in listed and name not in _ALGORITHMS:
             _load(module, listed)

@@ -28,14 +28,7 @@ from ..oracles.ledger import KINDS
 class Evaluation:
     """Returns of episodes that were played to measure what policies are worth.
 
-    Attributes
-    ----------
-    mean
-        Their average.
-    standard_error
-        Of the mean: their standard deviation over the root of their number.
-    episodes
-        Their number.
+    `mean`: Their average, with its `standard_error`; `episodes`: their number.
     """
 
     mean: float
@@ -46,20 +39,10 @@ class Evaluation:
         return f"{self.mean:.4g} ± {self.standard_error:.2g} ({self.episodes} episodes)"
 
     def overlooked(self, slip: float) -> float:
-        """Give the probability that no episode shows what a share of them would.
+        """Probability that no episode shows a deviation of a share `slip` in (0, 1).
 
         Where a process declared deterministic slips in a share p of episodes, all of
         ``episodes`` agree with the first play with probability (1 - p)^episodes.
-
-        Parameters
-        ----------
-        slip
-            p, in (0, 1).
-
-        Raises
-        ------
-        ValueError
-            For a share that is not in (0, 1).
         """
         check_unit("slip", rational(slip, "slip"))
         return float((1 - slip) ** self.episodes)
@@ -174,7 +157,6 @@ because parameters are not those of the analysis.
 
 
 def _float(margin: Fraction) -> float:
-    """Nearest float; the largest one where a bound is larger still."""
     try:
         return float(margin)
     except OverflowError:
@@ -192,10 +174,8 @@ class MonitorReport:
     margin
         The least, over all checks, of bound minus value: negative exactly when
         violated; None without any check.
-    checks
-        Number of checks.
-    scope
-        See `Scope`.
+    checks, scope
+        Number of checks, and when the claim must hold (`Scope`).
     first
         The first violation, in words, or why nothing was computed.
     """
@@ -237,10 +217,8 @@ class LearningResult:
     ----------
     algorithm, environment
         Names.
-    status
-        ``"success"`` or ``"failure"``.
-    reason
-        For a failure: why.
+    status, reason
+        ``"success"`` or ``"failure"``, and why the run failed.
     policies
         One policy per level; None where there is none (an early failure).
     estimate
@@ -270,14 +248,14 @@ class LearningResult:
     seed
         The generator that was handed in, as it stood before the run.
     evaluation
-        Of a simulator: the policies' returns in `replays` episodes that were played
-        after learning, with their standard error.
+        Of a simulator: the policies' returns in `replays` episodes played after
+        learning.
     notes
         Why success may mean little: an accuracy that every policy has, an estimate that
         playing the policies contradicts. `learn` warns of each.
     enumerated
-        Functions that an enumerating algorithm evaluated on a data set: one for
-        each function and data set. 0 where classes are seen through oracles.
+        Functions that an enumerating algorithm evaluated, one for each function and
+        data set. 0 where classes are seen through oracles.
     """
 
     algorithm: str
@@ -332,7 +310,6 @@ class LearningResult:
         } | self._more()
 
     def _more(self) -> dict[str, Any]:
-        """Give what only some results have."""
         found: dict[str, Any] = {}
         if self.evaluation is not None:
             found["evaluation"] = self.evaluation.to_json()

@@ -99,20 +99,18 @@ def by_kind(
 ) -> Callable[[Task, Problem], Parameters]:
     """Choose a theorem's parameters or practical ones, as a task says.
 
+    A free kind refuses, with a ValueError, settings that another one has.
+
     Parameters
     ----------
-    theorem, practical
-        The parameters.
+    theorem, practical, frugal
+        The parameters; of the kind ``"frugal"`` where there are some.
     algorithm
         Whose constants; None: the first that they are for.
     squared
         Whether |G| is that for squared losses.
     defaults
         Free parameters of a task that settings may override.
-    frugal
-        Those of the kind ``"frugal"``, where there are some.
-
-    A free kind refuses, with a ValueError, settings that another one has.
     """
     free = {"practical": practical, "frugal": frugal}
 
@@ -131,10 +129,7 @@ def by_kind(
 
 
 def sizes_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
-    """(ε, δ, M, K, H) of a task, and the settings beside M and those of classes.
-
-    Raises ValueError if there are such settings and a theorem sets them.
-    """
+    """(ε, δ, M, K, H) of a task, and its other settings, which no theorem takes."""
     environment = task.environment
     chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
     m = chosen.pop("M", environment.max_states)
@@ -182,7 +177,6 @@ def classes_of(task: Task) -> Problem:
 
 
 def _refuse_idle(kind: str, chosen: Mapping[str, Any]) -> None:
-    """Refuse settings that classes of this kind would not heed."""
     for name, heeded in (("size", "finite"), ("bound", "linear")):
         if name in chosen and kind != heeded:
             raise ValueError(f"{name}: {kind} classes have none; take {heeded}")
@@ -247,10 +241,7 @@ def log_sizes(
     *,
     squared: bool = False,
 ) -> tuple[float, float]:
-    """Logarithms of |G|, for squared losses if wanted, and of |Π|; 0 for None.
-
-    Raises ValueError where a class is not finite.
-    """
+    """Logarithms of |G| (for squared losses if wanted) and |Π|; 0 for None."""
     try:
         return (
             0.0 if values is None else values.log_size(squared=squared),

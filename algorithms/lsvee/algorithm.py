@@ -246,10 +246,8 @@ class Survivors(Run):
     def learn(self, path: Path, sizes: Sizes) -> None:
         """Call DFS-learn from outside.
 
-        Raises
-        ------
-        EventFailedError
-            If it would learn more states than it can in the good event.
+        Raises EventFailedError if it would learn more states than it can in the good
+        event.
         """
         self._left = self.parameters.max_eliminations
         self._dfs_learn(path, sizes)
@@ -328,9 +326,8 @@ def lsvee(
     Returns
     -------
     LearningResult
-        `learned` has the eliminations of each level, repeated ones included;
-        `estimate` is V̂*. Status "failure", with the reason, where no policy
-        passed.
+        `learned` has the eliminations of each level, repeated ones included; `estimate`
+        is V̂*. Status "failure", with the reason, where no policy passed.
 
     Raises
     ------

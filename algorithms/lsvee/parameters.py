@@ -94,14 +94,9 @@ class LsveeParameters(MetaAlgParameters):
     def tolerance(self, level: int) -> Fraction:
         """Largest difference of values that is a consensus, below a state of a level.
 
-        Raises ValueError for another level.
-
-        Parameters
-        ----------
-        level
-            Of the state from which DFS-learn may descend, 0..H; its children
-            are tested. 0 stands for a test of the root that is never made, and
-            at level H nothing is left to test: 0.
+        Raises ValueError for another level. `level`: Of the state from which DFS-learn
+        may descend, 0..H; its children are tested. 0 stands for a test of the root that
+        is never made, and at level H nothing is left to test: 0.
         """
         if not 0 <= level <= self.H:
             raise ValueError(f"level: {level} is not in 0..{self.H}")
@@ -224,20 +219,12 @@ class LsveeTheorem(LsveeParameters):
 class LsveePractical(LsveeParameters):
     """Free constants of LSVEE.
 
-    Raises ValueError for a value out of range, or n_eval below n_exp.
-
-    Parameters
-    ----------
-    eps, delta, M, K, H, N
-        As for `LsveeTheorem`.
-    n_test, n_train, slack
-        Sizes, the same for the first call and on demand; by default 400, 1000 K
-        and ε²/16.
-    tolerance
-        Of the consensus test at every level; by default ε/4.
-    **chosen
-        Any other field; with few draws a state may be learned more than once, so by
-        default one call of DFS-learn may learn 10 M H.
+    Raises ValueError for a value out of range, or n_eval below n_exp. `eps, delta, M,
+    K, H, N`: As for `LsveeTheorem`. `n_test, n_train, slack`: Sizes, the same for the
+    first call and on demand; by default 400, 1000 K and ε²/16. `tolerance`: Of the
+    consensus test at every level; by default ε/4. `**chosen`: Any other field; with few
+    draws a state may be learned more than once, so by default one call of DFS-learn may
+    learn 10 M H.
     """
 
     def __init__(

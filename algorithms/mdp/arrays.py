@@ -1,9 +1,7 @@
 """A finite episodic MDP as flat arrays, and the checks of what they promise.
 
-The arrays make an MDP of a million states checkable and solvable in exact
-arithmetic within seconds, and let the members of a family that differ in
-rewards alone share everything else. Every message of a check names the state
-and action at fault.
+The arrays make an MDP of a million states checkable and solvable exactly within
+seconds, and let members of a family that differ in rewards alone share everything else.
 """
 
 from __future__ import annotations
@@ -34,45 +32,33 @@ ARRAYS = {
 class MdpArrays:
     """A finite episodic MDP, exact: probabilities and rewards are rationals.
 
-    States are 0..n-1. The actions of state ``s`` are the *global* action
-    indices ``action_offset[s]:action_offset[s+1]``; the transitions of global
-    action ``a`` are the entries ``transition_offset[a]:transition_offset[a+1]``
-    of the two transition arrays. An action without transitions ends the
-    episode; every other action's probabilities add up to 1, and no successor
-    is listed twice in one action. The graph is acyclic. Levels are labels
-    (1-based) that never decrease along a transition; the MDP is *layered* when
-    every successor lies one level deeper.
-
-    The constructor converts the arrays (losing nothing, or ValueError) and
-    makes them read-only; `validate` checks the rest.
+    The actions of state ``s`` are the *global* indices
+    ``action_offset[s]:action_offset[s+1]``; the transitions of global action ``a`` are
+    the entries ``transition_offset[a]:transition_offset[a+1]`` of the two transition
+    arrays. An action without transitions ends the episode; every other action's
+    probabilities add up to 1, and no successor is listed twice. The graph is acyclic.
+    Levels (1-based labels) never decrease along a transition; the MDP is *layered* when
+    every successor lies one level deeper. The constructor converts the arrays (losing
+    nothing, or ValueError) and makes them read-only; `validate` checks the rest.
 
     Attributes
     ----------
-    horizon
-        Bound on the number of actions in an episode, at least 1.
-    start
-        The start state.
+    horizon, start
+        Bound on the number of actions in an episode, at least 1; the start state.
     state_level
         int32, shape (n,), values in 1..horizon.
-    action_offset
-        int64, shape (n+1,). Every state has at least one action.
-    transition_offset
-        int64, shape (A+1,), A the number of global actions.
-    transition_target
-        int32, shape (T,).
-    transition_numerator
-        int64, shape (T,), positive.
+    action_offset, transition_offset
+        int64, shapes (n+1,), (A+1,), A actions; every state has at least one.
+    transition_target, transition_numerator
+        int32 and int64 (positive), shape (T,).
     transition_denominator
-        int64, shape (A,); the probability of entry t of action a is
-        ``transition_numerator[t] / transition_denominator[a]``. 1 for an
-        action that ends the episode.
-    reward_index
-        int32, shape (A,), index into `reward_table`.
-    reward_table
-        The distinct (expected) rewards.
+        int64, shape (A,); entry t of action a has the probability
+        ``transition_numerator[t] / transition_denominator[a]``; 1 where the episode
+        ends.
+    reward_index, reward_table
+        int32, shape (A,), into the distinct (expected) rewards.
     state_names, action_names
-        Labels; lengths n and A. Distinct among states, and among the actions
-        of one state.
+        Labels; lengths n and A. Distinct among states, and among a state's actions.
     """
 
     horizon: int
@@ -125,13 +111,7 @@ class MdpArrays:
         return range(int(self.action_offset[state]), int(self.action_offset[state + 1]))
 
     def action_index(self, state: int, name: str) -> int:
-        """Local index of the action of that name in a state.
-
-        Raises
-        ------
-        ValueError
-            If the state has no such action.
-        """
+        """Local index of the action of that name in a state, or ValueError."""
         for local, action in enumerate(self.actions(state)):
             if self.action_names[action] == name:
                 return local
@@ -155,10 +135,7 @@ class MdpArrays:
 
     @cached_property
     def heights(self) -> NDArray[np.int32]:
-        """Greatest number of actions from each state to an end, shape (n,).
-
-        At least 1; along every transition it falls. Raises ValueError on a cycle.
-        """
+        """Most actions from each state to an end, (n,); ValueError on a cycle."""
         return _heights(self)
 
     def topological_order(self) -> NDArray[np.int64]:
@@ -175,24 +152,14 @@ class MdpArrays:
         return bool(self.state_level[self.start] == 1 and (target == source + 1).all())
 
     def global_actions(self, policy: ArrayLike) -> NDArray[np.int64]:
-        """Global action that a policy of local indices takes in each state.
-
-        Raises
-        ------
-        ValueError
-            If the policy has another length than (n,) or names no action.
-        """
+        """Global actions of a policy of local indices (n,), which is checked."""
         local = checked_policy(policy, self.action_counts, self.state_names)
         chosen: NDArray[np.int64] = self.action_offset[:-1] + local
         return chosen
 
 
 def _heights(mdp: MdpArrays) -> NDArray[np.int32]:
-    """Greatest number of actions from each state to an end, shape (n,).
-
-    Kahn's algorithm from the ends backwards, one wave a height. Raises ValueError if
-    the transitions have a cycle.
-    """
+    """Kahn's algorithm from the ends backwards, one wave a height."""
     n = mdp.n_states
     offsets = mdp.transition_offset[mdp.action_offset]
     # The transposed table, by numpy: to load scipy takes longer than most models do.
@@ -224,10 +191,7 @@ def _heights(mdp: MdpArrays) -> NDArray[np.int32]:
 def checked_policy(
     policy: ArrayLike, action_counts: NDArray[np.int64], names: Sequence[str]
 ) -> NDArray[np.int64]:
-    """Check that a policy takes an action of each of the n states; shape (n,).
-
-    Raises ValueError if the policy has another length than (n,) or names no action.
-    """
+    """Return a policy (n,), or raise ValueError if some state has no such action."""
     local = as_integers("policy", policy, np.int64)
     if len(local) != len(action_counts):
         raise ValueError(
@@ -344,7 +308,6 @@ def _check_sums(mdp: MdpArrays) -> None:
 
 
 def _check_repeated(mdp: MdpArrays, counts: NDArray[np.int64]) -> None:
-    """No successor twice in an action."""
     action = np.repeat(np.arange(mdp.n_actions), counts)
     target = mdp.transition_target
     # an action whose successors increase repeats none: only the others are sorted

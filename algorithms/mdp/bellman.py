@@ -1,8 +1,8 @@
 """A pair (g, π) that OLIVE optimises over, and its exact average Bellman errors.
 
-The error of (g, π) in a state is g(x) − E[r + g(x′) | x, π(x)], with g = 0 once
-the episode has ended. Everything is computed in integers over one common
-denominator, so that hundreds of thousands of states take milliseconds.
+The error in a state is g(x) − E[r + g(x′) | x, π(x)], g = 0 once the episode has ended,
+in integers over one common denominator: hundreds of thousands of states take
+milliseconds.
 """
 
 from __future__ import annotations
@@ -61,10 +61,7 @@ class Pair:
     def from_fractions(
         cls, values: Iterable[Fraction | int], policy: ArrayLike
     ) -> Pair:
-        """Build a pair from one exact value a state and a policy.
-
-        The denominator is the least common one.
-        """
+        """Build a pair from exact values, over the least denominator, and a policy."""
         exact = [Fraction(v) for v in values]
         denominator = math.lcm(1, *(v.denominator for v in exact))
         numerators = integer_array(int(v * denominator) for v in exact)
@@ -154,7 +151,6 @@ def average_errors(
 
 
 def _largest(denominators: IntArray) -> int:
-    """Return the largest denominator; there may be none."""
     return max(1, magnitude(denominators))
 
 
@@ -166,11 +162,10 @@ def _wide(
     scale: int,
     unit: int,
 ) -> tuple[NDArray[np.int64], int, int]:
-    """Find the distributions that int64 is not enough for.
+    """Find the distributions for which int64 is not enough, so that others stay fast.
 
-    One action with many successors must not make all constraints slow. Also returned
-    are a common denominator of the others' actions, for which int64 is enough, and one
-    of these distributions' actions.
+    Also returned: a common denominator of the others' actions, and one of these
+    distributions' actions.
     """
     wholes = [r.denominator for r in mdp.reward_table]
     parts = [d // math.gcd(d, pair.denominator) for d in wholes]
@@ -211,8 +206,7 @@ def _errors(
 ) -> IntArray:
     """Average errors times scale, pair's and distribution's denominator.
 
-    The distributions are given by their states and numerators, and by where each
-    begins there.
+    Distributions are given by states and numerators, and where each begins there.
     """
     if len(offsets) > _BLOCK + 1:
         found = []
@@ -271,10 +265,9 @@ class AverageConstraint:
 
 
 def average_constraint(mdp: MdpArrays, distribution: Distribution) -> AverageConstraint:
-    """Bring the average Bellman error of an MDP under a distribution to normal form.
+    """Average Bellman error of an MDP under a distribution, in normal form.
 
-    Takes time in proportion to the number of actions and transitions of the
-    distribution's support (times the size of the first action of each state).
+    Takes time in proportion to the actions and transitions of the support.
     """
     support = [int(state) for state in distribution.states]
     actions = [action for state in support for action in mdp.actions(state)]
@@ -306,8 +299,6 @@ def average_constraint(mdp: MdpArrays, distribution: Distribution) -> AverageCon
 
 
 class _Sum:
-    """An affine function under construction."""
-
     def __init__(self) -> None:
         self.constant = 0
         self.terms: defaultdict[int, int] = defaultdict(int)
@@ -318,7 +309,6 @@ class _Sum:
             self.terms[state] += factor * coefficient
 
     def divisor(self) -> int:
-        """Greatest common divisor of all numbers; 0 for the function 0."""
         return math.gcd(self.constant, *self.terms.values())
 
     def affine(self, divisor: int) -> Affine:

@@ -1,8 +1,4 @@
-"""Exact distributions over states, as OLIVE collects them.
-
-`Distribution` is one of them; `Distributions` is a sequence of many, kept flat
-so that hundreds of thousands cost no object each.
-"""
+"""Exact distributions over states, as OLIVE collects them; many of them kept flat."""
 
 from __future__ import annotations
 
@@ -27,11 +23,7 @@ from ..exact.arrays import (
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """The distribution of the state met at a time step.
-
-    Its mass may be below 1: the rest is the probability that the episode has
-    ended before, where rewards and values are 0.
-    """
+    """The distribution of the state met at a time step; below 1 after endings."""
 
     states: NDArray[np.int64]  # int64, shape (k,), strictly increasing
     # Shape (k,), positive integers (int64, or object holding Python integers); state

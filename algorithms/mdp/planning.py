@@ -1,9 +1,7 @@
-"""Exact planning in acyclic tabular MDPs.
+"""Exact planning in acyclic tabular MDPs, one vectorised step a *height*.
 
-States are worked through by *height*, the greatest number of actions to an
-end, so one vectorised step settles all states of a height. Values are integers
-over one common denominator: int64 when a bound on every intermediate result
-rules overflow out, Python integers otherwise.
+Heights are the greatest numbers of actions to an end. Values are integers over a common
+denominator: int64 where a bound on intermediate results allows, else Python integers.
 """
 
 from __future__ import annotations
@@ -82,7 +80,6 @@ def _induction(mdp: MdpArrays, chosen: NDArray[np.int64] | None) -> Pair:
 def _groups(
     mdp: MdpArrays, chosen: NDArray[np.int64] | None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """States of each height, their candidate actions, and the actions' bounds."""
     order = np.argsort(mdp.heights, kind="stable")
     ends = np.cumsum(np.bincount(mdp.heights)[1:])
     for states in np.split(order, ends[:-1]):
@@ -112,7 +109,6 @@ def _expectations(
 def _first_best(
     q: IntArray, best: IntArray, bounds: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Local index of the first action that attains the best value of its state."""
     counts = np.diff(bounds)
     position = np.arange(len(q)) - np.repeat(bounds[:-1], counts)
     position[q != np.repeat(best, counts)] = len(q)
@@ -123,9 +119,8 @@ def _first_best(
 def state_distribution(mdp: MdpArrays, policy: ArrayLike, level: int) -> Distribution:
     """Exact distribution of the state met at time step `level` under a policy.
 
-    Time steps count the states of an episode from the start state, which is met at step
-    1; they are not the level labels, from which they differ where the MDP is not
-    layered. Raises ValueError if `level` is outside 1..horizon or the policy is none.
+    Time steps 1..horizon count states from the start; where the MDP is not layered they
+    differ from the level labels.
     """
     if not 1 <= level <= mdp.horizon:
         raise ValueError(f"time step {level} is outside 1..{mdp.horizon}")

@@ -45,16 +45,15 @@ class TabularMDP(MdpArrays):
         Parameters
         ----------
         states
-            One ``(name, level, actions)`` a state; `actions` is a sequence of
-            ``(name, reward, successors)`` and `successors` maps the names of
-            states to their probabilities ({} ends the episode). Rewards and
-            probabilities are Fractions or integers. Successors of probability
-            0 are dropped.
+            One ``(name, level, actions)`` a state; `actions` is a sequence of ``(name,
+            reward, successors)`` and `successors` maps the names of states to their
+            probabilities ({} ends the episode). Rewards and probabilities are Fractions
+            or integers; successors of probability 0 are dropped.
         start
             Name of the start state; the first state by default.
         horizon
-            By default the larger of the deepest level and the greatest number
-            of actions in an episode.
+            By default the larger of the deepest level and the most actions in an
+            episode.
 
         Raises
         ------
@@ -64,13 +63,11 @@ class TabularMDP(MdpArrays):
         Examples
         --------
         >>> from fractions import Fraction
-        >>> mdp = TabularMDP.from_lists(
-        ...     [
-        ...         ("s", 1, [("go", 0, {"t": Fraction(1, 3), "u": Fraction(2, 3)})]),
-        ...         ("t", 2, [("end", 1, {})]),
-        ...         ("u", 2, [("end", 0, {}), ("half", Fraction(1, 2), {})]),
-        ...     ]
-        ... )
+        >>> mdp = TabularMDP.from_lists([
+        ...     ("s", 1, [("go", 0, {"t": Fraction(1, 3), "u": Fraction(2, 3)})]),
+        ...     ("t", 2, [("end", 1, {})]),
+        ...     ("u", 2, [("end", 0, {}), ("half", Fraction(1, 2), {})]),
+        ... ])
         >>> mdp.optimal_values().value(mdp.start)
         Fraction(2, 3)
         """
@@ -90,22 +87,13 @@ class TabularMDP(MdpArrays):
         return planning.evaluate(self, policy)
 
     def distribution(self, policy: ArrayLike, level: int) -> Distribution:
-        """Compute the exact distribution of the state met at a time step.
-
-        See `olivine.algorithms.mdp.planning.state_distribution`.
-        """
+        """Exact distribution of the state met at a time step (`planning`)."""
         return planning.state_distribution(self, policy, level)
 
     def with_rewards(
         self, reward_index: ArrayLike, reward_table: Sequence[Fraction]
     ) -> TabularMDP:
-        """Give the MDP other rewards; everything else is shared, not copied.
-
-        Raises
-        ------
-        ValueError
-            If an index is missing or outside the table.
-        """
+        """Give the MDP other rewards, sharing the rest; ValueError for bad indices."""
         changed = dataclasses.replace(
             self,
             reward_index=np.asarray(reward_index),
@@ -118,23 +106,14 @@ class TabularMDP(MdpArrays):
         """Give every state the same number of actions by repeating its last one.
 
         Values, levels and optimal policies (ties to the first action) stay.
-        The size is n times the largest number of actions.
         """
         return dataclasses.replace(self, **_padded_arrays(self))
 
     def validate(self, *, names: bool = True) -> None:
-        """Check everything that the class promises.
+        """Check everything that the class promises; ValueError names state and action.
 
-        Parameters
-        ----------
-        names
-            Whether to check the labels, too; where these are made on demand,
-            that takes most of the time.
-
-        Raises
-        ------
-        ValueError
-            Naming the state and action at fault.
+        `names`: whether to check the labels, too; made on demand, they take most of the
+        time.
         """
         validate(self, names=names)
 
@@ -162,7 +141,6 @@ class TabularMDP(MdpArrays):
 def _arrays_from_lists(
     states: Sequence[StateData], start: str | None
 ) -> dict[str, Any]:
-    """All fields of an MDP but its horizon; see `TabularMDP.from_lists`."""
     if not states:
         raise ValueError("an MDP needs at least one state")
     index = {name: s for s, (name, _, _) in enumerate(states)}
@@ -222,7 +200,6 @@ def _successors(
 
 
 def _padded_arrays(mdp: MdpArrays) -> dict[str, Any]:
-    """Fields that change when last actions are repeated; see `TabularMDP.padded`."""
     most = int(mdp.action_counts.max())
     local = np.minimum(np.arange(most), mdp.action_counts[:, None] - 1)
     copied = (mdp.action_offset[:-1, None] + local).ravel()
@@ -283,11 +260,10 @@ def random_tabular_mdp(
 ) -> TabularMDP:
     """Draw a layered MDP: level 1 is the start, every level below `width` states.
 
-    Every action above the last level leads to between 1 and `max_successors`
-    states of the next level, with probabilities in multiples of
-    1/`denominator`. Rewards are multiples of 1/(`denominator` · `horizon`) in
-    [0, 1/horizon] (`signed`: in [−1/horizon, 1/horizon]), so that every return,
-    and with it every value, lies in [0, 1] (in [−1, 1]).
+    Actions above the last level lead to 1 to `max_successors` states of the next, with
+    probabilities in multiples of 1/`denominator`. Rewards are multiples of
+    1/(`denominator` · `horizon`) in [0, 1/horizon] (`signed`: from −1/horizon), so that
+    values lie in [0, 1] (in [−1, 1]).
     """
     for name, value in (
         ("horizon", horizon),

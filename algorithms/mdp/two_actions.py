@@ -1,11 +1,9 @@
 """A layered MDP with two actions a state: binary trees in place of wide choices.
 
-A state of level h becomes a tree of d_h levels, d_h = max(1, ⌈log2 K_h⌉) with K_h the
-greatest number of actions at h. A node is reached by the first bits of an action's
-index and chooses the next one; the last bit takes the action itself. The trees of a
-level are equally deep, so the MDP stays layered, and its horizon is Σ d_h. A choice
-that does not exist is left out: a node has one action or two
-(`TabularMDP.padded` repeats the one). Values are the same at the roots.
+A state of level h becomes a tree of max(1, ⌈log2 K_h⌉) levels, K_h the most actions at
+h. A node is reached by the first bits of an action's index and chooses the next one;
+the last bit takes the action. Equal depths keep the MDP layered. A choice that does not
+exist is left out (`TabularMDP.padded` repeats one). Values are the same at the roots.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from .tabular import ActionData, StateData, TabularMDP
 class TwoActions:
     """A layered MDP together with the one of two actions.
 
-    Nodes are numbered state by state, in a tree level by level. A node is called by
-    its state's name, and after a slash the bits that lead there: "C1", "C1/0", "C1/01".
+    Nodes are numbered state by state, in a tree level by level, and named by the state
+    and the bits that lead there: "C1", "C1/0", "C1/01".
     """
 
     original: TabularMDP
@@ -76,10 +74,7 @@ class TwoActions:
         return TabularMDP.from_lists(states, start=names[original.start])
 
     def policy(self, policy: ArrayLike) -> NDArray[np.int32]:
-        """Let each node follow a policy of the original; off its path, take the first.
-
-        `policy`: local action of each state of the original, shape (n,).
-        """
+        """Let nodes follow a policy of the original; off its path, take the first."""
         chosen = np.zeros(int(self.offsets[-1]), dtype=np.int32)
         for s, action in enumerate(np.asarray(policy).tolist()):
             for node, bit in self._path(s, action):
@@ -127,10 +122,9 @@ class TwoActions:
         return Pair.from_fractions(values, self.original_policy(pair.policy))
 
     def constraints(self, distribution: Distribution) -> list[Distribution]:
-        """Give what binds a distribution here: over roots, and each node below alone.
+        """Give what constrains a distribution here: at roots, and at each node below.
 
-        Every Bellman equation that an action had over a state is now a sum of those
-        of the nodes on its path.
+        A Bellman equation of an action is now a sum of those of the nodes on its path.
         """
         shares = distribution.probabilities()
         level = self.mdp.state_level
@@ -142,7 +136,6 @@ class TwoActions:
         ]
 
     def _width(self, state: int, k: int) -> int:
-        """Count the nodes at depth k of a state's tree."""
         last = int(self.original.action_counts[state]) - 1
         return (last >> (int(self.depths[state]) - k)) + 1
 
@@ -156,7 +149,6 @@ class TwoActions:
         return path
 
     def _choices(self, state: int, k: int, q: int, depth: int) -> list[ActionData]:
-        """Actions of the node q at depth k."""
         mdp, name = self.original, self.original.state_names[state]
         if k < depth - 1:
             children = range(2 * q, min(2 * q + 2, self._width(state, k + 1)))

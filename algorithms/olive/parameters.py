@@ -91,10 +91,7 @@ class OliveParameters(Declared):
     def trajectory_bound(self, levels: int = 1) -> int | None:
         """Trajectories of a run at most; None without a limit on its rounds.
 
-        Parameters
-        ----------
-        levels
-            Constraints that a round adds: 1, or H.
+        `levels`: Constraints that a round adds: 1, or H.
         """
         if self.max_rounds is None:
             return None
@@ -114,10 +111,9 @@ def theorem_parameters(
 ) -> OliveParameters:
     """Compute the recalled parameters.
 
-    φ = ε/(12 H √M); stop at 5ε/8; with L = ln(6 H √M ζ / ε),
-    n_est = 32 ln(6N/δ)/ε², n_eval = 288 H² ln(12 H² M L/δ)/ε²,
-    n = 4608 H² M K ln(12 N H M L/δ)/ε²; at most M H L / ln(5/3) rounds, and one
-    to stop.
+    φ = ε/(12 H √M); stop at 5ε/8; with L = ln(6 H √M ζ / ε), n_est = 32 ln(6N/δ)/ε²,
+    n_eval = 288 H² ln(12 H² M L/δ)/ε², n = 4608 H² M K ln(12 N H M L/δ)/ε²; at most M H
+    L / ln(5/3) rounds, and one to stop.
 
     Parameters
     ----------
@@ -185,14 +181,9 @@ def practical_parameters(
     φ = ε/(6H); stop at ε/2, which leaves the other half for the estimates; n_est =
     64/ε², n_eval = 16 H²/ε² (errors are then off by about ε/(8H)), n = 4K/φ² (a
     standard error of a quarter of φ for (V*, π*)); the theorem's limit on the rounds.
-    Raises ValueError if one is out of range.
-
-    Parameters
-    ----------
-    epsilon, horizon, n_actions, rank
-        As for `theorem_parameters`.
-    **chosen
-        Any field of `OliveParameters`; numbers stand for their decimal digits.
+    Raises ValueError if one is out of range. `epsilon, horizon, n_actions, rank`: As
+    for `theorem_parameters`. `**chosen`: Any field of `OliveParameters`; numbers stand
+    for their decimal digits.
     """
     accuracy = rational(epsilon)
     if not 0 < accuracy < 1 or min(horizon, n_actions, rank) < 1:
@@ -212,16 +203,8 @@ def trajectory_bound(
     """Trajectories that the theorem promises are enough, at most.
 
     Of order M² H³ K ln(N/δ)/ε², up to logarithms. Raises ValueError if a parameter is
-    out of range.
-
-    Parameters
-    ----------
-    epsilon, delta
-        Accuracy and failure probability, in (0, 1).
-    M, K, H
-        Bellman rank, actions, levels.
-    log_size
-        ln N.
+    out of range. `epsilon, delta`: Accuracy and failure probability, in (0, 1). `M, K,
+    H`: Bellman rank, actions, levels. `log_size`: ln N.
     """
     found = theorem_parameters(
         epsilon, delta, horizon=H, n_actions=K, rank=M, log_size=log_size

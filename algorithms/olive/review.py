@@ -1,9 +1,8 @@
 """What the analysis of OLIVE claims of a run, checked against the truth.
 
 The first four are premises. Of a finite class all pairs are looked at; of tabular
-classes (V*, π*) and the pairs of the rounds, which is all that the others follow
-from. `maximiser` must hold in any run: a MILP engine that missed the optimum
-would break it.
+classes (V*, π*) and the pairs of the rounds, which is all that the others follow from.
+`maximiser` must hold in any run: a MILP engine that missed the optimum would break it.
 """
 
 from __future__ import annotations

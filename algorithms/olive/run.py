@@ -88,14 +88,8 @@ def olive_sampled(
 class SampledWorld:
     """An environment seen through data sets; a `World`.
 
-    Attributes
-    ----------
-    program : SampledProgram
-        The current program; grows with `constrain`.
-    trajectories : int
-        Drawn so far.
-    seed : RecordedSeed
-        The generator before the first draw.
+    `program`: The current program; grows with `constrain`. `trajectories`: Drawn so
+    far. `seed`: The generator before the first draw.
     """
 
     def __init__(

@@ -1,11 +1,10 @@
 """Who solves the program of a round of OLIVE: engines or exact search.
 
-Over tabular classes the program is a mixed-integer linear program; for finite
-classes see `olivine.algorithms.olive.finite_pairs`. However it is solved, the pair that
-OLIVE gets is exact and is checked against every constraint in rational
-arithmetic. Whether it is also a *maximiser* is proved by `BranchAndBound`, and by
-`Milp` where it attains the upper end of the range of g; else it is the engine's
-word.
+Over tabular classes the program is a mixed-integer linear program; for finite classes
+see `olivine.algorithms.olive.finite_pairs`. However it is solved, the pair that OLIVE
+gets is exact and is checked against every constraint in rational arithmetic. Whether it
+is also a *maximiser* is proved by `BranchAndBound`, and by `Milp` where it attains the
+upper end of the range of g; else it is the engine's word.
 """
 
 from __future__ import annotations

@@ -310,10 +310,7 @@ def olive_exact(
 class ExactWorld:
     """A tabular MDP whose expectations are known.
 
-    Attributes
-    ----------
-    program : OliveProgram
-        The current program; grows with `constrain`.
+    `program`: The current program; grows with `constrain`.
     """
 
     trajectories = 0

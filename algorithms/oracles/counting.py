@@ -1,12 +1,10 @@
 """Operations of an oracle, counted at its data and not by its own word.
 
-The arrays that the oracle is given count what is done with them and with everything
+The arrays that the oracle is given count what is done with them and with all that is
 computed from them: an entry of each operand and result of each NumPy call, n log n for
-a sort, an entry for each one that is read or iterated over. What an oracle does after
-``tolist()`` or in another language, on numbers that have left the arrays, is seen only
-as their reading. Conversions by ``np.asarray``, ``np.array`` keep counting, for which
-NumPy's functions are replaced during the call: for tests only, one thread at a time.
-Calls of other oracles are seen by the ledger (`oracle_calls`).
+a sort, one for each entry read or iterated over. What is done after ``tolist()`` or in
+another language is seen only as reading. ``np.asarray`` and ``np.array`` keep counting,
+for which NumPy's functions are replaced during the call: for tests only, one thread.
 """
 
 from __future__ import annotations
@@ -103,7 +101,6 @@ for _method in ("sum", "mean", "min", "max", "argmin", "argmax", "cumsum", "dot"
 
 
 def _plain(value: Any) -> Any:
-    """Give the same without counting."""
     if isinstance(value, CountedArray):
         return value.view(np.ndarray)
     if isinstance(value, tuple | list):
@@ -135,7 +132,7 @@ def _wrapped(value: Any, tally: Tally | None) -> Any:
 
 @contextmanager
 def _conversions_count() -> Iterator[None]:
-    """Let ``np.asarray`` and the like keep counting, which drop subclasses."""
+    """``np.asarray`` and the like drop subclasses; here they keep them."""
     names = ("asarray", "array", "ascontiguousarray", "copy")
     plain = {name: getattr(np, name) for name in names}
 

@@ -1,21 +1,12 @@
 """The CSC oracle: cost-sensitive classification on policies (paper, section 2).
 
-Given observations x_i with weights and cost vectors c_i ∈ R^K, find a policy
-of Π whose average cost Σ_i p_i c_i(π(x_i)) is within ε_sub of the least.
-
-========================  ==================================================
-class                     guarantee
-========================  ==================================================
-tabular                   optimal, ties to the lowest action
-finite                    optimal, ties to the lowest member
-linear, learned           a candidate and a certified bound on its
-                          suboptimality, which may exceed ε_sub: the problem
-                          is NP-hard (see `csc_hard`, `csc_hard`)
-========================  ==================================================
-
-Costs in float64 are added up in float64 where the rounding error stays below
-ε_sub, in integers otherwise; ties are ties of those sums. Fractions (an object
-array) are always added up exactly.
+Given observations x_i with weights and cost vectors c_i ∈ R^K, find a policy of Π whose
+average cost Σ_i p_i c_i(π(x_i)) is within ε_sub of the least. Over tabular and finite
+classes the answer is optimal, ties to the lowest action or member; over linear and
+learned ones, where the problem is NP-hard (`csc_hard`), it is a candidate with a
+certified bound on its suboptimality, which may exceed ε_sub. Costs are added up in
+float64 where the rounding error stays below ε_sub, else in integers; Fractions always
+exactly. Ties are ties of those sums.
 """
 
 from __future__ import annotations
@@ -85,9 +76,8 @@ def _tabular_bound(
 ) -> float:
     """Twice the rounding error of the totals, added up over observations.
 
-    With s rows at the busiest observation the totals err by at most
-    (s + 4) u Σ p |c| together, and both the policy found and the optimal one
-    are measured by them.
+    With s rows at the busiest observation the totals err by at most (s + 4) u Σ p |c|
+    together, and the policy found and the optimal one are both measured by them.
     """
     largest = magnitude(costs)
     bound = 2 * summation_bound(len(codes), largest)
@@ -149,8 +139,7 @@ def solve_csc(
 ) -> CscResult:
     """Solve CSC for one kind of class; ``solve_csc.register`` adds a kind.
 
-    A solver is called as `csc` is. Costs arrive checked: float64 or object
-    (Fractions), shape (n, K).
+    A solver is called as `csc` is; costs arrive checked, (n, K), float64 or Fractions.
     """
     raise ValueError(
         f"policy_class: no CSC oracle for {type(policy_class).__name__}; "
@@ -189,15 +178,13 @@ def csc(
     Returns
     -------
     CscResult
-        The policy, its average cost, and a certified bound on its distance
-        from the least (see the module for what each class guarantees).
+        Policy, average cost, and a certified bound on its distance from the least.
 
     Raises
     ------
     ValueError
-        For an accuracy that is not positive, observations outside the class,
-        costs of the wrong shape (action counts that differ), NaN or infinite;
-        names the argument and the row.
+        For an accuracy that is not positive, observations outside the class, or costs
+        of the wrong shape, NaN or infinite; names the argument and the row.
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     policy_class.admit(data.observations)
@@ -206,10 +193,7 @@ def csc(
 
 
 def check_costs(costs: ArrayLike, n: int, n_actions: int) -> NDArray[Any]:
-    """Cost vectors as a float64 or object array of shape (n, K).
-
-    Raises ValueError for another shape, NaN or infinity; names the row.
-    """
+    """Cost vectors (n, K), float64 or object; ValueError names the row at fault."""
     table = np.asarray(costs)
     if table.ndim == 2 and table.shape[1] != n_actions:
         raise ValueError(
@@ -229,28 +213,11 @@ def check_costs(costs: ArrayLike, n: int, n_actions: int) -> NDArray[Any]:
 def importance_costs(
     actions: NDArray[np.int64], returns: NDArray[Any], n_actions: int
 ) -> NDArray[Any]:
-    """Costs whose average is -E_D[K 1{π(x) = a} y], y the returns.
+    """Costs (n, K) whose average is -E_D[K 1{π(x) = a} y]: -K y at the action taken.
 
-    With y = r + V_a this is the negative of the paper's V_D(π; {V_a}):
-    importance weighting by K for actions drawn uniformly.
-
-    Parameters
-    ----------
-    actions
-        Actions taken, shape (n,), in 0..K-1.
-    returns
-        y, floats or Fractions, shape (n,).
-    n_actions
-        K.
-
-    Returns
-    -------
-    Shape (n, K), of the type of ``returns``: -K y at the action taken, else 0.
-
-    Raises
-    ------
-    ValueError
-        If an action is not in 0..K-1, or lengths differ.
+    With y = r + V_a, floats or Fractions, this is the negative of the paper's V_D(π;
+    {V_a}): importance weighting by K for uniform actions. Raises ValueError if an
+    action is not in 0..K-1, or lengths differ.
     """
     if len(actions) != len(returns):
         raise ValueError(f"returns: {len(returns)} rows for {len(actions)} actions")

@@ -1,12 +1,11 @@
 """CSC where it is NP-hard, over linear and learned policies: candidates, certified.
 
-Linear policies x ↦ argmax_a ⟨θ_a, φ(x)⟩: regression of the costs on the features;
-linear programs for the cost-sensitive hinge loss, which find a policy that takes the
-least-cost action everywhere, if there is one (`separators`); descent on the expected
-cost of a softmax policy (`descend`). Learned ones: the standard reductions to learners
-(``weighted-multiclass``, ``all-pairs``, ``filter-tree``, ``cost-regression``). Either
-way the cheapest is measured, with a certified bound on its suboptimality. All but
-learners is deterministic; what is guaranteed, and why, is in docs/oracles.md.
+Linear policies x ↦ argmax_a ⟨θ_a, φ(x)⟩ come from regression of the costs, from linear
+programs for the cost-sensitive hinge loss (`separators`), which find a policy of least
+cost everywhere if there is one, and from descent on the cost of a softmax policy
+(`descend`); learned ones from the standard reductions to learners. The cheapest is
+measured, with a certified bound on its suboptimality (docs/oracles.md). All but
+learners is deterministic.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def minimise_linear(
 def _candidates(
     features: NDArray[Any], totals: NDArray[Any], shares: NDArray[Any]
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield θ of shape (K, d), cheap candidates first."""
+    """θ of shape (K, d), cheap candidates first."""
     yield np.zeros((totals.shape[1], features.shape[1]))
     starts = [_regress(features, totals, shares)]
     yield starts[0]
@@ -96,7 +95,6 @@ def _candidates(
 def _regress(
     features: NDArray[Any], totals: NDArray[Any], shares: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Fit mean costs, each observation weighing what it weighs in the data."""
     seen = np.flatnonzero(shares > 0)
     root = np.sqrt(shares[seen, None])
     fitted = np.linalg.lstsq(root * features[seen], totals[seen] / root, rcond=None)
@@ -127,10 +125,7 @@ _LIMIT = 1e6
 def separators(
     features: NDArray[np.float64], totals: NDArray[np.float64]
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield candidates, shape (K, d), the last of which separates if any does.
-
-    `features`: φ(x), shape (n, d). `totals`: summed costs, shape (n, K).
-    """
+    """Yield candidates (K, d), the last of which separates if any does."""
     n_actions, dimension = totals.shape[1], features.shape[1]
     extra = totals - totals.min(axis=1, keepdims=True)
     relevant = np.flatnonzero(extra.max(axis=1) > 0)
@@ -179,7 +174,6 @@ def _pairs_separable(
 
 
 def _spread(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """At most `size` of the rows, evenly spaced."""
     if len(rows) <= size:
         return rows
     return rows[np.linspace(0, len(rows) - 1, size).astype(np.int64)]
@@ -198,10 +192,7 @@ def _margin(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
 def _hinge(
     features: NDArray[np.float64], totals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, float]:
-    """Minimise the hinge loss: θ (None where the engine has no answer) and optimum.
-
-    Costs are scaled to 1, so that tolerances of the engine mean something.
-    """
+    """Minimise the hinge loss, costs scaled to 1: θ (None: no answer), optimum."""
     n_actions, dimension, size = totals.shape[1], features.shape[1], len(features)
     best = totals.argmin(axis=1)
     extra = totals - totals[np.arange(size), best][:, None]
@@ -236,11 +227,7 @@ _TOLERANCE = 1e-9
 
 
 class SoftmaxCost:
-    """Expected cost and its gradient, over actions × observations arrays.
-
-    `features`: φ(x), shape (n, d). `totals`: summed costs, shape (n, K). `evaluations`:
-    How often it was evaluated.
-    """
+    """Expected cost and its gradient, over actions × observations arrays."""
 
     def __init__(
         self, features: NDArray[np.float64], totals: NDArray[np.float64]
@@ -271,10 +258,7 @@ class SoftmaxCost:
 def descend(
     start: NDArray[np.float64], cost: SoftmaxCost, schedule: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Minimise from a start, at one sharpness after the other.
-
-    `start`: θ, shape (K, d), of scores about 1 in size.
-    """
+    """Minimise from θ (K, d), of scores about 1 in size, at rising sharpness."""
     theta = start.ravel()
     for sharpness in schedule:
         theta = minimize(
@@ -336,10 +320,9 @@ def weighted_multiclass(
 
 
 def pair_values(costs: Costs) -> Costs:
-    """Values v whose differences weigh the pairs, shape (n, K).
+    """Values (n, K) whose differences weigh the pairs: ∫_0^c(a) dt / |{b : c(b) ≤ t}|.
 
-    v(a) = ∫_0^c(a) dt / |{b : c(b) ≤ t}|, costs counted from the least: with
-    costs sorted, each step up to the j-th smallest is divided by j.
+    Costs count from the least, so each step up to the j-th smallest is divided by j.
     """
     order = np.argsort(costs, axis=1, kind="stable")
     ascending = np.take_along_axis(costs, order, axis=1)
@@ -399,10 +382,7 @@ def _knockout(
 def cost_regression(
     learner: Learner, features: Features, costs: Costs, shares: NDArray[Any]
 ) -> Predictor:
-    """Reduce to K regressions of the mean costs; the least prediction decides.
-
-    ``shares`` are the observations' weights, with which costs were summed.
-    """
+    """Regress the K mean costs, weighted by ``shares``; the least one decides."""
     seen = np.flatnonzero(shares > 0)
     means = costs[seen] / shares[seen, None]
     fits = [learner.fit(features[seen], column, shares[seen]) for column in means.T]
@@ -417,7 +397,6 @@ def cost_regression(
 def _binary(
     learner: Learner, features: Features, differences: NDArray[np.float64]
 ) -> Predictor:
-    """Learn where the second of two is cheaper (1) and where not (0)."""
     rows = np.flatnonzero(differences != 0)
     if len(rows) == 0:
         return _constant(0)

@@ -1,10 +1,9 @@
 """The tabular LP oracle by the central-cut ellipsoid method, iterations bounded.
 
-The third part of the proof of Proposition "oracles tabular easy", its constants worked
-out in docs/oracles.md (Khachiyan 1980; Grötschel, Lovász and Schrijver 1981). In
-floating point every ellipsoid is blown up a little so that rounding does not lose the
-good answers, which costs a correspondingly larger bound; that holds while the cube of
-good answers is not too small, and below 10^-6 the method refuses.
+The third part of the proof of Proposition "oracles tabular easy" (docs/oracles.md;
+Khachiyan 1980; Grötschel, Lovász and Schrijver 1981). Ellipsoids are blown up a little
+so that rounding loses no good answers, at the cost of a larger bound; where the cube of
+good answers has a side below 10^-6 the method refuses.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ class EllipsoidResult(LpResult):
 def cube_side(
     rows: NDArray[Any], objective: NDArray[Any], epsilon_sub: float, epsilon_feas: float
 ) -> float:
-    """Side t of a cube of good answers (docs/oracles.md).
-
-    `rows`: a, shape (m, N). `objective`: o, shape (N,).
-    """
+    """Side of a cube of good answers (docs/oracles.md); `rows`: (m, N)."""
     widest = float(np.abs(rows).sum(axis=1).max(initial=0.0))
     size = float(np.abs(objective).sum())
     side = 1.0
@@ -75,10 +71,7 @@ def ellipsoid_lp(
     epsilon_sub: float,
     epsilon_feas: float,
 ) -> EllipsoidResult:
-    """Solve a linear program over tabular values by the ellipsoid method.
-
-    Raises ValueError as for `lp`, and for accuracies so small that t is below 10^-6.
-    """
+    """Solve a tabular LP by the ellipsoid method, `cube_side` at least 10^-6."""
     check_accuracy("epsilon_sub", epsilon_sub)
     check_accuracy("epsilon_feas", epsilon_feas)
     n = value_class.n_observations
@@ -147,9 +140,8 @@ class _Search:
     def run(self, most: int) -> int:
         """Iterate until certain, at most ``most`` times; return how often.
 
-        Besides the count there are two early ends that the ellipsoid itself
-        certifies: no point of it beats the best candidate by more than ε_sub,
-        or none meets some constraint.
+        Two early ends are certified by the ellipsoid itself: no point of it beats the
+        best candidate by more than ε_sub, or none meets some constraint.
         """
         for iteration in range(1, most + 1):
             normal, excess = self._violated()
@@ -210,7 +202,6 @@ class _Search:
 
 
 def _dense(functional: Functional, n: int) -> NDArray[np.float64]:
-    """Coefficients over all observations."""
     return np.bincount(
         functional.observations, weights=functional.coefficients, minlength=n
     ).astype(np.float64)
@@ -219,7 +210,6 @@ def _dense(functional: Functional, n: int) -> NDArray[np.float64]:
 def _one_sided(
     value_class: TabularValueClass, constraints: Sequence[Constraint]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Write all constraints as A θ ≤ c."""
     n = value_class.n_observations
     rows, limits = [], []
     for constraint in constraints:

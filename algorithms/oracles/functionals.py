@@ -1,8 +1,4 @@
-"""Linear functionals of a value function, and constraints on them.
-
-The LP oracle's objective and constraints have the form Σ_i α_i g(x_i) with
-finitely many evaluations (paper, section 2); most are expectations E_D[g(x)].
-"""
+"""Linear functionals Σ_i α_i g(x_i) of a value function, and constraints on them."""
 
 from __future__ import annotations
 
@@ -23,10 +19,7 @@ Number = int | float | Fraction
 
 
 class Functional:
-    """The functional g ↦ Σ_i α_i g(x_i).
-
-    `coefficients`: α, finite reals or Fractions, shape (n,).
-    """
+    """The functional g ↦ Σ_i α_i g(x_i), α (n,) finite reals or Fractions."""
 
     def __init__(
         self, observations: ArrayLike, coefficients: ArrayLike | Sequence[Fraction]
@@ -44,10 +37,9 @@ class Functional:
     def expectation(
         cls, data: EmpiricalMeasure, *, field: Field = "observations"
     ) -> Functional:
-        """E_D[g(x)], or E_D[g(x')]; g is 0 where the episode ended.
+        """E_D[g(x)], or E_D[g(x')], exactly; g is 0 where the episode ended.
 
-        Its coefficients are exactly weight / total weight. Raises ValueError if the
-        column is missing.
+        Raises ValueError if the column is missing.
         """
         column = getattr(data, field)
         if column is None:
@@ -79,10 +71,7 @@ class Functional:
         return self._rational
 
     def minus(self, other: Functional) -> Functional:
-        """Return the difference of two functionals, exact as well.
-
-        Raises ValueError if one has codes and the other features.
-        """
+        """Subtract exactly; ValueError if one has codes, the other features."""
         if self.observations.shape[1:] != other.observations.shape[1:]:
             raise ValueError("functionals: observations differ in kind")
         points = np.concatenate([self.observations, other.observations])
@@ -106,10 +95,6 @@ class Constraint:
     upper: Number | None = None
 
     def __post_init__(self) -> None:
-        """Check the limits.
-
-        Raises ValueError if both are missing, or one is NaN or infinite.
-        """
         if self.lower is None and self.upper is None:
             raise ValueError("constraint: neither a lower nor an upper limit")
         for name, limit in (("lower", self.lower), ("upper", self.upper)):
@@ -120,11 +105,7 @@ class Constraint:
     def near(
         cls, functional: Functional, value: Number, tolerance: Number
     ) -> Constraint:
-        """|functional(g) - value| ≤ tolerance, as in Algorithm 3 of the paper.
-
-        Limits are rational where value and tolerance are floats: nothing is
-        rounded.
-        """
+        """|functional(g) - value| ≤ tolerance; limits are rational, not rounded."""
         middle, radius = Fraction(value), Fraction(tolerance)
         return cls(functional, middle - radius, middle + radius)
 

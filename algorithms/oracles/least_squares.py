@@ -1,14 +1,10 @@
 """The LS oracle: least-squares regression on value functions (paper, appendix A).
 
-Given observations x_i with weights p_i and targets v_i, find g in G whose loss
-Σ_i p_i w_i (g(x_i) - v_i)² is within ε_sub of the least; w_i ≥ 0 are
-importances (K 1{π(x) = a} in the two-sample algorithm), 1 by default.
-
-Targets are any reals, G has values in [0, 1]. For the tabular class the best
-value at an observation is therefore the weighted mean of its targets *clipped
-to [0, 1]*; the paper's proof gives the mean, which leaves the class as soon as
-targets do (r + g(x') can exceed 1). An observation without weight gets 0. A
-regressor of the user's is measured and certified after it was fitted.
+Given observations x_i with weights p_i and targets v_i, find g in G whose loss Σ_i p_i
+w_i (g(x_i) - v_i)² is within ε_sub of the least; importances w_i ≥ 0 are 1 by default.
+Targets are any reals, G has values in [0, 1]: the best tabular value is the weighted
+mean of the targets *clipped to [0, 1]*, where the paper's proof gives the mean, which
+leaves the class as soon as targets do. An observation without weight gets 0.
 """
 
 from __future__ import annotations
@@ -46,8 +42,8 @@ def fit_learned(
 ) -> LeastSquaresResult:
     """Fit on the mean target of each observation, weighted.
 
-    The bound on the suboptimality is the distance to the least loss that any function
-    of the observations into [0, 1] has, whatever the regressor can represent.
+    The bound is the distance to the least loss of any function into [0, 1], whatever
+    the regressor can represent.
     """
     observations, groups = support(problem.data)
     if not problem.data.is_finite:  # rows that agree are one observation
@@ -95,8 +91,8 @@ def solve_least_squares(
 ) -> LeastSquaresResult:
     """Solve LS for one kind of class; ``solve_least_squares.register`` adds a kind.
 
-    A solver is called as `least_squares` is, with ``importance`` only where there is
-    one. Targets and importances arrive checked: float64, shape (n,).
+    A solver is called as `least_squares` is, ``importance`` only where there is one.
+    Targets and importances arrive checked: float64, (n,).
     """
     raise ValueError(
         f"value_class: no LS oracle for {type(value_class).__name__}; register one "
@@ -105,8 +101,6 @@ def solve_least_squares(
 
 
 def _register(kind: type[Any], fit: Callable[..., LeastSquaresResult]) -> None:
-    """Register a function of class, `Regression` and accuracy."""
-
     def solve(
         value_class: Any,
         data: EmpiricalMeasure,
@@ -143,21 +137,19 @@ def least_squares(
     epsilon_sub
         Accuracy asked for, positive.
     importance
-        w, finite and not negative, shape (n,); default 1. All zero is allowed:
-        then every function is optimal.
+        w, finite and not negative, shape (n,); default 1. All zero is allowed.
 
     Returns
     -------
     LeastSquaresResult
-        Optimal up to rounding for tabular and finite classes (ties to the
-        lowest member), certified within ε_sub for linear ones.
+        Optimal up to rounding for tabular and finite classes (ties to the lowest
+        member), certified within ε_sub for linear ones.
 
     Raises
     ------
     ValueError
-        For an accuracy that is not positive, observations outside the class,
-        targets or importances of the wrong shape, NaN, infinite or negative;
-        names the argument and the row.
+        For an accuracy that is not positive, observations outside the class, or targets
+        or importances of the wrong shape or range; names the argument and the row.
     """
     check_accuracy("epsilon_sub", epsilon_sub)
     value_class.admit(data.observations)
@@ -175,11 +167,7 @@ def least_squares(
 def fit_tabular(
     value_class: TabularValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:
-    """Clipped weighted mean at each observation.
-
-    Off by δ at an observation of weight P, it loses P δ² there, so rounding
-    costs next to nothing.
-    """
+    """Clipped weighted means; an error δ at weight P loses only P δ²."""
     codes, size = problem.data.codes(), value_class.n_observations
     total, moment, square = _sums(codes, size, problem)
     means = np.divide(moment, total, out=np.zeros(size), where=total > 0)
@@ -200,11 +188,9 @@ def fit_tabular(
 def _sums(
     codes: NDArray[np.int64], size: int, problem: Regression
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Σ w and Σ w v by code, and Σ w v² overall, in one walk through the data.
+    """Σ w and Σ w v by code, and Σ w v² overall, in one walk by blocks.
 
-    Σ w is what the data keep, where no importances come in. Blocks stay in the cache.
-    No `dot`: it would wake BLAS threads, which spin on at a cost larger than that of
-    all the rest.
+    No `dot`: it would wake BLAS threads, which spin on at a cost beyond all the rest.
     """
     total, moment, square = np.zeros(size), np.zeros(size), 0.0
     if problem.importance is None:

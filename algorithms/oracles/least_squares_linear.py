@@ -1,11 +1,8 @@
 """Least squares over linear values, with the range [0, 1] enforced on the data.
 
-Minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1 at every observation and
-|θ_k| ≤ B, by cutting planes: solve with the constraints found so far, add those the
-solution violates, repeat. Classes that are not clipped have no range, and the box alone
-binds. The answer is certified by Lagrangian duality, whatever happened on the way. Each
-subproblem is a `LeastDistance`: non-negative least squares proposes, and is polished
-(docs/oracles.md).
+Minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1 at every observation
+(classes that are not clipped: no range) and |θ_k| ≤ B, by cutting planes, each
+subproblem a `LeastDistance`. Lagrangian duality certifies the answer (docs/oracles.md).
 """
 
 from __future__ import annotations
@@ -190,7 +187,6 @@ def fit_linear(
 
 
 def _ranged(value_class: LinearValueClass, features: NDArray[Any]) -> NDArray[Any]:
-    """Features of the observations at which values must lie in [0, 1]."""
     if not value_class.clipped:
         return features[:0]
     table = value_class.features.table
@@ -212,10 +208,7 @@ def _worst(
 def _pull_inside(
     theta: NDArray[Any], ranged: NDArray[Any], bound: float
 ) -> NDArray[np.float64]:
-    """Shrink θ towards 0, which is feasible, until nothing is above its limit.
-
-    Values below 0 by rounding stay: members clip them.
-    """
+    """Shrink θ towards 0, which is feasible, until no value is above its limit."""
     values = float((ranged @ theta).max(initial=0.0))
     largest = max(1.0, values, float(np.abs(theta).max()) / bound)
     return np.asarray(theta / largest, dtype=np.float64)

@@ -1,9 +1,7 @@
 """The ledger of oracle calls, and the guard that keeps algorithms oracle-efficient.
 
-"Oracle-efficient" (paper, section 2) bounds calls to oracles and basic
-operations, so both are counted. Code that runs inside a `Ledger` has every
-oracle call and every evaluation of a function recorded; outside of one nothing
-is kept.
+"Oracle-efficient" (paper, section 2) bounds oracle calls and basic operations. A
+`Ledger` records every oracle call and evaluation of a function inside it.
 
 >>> import numpy as np
 >>> from olivine.algorithms.classes import TabularPolicyClass
@@ -17,9 +15,8 @@ is kept.
 >>> ledger.calls["csc"], ledger.evaluations
 (1, 1)
 
-An algorithm that is to touch a class only through oracles and evaluation gets
-``guard(policy_class)``: oracles see through the guard, other code gets an
-error, and the ledger remembers the attempt.
+An algorithm gets ``guard(policy_class)``: oracles see through the guard, other code
+gets an error, and the ledger remembers the attempt.
 """
 
 from __future__ import annotations
@@ -58,10 +55,7 @@ class Call:
 
 @dataclass
 class Ledger:
-    """Record of oracle calls and evaluations; use as a context manager.
-
-    Ledgers nest: each open one records.
-    """
+    """Record of oracle calls and evaluations, a context manager; they nest."""
 
     # Oracle calls in order of completion
     entries: list[Call] = field(default_factory=list)
@@ -131,7 +125,9 @@ R = TypeVar("R", bound=OracleResult)
 def oracle(
     kind: str, rows: Callable[..., int], function: str
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function an oracle: recorded, and able to see through guards.
+    """Make a function, whose first argument is the class, an oracle.
+
+    It is recorded, and sees through guards.
 
     Parameters
     ----------
@@ -140,12 +136,8 @@ def oracle(
     rows
         Computes the size of the input from the function's arguments.
     function
-        Name of the field of the (dataclass) result that holds the function
-        found; it is guarded again if the class was.
-
-    Returns
-    -------
-    A decorator for functions whose first argument is the class.
+        Field of the (dataclass) result with the function found; guarded if the class
+        was.
     """
 
     def decorate(solve: Callable[P, R]) -> Callable[P, R]:
@@ -192,19 +184,7 @@ def _guards(target: Any) -> bool:
 
 
 def evaluate(function: Callable[[Observations], Any], observations: Any) -> Any:
-    """Evaluate a value function or a policy on observations, and count it.
-
-    Parameters
-    ----------
-    function
-        A member of a class, guarded or not.
-    observations
-        int64 codes (n,) or float64 features (n, d).
-
-    Returns
-    -------
-    float64 values or int64 actions, shape (n,).
-    """
+    """Evaluate a function, guarded or not, on n observations, and count it."""
     for ledger in _open_ledgers.get():
         ledger.evaluations += 1
         ledger.evaluated_rows += len(observations)
@@ -225,13 +205,7 @@ class OracleOnly:
         object.__setattr__(self, "_guarded", guarded)
 
     def __getattribute__(self, name: str) -> Any:
-        """Give what algorithms may know; refuse the rest.
-
-        Raises
-        ------
-        AttributeError
-            For anything else; open ledgers note it under `touches`.
-        """
+        """Give what algorithms may know; note in open ledgers, and refuse, the rest."""
         if name not in _ALLOWED:
             raise AttributeError(_touched(f"class attribute {name!r}"))
         if name == "__class__":
@@ -255,13 +229,7 @@ class GuardedFunction:
         return evaluate(self, observations)
 
     def __getattribute__(self, name: str) -> Any:
-        """Refuse everything.
-
-        Raises
-        ------
-        AttributeError
-            Always; open ledgers note it under `touches`.
-        """
+        """Note the attempt in open ledgers, and refuse it."""
         if name == "__class__":
             return GuardedFunction
         raise AttributeError(_touched(f"function attribute {name!r}"))
@@ -275,10 +243,7 @@ def guard(function_class: Any) -> Any:
 
 
 def unguard(guarded: Any) -> Any:
-    """Unwrap a guarded class or function; anything else is returned as it is.
-
-    For oracles, and for looking at the result once an algorithm has ended.
-    """
+    """Unwrap a guarded class or function, for oracles and after a run; others stay."""
     if isinstance(guarded, OracleOnly | GuardedFunction):
         return object.__getattribute__(guarded, "_guarded")
     return guarded

@@ -1,9 +1,11 @@
 """The LP oracle: linear programs on value functions (paper, section 2).
 
-Maximise or minimise Σ_i α_i g(x_i) over g in G subject to constraints on other
-such functionals. The answer is within ε_sub of the optimum and violates no
-constraint by more than ε_feas, both certified, or it is that the program is
-infeasible, proved.
+Optimise Σ_i α_i g(x_i) over g in G subject to constraints on other such functionals.
+The answer is within ε_sub of the optimum and violates no constraint by more than
+ε_feas, both certified; or the program is infeasible, proved. Tabular and linear
+classes: HiGHS in float64, certified by weak duality, or rationals where that
+certificate misses what was asked, or on demand; finite: enumeration; kernel balls: a
+closed form, no constraints.
 
 >>> from olivine.algorithms.classes import TabularValueClass
 >>> from olivine.algorithms.exact.data import EmpiricalMeasure
@@ -13,19 +15,6 @@ infeasible, proved.
 ...            epsilon_sub=1e-6, epsilon_feas=1e-6)
 >>> found.status.value, round(found.value, 6)
 ('optimal', 0.625)
-
-========  =========================================================
-class     method
-========  =========================================================
-tabular   HiGHS in float64, certified by weak duality; rationals where
-linear    that certificate misses what was asked (below 1e-9 or so), or
-          on demand (``exact=True``)
-finite    enumeration
-kernel    closed form, without constraints only
-========  =========================================================
-
-Algorithms that add constraints and solve again keep a `ValueProgram`: the
-engine then keeps its model and its basis.
 """
 
 from __future__ import annotations
@@ -92,10 +81,7 @@ def solve_lp(
     epsilon_feas: float,
     exact: bool,
 ) -> LpResult:
-    """Solve an LP over one kind of class; ``solve_lp.register`` adds a kind.
-
-    A solver is called as `lp` is, with every argument.
-    """
+    """Solve an LP as `lp` does for a kind of class; ``solve_lp.register`` adds one."""
     raise ValueError(_no_oracle(value_class))
 
 
@@ -122,9 +108,9 @@ class _Restarted:
 
 @singledispatch
 def open_program(value_class: Any) -> Backend:
-    """Open a program over a class; ``open_program.register`` adds a kind.
+    """Open a program that keeps something between solves; ``open_program.register``.
 
-    That is for backends that keep something between solves; for others `solve_lp`.
+    Where nothing is kept, `solve_lp` is enough.
     """
     if solve_lp.dispatch(type(value_class)) is solve_lp.dispatch(object):
         raise ValueError(_no_oracle(value_class))
@@ -155,20 +141,10 @@ open_program.register(KernelBall, KernelProgram)
 
 
 class ValueProgram:
-    """A linear program over a value class that grows and is solved again.
+    """A linear program over a value class that grows and is solved again, kept warm.
 
-    Parameters
-    ----------
-    value_class
-        G.
-    constraints
-        Constraints to start with.
-
-    Raises
-    ------
-    ValueError
-        If there is no LP oracle for the class, or a constraint evaluates it
-        outside.
+    Raises ValueError if there is no LP oracle for the class, or a constraint evaluates
+    it outside.
     """
 
     def __init__(
@@ -182,10 +158,7 @@ class ValueProgram:
             self.add(constraint)
 
     def add(self, constraint: Constraint) -> None:
-        """Add a constraint.
-
-        Raises ValueError if it evaluates the class at an observation outside of it.
-        """
+        """Add a constraint; ValueError if it evaluates the class outside of it."""
         self._value_class.admit(constraint.functional.observations)
         self._backend.add(constraint)
         self.rows += len(constraint.functional)
@@ -207,9 +180,7 @@ class ValueProgram:
         Parameters
         ----------
         objective
-            What to maximise or minimise.
-        maximise
-            Which of the two.
+            What to maximise (or minimise: `maximise`).
         epsilon_sub, epsilon_feas
             Accuracies asked for, positive.
         exact
@@ -247,15 +218,7 @@ def lp(
     epsilon_feas: float,
     exact: bool = False,
 ) -> LpResult:
-    """Solve one linear program over a value class.
-
-    Raises ValueError as for `ValueProgram`.
-
-    Parameters
-    ----------
-    objective, constraints, maximise, epsilon_sub, epsilon_feas, exact
-        See `ValueProgram.optimise`.
-    """
+    """Solve one linear program; parameters as of `ValueProgram.optimise`."""
     return ValueProgram(value_class, constraints).optimise(
         objective,
         maximise=maximise,
@@ -282,10 +245,7 @@ def mean_discrepancy(
     epsilon_sub: float,
     field: Field = "observations",
 ) -> Discrepancy:
-    """Find the function of a class whose means differ most.
-
-    Raises ValueError as for the LP oracle; and if observations differ in kind.
-    """
+    """Find the function of a class whose means differ most."""
     difference = Functional.expectation(first, field=field).minus(
         Functional.expectation(second, field=field)
     )

@@ -1,15 +1,12 @@
 """Linear programs over tabular and linear value classes.
 
-HiGHS proposes a point and multipliers in float64. What it is worth is decided
-here: the violation is recomputed, and weak duality over the box bounds the
-optimum,
+HiGHS proposes a point and multipliers in float64. The violation is recomputed here, and
+weak duality over the box bounds the optimum, rounding included,
 
     max c·z  ≤  Σ_i y_i b_i + Σ_j max over the box of (c - Aᵀy)_j z_j,
 
-with y_i ≥ 0 at upper limits and ≤ 0 at lower ones. Likewise multipliers with a
-negative bound for c = 0 prove infeasibility. Rounding is added to every bound.
-Only where a certificate falls short of what was asked is the program solved in
-rationals (`olivine.solvers.lp.lp`), and that answer is exact.
+with y_i ≥ 0 at upper limits and ≤ 0 at lower ones; a negative bound for c = 0 proves
+infeasibility. Where a certificate misses what was asked, rationals decide.
 """
 
 from __future__ import annotations
@@ -108,10 +105,7 @@ class TabularForm:
 
 
 class LinearForm:
-    """z is θ; values at the observations are rows that must lie in [0, 1].
-
-    Unless the class is not clipped: then there are no such rows.
-    """
+    """z is θ; unless unclipped, values at the observations are rows within [0, 1]."""
 
     def __init__(self, value_class: LinearValueClass) -> None:
         self._clipped = value_class.clipped
@@ -254,7 +248,6 @@ class PolyhedralProgram:
     # ------------------------------------------------------------------ rows
 
     def _flush(self, objective: Functional) -> None:
-        """Bring new constraints, and the range of new observations, in."""
         functionals = [c.functional for c in self._pending]
         ranges = self._form.range_rows([*functionals, objective])
         rows = self._form.rows(functionals)
@@ -321,8 +314,7 @@ class PolyhedralProgram:
     def _refuted(self) -> bool:
         """Whether multipliers in float64 prove that no point is feasible.
 
-        They come from the elastic program: the least t with every row relaxed
-        by t, whose optimum is positive exactly if there is none.
+        They come from the elastic program: the least t with every row relaxed by t.
         """
         columns = len(self._form.lower)
         has_high = np.flatnonzero(np.isfinite(self._high))
@@ -379,7 +371,6 @@ class PolyhedralProgram:
         )
 
     def _exact_session(self) -> LpSession:
-        """Bring the program in rationals up to date."""
         if self._session is None:
             model = LinearModel(name="value program")
             for j, (low, high) in enumerate(

@@ -1,16 +1,10 @@
 """Linear programs that need no engine: over finite classes, and over kernel balls.
 
-Over a finite class every member is evaluated. In float64 a member counts as feasible
-if it meets the constraints up to the rounding of the sums; where that is more than
-the accuracies asked for, members are compared in rationals (at their ``exact`` tables
-if they have them).
-
-Over a ball of a kernel's Hilbert space there is a closed form. By the reproducing
-property Σ_i α_i f(x_i) = ⟨f, Σ_i α_i k(x_i, ·)⟩, so over the unit ball the maximum is
-√(αᵀKα), attained at Σ_i α_i k(x_i, ·) scaled to norm 1 (Gretton et al. 2012). That
-takes O(n²) kernel evaluations, done in blocks. Constraints would make it a
-second-order cone program; none of the algorithms here needs that, and they are
-refused.
+Members of a finite class are evaluated; one is feasible if it meets the constraints up
+to the rounding of the sums, or in rationals where that exceeds the accuracies asked
+for. Over the unit ball of a kernel's space Σ_i α_i f(x_i) = ⟨f, Σ_i α_i k(x_i, ·)⟩ is
+at most √(αᵀKα), attained (Gretton et al. 2012): O(n²) kernel evaluations, in blocks.
+Constraints would make it a second-order cone program, and are refused.
 """
 
 from __future__ import annotations
@@ -85,7 +79,7 @@ class EnumeratedProgram:
         )
 
     def _values(self, functional: Functional) -> tuple[NDArray[np.float64], float]:
-        """Evaluate a functional at every member; also bound the rounding."""
+        """Values of a functional at every member, and a bound on their rounding."""
         size = max(1, len(functional))
         step = max(1, _CHUNK // size)
         evaluate = self._class.evaluate_all
@@ -205,7 +199,7 @@ class KernelProgram:
         points: Observations,
         coefficients: NDArray[np.float64],
     ) -> float:
-        """αᵀKα, kept: the same objective is maximised and minimised."""
+        """αᵀKα, kept for the minimum of the same objective."""
         if self._last is None or self._last[0] is not objective:
             square = _quadratic_form(self._class, points, coefficients)
             self._last = (objective, square)
@@ -213,10 +207,7 @@ class KernelProgram:
 
 
 def merged(functional: Functional) -> tuple[Observations, NDArray[np.float64]]:
-    """Distinct codes with exactly summed coefficients, zeros left out.
-
-    Equal measures then give exactly nothing. Features are left as they are.
-    """
+    """Distinct codes with exactly summed coefficients, without zeros."""
     if functional.observations.ndim == 2:
         return functional.observations, functional.coefficients
     codes, groups = np.unique(functional.observations, return_inverse=True)

@@ -1,30 +1,15 @@
 """The multi-data-set classification oracle (paper, appendix "Additional oracles").
 
-Given data sets D_j with costs c_j and limits U_j, find a policy whose average
-cost on each is at most U_j + ε_feas, if some policy of Π is within U_j on each.
-
-The definition asks for one policy of Π. For deterministic tabular policies
-that is NP-hard (`olivine.reduction.multi.hardness`) although CSC is easy there, so no
-implementation over CSC calls can be polynomial, as the paper says of one by
-multiplicative weights (docs/errata.md, 7). What CSC calls do give is a finite mixture
-of policies of Π. Costs and values are linear in the mixture, so what the
-algorithms of the paper need of the oracle stays true.
-
-===========================  ==================================================
-method                       answer
-===========================  ==================================================
-``multiplicative-weights``   a mixture; calls bounded by the theorem
-``column-generation``        a mixture of few policies; any ε_feas
-``disjoint``                 one policy: tabular, no observation in two sets
-``deterministic``            one policy by MILP (tabular) or enumeration
-                             (finite), for contrast: exponential
-``auto``                     disjoint where that applies, else
-                             column generation
-===========================  ==================================================
-
-Infeasible is an answer, and comes with weights λ for which even the best policy
-exceeds the weighted limits. (The deterministic form can be infeasible where a
-mixture exists; then there is no such proof.)
+Given data sets D_j with costs c_j and limits U_j, find a policy whose average cost on
+each is at most U_j + ε_feas, if some policy of Π is within U_j on each. For one
+deterministic tabular policy that is NP-hard (`olivine.reduction.multi.hardness`) though
+CSC is easy. CSC calls give a finite mixture of policies, in which costs and values are
+linear (docs/errata.md, 7): ``multiplicative-weights``, with the theorem's bound on
+calls, or ``column-generation``, of few policies, any ε_feas. ``disjoint`` finds one
+tabular policy where no observation is in two sets, ``deterministic`` one policy by MILP
+or enumeration, for contrast. ``auto`` is disjoint where that applies, else column
+generation. Infeasible comes with weights λ for which even the best policy exceeds the
+weighted limits.
 
 >>> from olivine.algorithms.classes import TabularPolicyClass
 >>> data = EmpiricalMeasure([0])
@@ -93,11 +78,7 @@ _FEW_DIGITS = 10**6
 def deterministic(
     policy_class: Any, pricing: Pricing, max_calls: int, time_limit: float | None
 ) -> MultiResult:
-    """Find one policy within ε_feas of every limit.
-
-    Raises ValueError for a class of another kind. `time_limit`: wall seconds for the
-    engine; None for no limit.
-    """
+    """Find one policy within ε_feas of every limit, tabular or finite."""
     if not isinstance(policy_class, TabularPolicyClass | FinitePolicyClass):
         raise ValueError(
             f"method: no deterministic form for {type(policy_class).__name__}"
@@ -121,7 +102,6 @@ def _single(pricing: Pricing, found: Priced, **more: Any) -> MultiResult:
 
 
 def _enumerate(policy_class: FinitePolicyClass, pricing: Pricing) -> MultiResult:
-    """Look at every member; the first within ε_feas."""
     for policy in policy_class.members:
         member: Any = policy
         answer = _single(pricing, pricing.evaluate(member), nodes=0)
@@ -135,11 +115,9 @@ def deterministic_model(
 ) -> LinearModel:
     """Write the problem as a MILP: a binary z(x, a), in the order x K + a.
 
-    Rows whose coefficients have few digits stay as they are. Others, which no
-    engine could hold, are rounded so that every policy within the limits is
-    feasible, and every feasible one is within ε_feas: with S observations and
-    coefficients rounded to multiples of ε_feas / (2 S) no cost moves by more
-    than ε_feas / 4, and the limits move up by ε_feas / 2.
+    Coefficients of many digits, which no engine could hold, are rounded to multiples of
+    ε_feas / (2 S), S observations, and limits move up by ε_feas / 2: policies within
+    the limits stay feasible, and feasible ones are within ε_feas.
     """
     k, size = policy_class.n_actions, len(pricing.problem.measure)
     model = LinearModel("multi-data-set classification", maximise=False)
@@ -228,26 +206,24 @@ def multi(
     method
         See the module.
     csc_oracle
-        Called as `olivine.algorithms.oracles.csc.csc`; it makes the oracle work for any
-        class it works for.
+        Called as `csc`: with yours, the oracle works for any class yours works for.
     max_calls
         Limit on CSC calls.
     time_limit
-        Seconds for the MILP of ``deterministic``; other methods have no use for
-        it.
+        Seconds for the MILP of ``deterministic``.
 
     Returns
     -------
     MultiResult
-        A mixture (of one policy, where the method is deterministic), the
-        violation it is certified to achieve, or a proof that there is none.
+        A mixture (of one policy, where the method is deterministic), the violation it
+        is certified to achieve, or a proof that there is none.
 
     Raises
     ------
     ValueError
-        If there is no data set or one is bad (names its number, the argument
-        and the row), an accuracy or limit is not positive, or the method is
-        unknown or does not go with the class or the data.
+        If there is no data set or one is bad (names its number, the argument and the
+        row), an accuracy or limit is not positive, or the method is unknown or does not
+        fit.
     """
     check_accuracy("epsilon_feas", epsilon_feas)
     if max_calls < 1:
@@ -276,9 +252,8 @@ def multi(
 def solve_disjoint(pricing: Pricing) -> MultiResult:
     """Solve the tabular problem without shared observations: one CSC call.
 
-    What is best for equal weights is best for each data set by itself. If it
-    exceeds a limit by more than ε_feas, so does every policy, and a second
-    call, on that data set alone, proves it.
+    What is best for equal weights is best for each data set by itself; if it exceeds a
+    limit by more than ε_feas, a call on that data set alone proves it.
     """
     count = len(pricing.problem)
     found = pricing.price(np.full(count, 1 / count))

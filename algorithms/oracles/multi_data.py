@@ -1,12 +1,11 @@
 """Costs of a policy on several data sets, as linear functions of its table.
 
-A policy enters only through its actions at the S distinct observations of all
-data sets together. With z(x, a) = 1 where π(x) = a,
+With z(x, a) = 1 where π(x) = a, on the S distinct observations of all data sets,
 
     cost_j(π) = Σ_{x,a} M_j(x, a) z(x, a),   M_j(x, a) = Σ_{i: x_i = x} p_i c_i(a),
 
-so the data are walked through once, and a weighted sum of the data sets is one
-CSC problem on S observations. In float64 with a stated error, or in rationals.
+so a weighted sum of the data sets is one CSC problem on S observations. In float64 with
+a stated error, or in rationals.
 """
 
 from __future__ import annotations
@@ -122,10 +121,9 @@ class MultiResult:
 class Problem:
     """Checked data sets over a class, grouped by observation.
 
-    Raises ValueError if there is none, or one is bad; names the set, the argument, the
-    row. `sets`: As given, without rows of weight 0. `measure`: Every distinct
-    observation once; S of them. `n_actions`: K. `groups`: For each data set, the index
-    in `measure` of each row's observation. `limits`: The U_j as Fractions.
+    `sets` are without rows of weight 0, `measure` has each of the S distinct
+    observations once, `groups` the index there of each row. Raises ValueError if there
+    is no set, or one is bad; names the set, the argument, the row.
     """
 
     def __init__(
@@ -226,9 +224,9 @@ def _weighted_rows(
 class FloatTables:
     """The matrix M, of shape (J, S K), in float64.
 
-    `error`: Bound on the rounding error of `excess`, and of a `combined` cost less the
-    combined limits, for every policy and weights that sum to 1. `operations`: Basic
-    operations that one `excess` or `combined` takes.
+    `error` bounds the rounding of `excess`, and of a `combined` cost less the combined
+    limits, for every policy and weights that sum to 1; `operations` is of one such
+    call.
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -1,11 +1,10 @@
 """Multi-data-set classification by mixtures: two ways to run CSC calls.
 
 Column generation keeps a linear program over the policies found so far, whose dual
-weighs the data sets; multiplicative weights weigh them by how much the policies so far
-exceed the limits. Either asks the CSC oracle for the best policy for its weights, and
-stops on a certificate: a mixture within ε_feas of every limit, or weights for which
-even the best policy exceeds the weighted limits. What bounds the calls is in
-docs/oracles.md.
+weighs the data sets; multiplicative weights go by how much those policies exceed the
+limits. Either asks for the best policy for its weights and stops on a certificate: a
+mixture within ε_feas, or weights that prove infeasibility. docs/oracles.md bounds the
+calls.
 """
 
 from __future__ import annotations
@@ -72,12 +71,7 @@ class Priced:
 
 
 class Pricing:
-    """The CSC oracle on weighted sums of the data sets; it counts.
-
-    `tables`: Float tables, where their rounding is small against ε_feas, or exact ones.
-    `accuracy`: ε_sub of every call. `calls, operations`: CSC calls so far, and basic
-    operations, theirs included.
-    """
+    """The CSC oracle on weighted sums of data sets; counts calls and operations."""
 
     def __init__(
         self,
@@ -111,8 +105,7 @@ class Pricing:
     def price(self, weights: NDArray[Any]) -> Priced:
         """Find a policy of nearly least weighted excess: one CSC call.
 
-        `weights`: λ ≥ 0, float64 or Fractions, shape (J,); they sum to 1, or nearly.
-        Rounded to float64 where costs are.
+        λ ≥ 0, (J,), float64 or Fractions, sum to 1, or nearly; rounded where costs are.
         """
         if not self.is_exact:
             weights = weights.astype(np.float64)
@@ -168,10 +161,7 @@ class Pricing:
         reason: str = "",
         **more: Any,
     ) -> MultiResult:
-        """Answer with a mixture.
-
-        FEASIBLE if ε_feas is certified, else UNKNOWN for the reason given.
-        """
+        """Answer with a mixture: FEASIBLE if ε_feas is certified, else UNKNOWN."""
         kept = [i for i, w in enumerate(weights) if w > 0]
         members, weights = [members[i] for i in kept], [weights[i] for i in kept]
         excess, worst = self.mixture_excess(members, weights)
@@ -241,10 +231,7 @@ WEIGHTS = "multiplicative-weights"
 def round_bound(
     n_sets: int, spread: float, epsilon_feas: float, accuracy: float
 ) -> int:
-    """Bound the rounds, one CSC call each, after which ε_feas is reached if it can be.
-
-    Raises ValueError if δ is not below ε_feas.
-    """
+    """Bound the rounds, a CSC call each, that reach ε_feas if it can be."""
     if not 0 <= accuracy < epsilon_feas:
         raise ValueError(f"accuracy: {accuracy} is not in [0, {epsilon_feas})")
     ratio = spread / (epsilon_feas - accuracy)
@@ -376,10 +363,9 @@ def column_generation(pricing: Pricing, max_calls: int) -> MultiResult:
 class _Run:
     """One run: the policies found so far, and the program over them.
 
-    The weights priced are not those of the program but between them and the
-    ones with the best bound so far (Wentges 1997), which keeps λ from jumping
-    about: several times fewer calls for many data sets. A policy that was known
-    already is then followed by a call with the program's own weights.
+    Weights priced lie between the program's and those of the best bound so far (Wentges
+    1997): several times fewer calls. A policy known already is followed by a call with
+    the program's own weights.
     """
 
     def __init__(self, pricing: Pricing, max_calls: int) -> None:
@@ -391,7 +377,6 @@ class _Run:
         self._master = self._new_master()
 
     def run(self) -> MultiResult:
-        """Alternate the program and the CSC oracle."""
         count = len(self._pricing.problem)
         best = found = self._pricing.price(np.full(count, 1 / count))
         at_optimum = False

@@ -1,8 +1,7 @@
 """Property tests for multi-data-set oracles: strategies and exact verdicts.
 
-The companion of `olivine.algorithms.oracles.testing`; needs Hypothesis (extra
-``test``). Every verdict is in rationals, from all K^S policies of a tabular
-class, by no means that the oracles use.
+Needs Hypothesis. Verdicts are in rationals, from all K^S policies of a tabular class,
+by no means that the oracles use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Random oracle problems of given sizes, and their exact answers.
-
-Used by the claims, the benchmarks and the test harness: drawn from a generator
-handed in, and solved in rationals by means other than the oracles'.
-"""
+"""Random oracle problems of given sizes, solved in rationals without the oracles."""
 
 from __future__ import annotations
 
@@ -77,8 +73,7 @@ def random_lp(
 ) -> LpProblem:
     """Draw a program like VALOR's, feasible by construction.
 
-    Constraints |V - E_D[g]| ≤ 1/100 around a hidden g; the objective is another
-    expectation. Every D has all observations in its support.
+    Constraints are |V - E_D[g]| ≤ 1/100 around a hidden g; supports are full.
     """
     hidden = rng.random(n_observations)
     codes = np.arange(n_observations)
@@ -104,10 +99,7 @@ def fitted_exponent(sizes: Sequence[int], counts: Sequence[int]) -> float:
 def exact_cost(
     policy: Policy, data: EmpiricalMeasure, costs: NDArray[Any] | Sequence[Any]
 ) -> Fraction:
-    """Average cost of a policy in rationals.
-
-    Raises ValueError if the policy takes an action that the costs do not have.
-    """
+    """Average cost in rationals; ValueError for an action beyond the costs."""
     table = np.asarray(costs)
     actions = check_actions(policy(data.observations), table.shape[1])
     picked = table[np.arange(len(data)), actions]

@@ -1,15 +1,10 @@
 """What the oracles return, how exact it is, and the rounding bounds behind that.
 
-Every result says how close to optimal it is *known* to be: ``suboptimality``
-and ``violation`` are certified bounds, rounding included, not estimates.
-``honoured`` compares them with what was asked for. For tabular and finite
-classes it is always true. Over linear policies, CSC is NP-hard, and a result
-may fall short of what was asked, or be better than can be certified.
-
-In float64 rounding is bounded a priori; where the bound exceeds the accuracy asked
-for, the sums are done over, in integers. The bound: a sum of k terms each with a
-relative error of a few units is within (k + 4) u Σ|terms| of the truth, u = 2^-53
-(Higham 2002, section 4.2; the factor 1.01 covers higher orders for k up to 10^13).
+``suboptimality`` and ``violation`` are certified bounds, rounding included;
+``honoured`` compares them with what was asked for, always true of tabular and finite
+classes. A sum of k terms, each with a relative error of a few units, is within (k + 4)
+u Σ|terms| of the truth, u = 2^-53 (Higham 2002, section 4.2; a factor 1.01 covers
+higher orders); where that exceeds the accuracy asked for, sums are done in integers.
 """
 
 from __future__ import annotations
@@ -31,15 +26,9 @@ UNIT = 2.0**-53
 
 
 def summation_bound(terms: int, magnitude: float) -> float:
-    """Bound the error of a float64 sum.
+    """Bound the error of a float64 sum of products of two rounded factors.
 
-    Parameters
-    ----------
-    terms
-        Largest number of terms in one sum; each term may be a product of two
-        rounded factors.
-    magnitude
-        Bound on the sum of the terms' absolute values.
+    `terms` is the most in one sum, `magnitude` bounds the sum of their absolute values.
     """
     return 1.01 * (terms + 4) * UNIT * magnitude
 
@@ -51,19 +40,7 @@ def check_accuracy(name: str, value: float) -> None:
 
 
 def scaled_integers(values: NDArray[Any]) -> tuple[NDArray[Any], Fraction]:
-    """Write an array as integers times one positive rational, exactly.
-
-    Parameters
-    ----------
-    values
-        Finite floats, or Fractions and integers (object array); any shape.
-
-    Returns
-    -------
-    integers, scale
-        Object array of Python integers of the same shape; values = integers ·
-        scale.
-    """
+    """Finite floats, Fractions or integers as integers (object) times one rational."""
     if values.dtype == object:
         flat = [Fraction(v) for v in values.ravel().tolist()]
         denominator = math.lcm(*(v.denominator for v in flat))
@@ -119,10 +96,7 @@ def magnitude(costs: NDArray[Any]) -> float:
 
 
 def support(data: EmpiricalMeasure) -> tuple[Observations, NDArray[np.int64]]:
-    """Distinct observations, and the index of each row's one.
-
-    Feature vectors are not compared: every row is its own observation.
-    """
+    """Distinct observations, and each row's one; feature vectors are not compared."""
     if data.is_finite:
         distinct, groups = np.unique(data.observations, return_inverse=True)
         return distinct, groups.reshape(-1)
@@ -130,8 +104,6 @@ def support(data: EmpiricalMeasure) -> tuple[Observations, NDArray[np.int64]]:
 
 
 class _Certified:
-    """A result with a certified bound on its suboptimality."""
-
     suboptimality: float
     epsilon_sub: float
 
@@ -147,16 +119,14 @@ class CscResult(_Certified):
 
     Attributes
     ----------
-    policy
-        A policy of the class.
-    cost
-        Its average cost.
+    policy, cost
+        A policy of the class and its average cost.
     suboptimality
         Certified bound on `cost` minus the least average cost in the class.
     epsilon_sub
         What was asked for.
     operations
-        Basic operations done: multiply-adds and comparisons.
+        Multiply-adds and comparisons done.
     exact_cost
         The average cost as a rational where it was computed exactly.
     """
@@ -175,10 +145,8 @@ class LeastSquaresResult(_Certified):
 
     Attributes
     ----------
-    function
-        A value function of the class.
-    loss
-        Its average squared loss.
+    function, loss
+        A value function of the class and its average squared loss.
     suboptimality
         Certified bound on `loss` minus the least average loss in the class.
     epsilon_sub
@@ -210,13 +178,10 @@ class LpResult:
     ----------
     status
         OPTIMAL, or INFEASIBLE as an answer of its own.
-    function
-        A value function of the class; None when infeasible.
-    value
-        The objective's value at it.
+    function, value
+        A value function and the objective there; None when infeasible.
     suboptimality
-        Certified bound on how far `value` is from the optimum over the
-        functions that meet every constraint; 0 when infeasible.
+        Certified bound on the distance of `value` from the optimum; 0 when infeasible.
     violation
         Certified bound on the largest violation of a constraint.
     epsilon_sub, epsilon_feas
@@ -225,12 +190,9 @@ class LpResult:
         Simplex or ellipsoid iterations, or members enumerated.
     operations
         Basic operations, where the method counts them, else None.
-    exact
-        Whether the answer was found and checked in rationals. Then
-        `suboptimality` and `violation` are 0 for the function's ``exact``
-        values, of which its float64 values are the rounding.
-    exact_value
-        `value` as a rational, when exact.
+    exact, exact_value
+        Whether found and checked in rationals, and `value` there; then `suboptimality`
+        and `violation` are 0 for the function's ``exact`` values.
     """
 
     status: LpStatus

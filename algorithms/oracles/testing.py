@@ -1,17 +1,9 @@
-"""Property tests for oracles: correct within what they claim, and polynomial.
+"""Property tests for oracles, this package's and yours (docs/oracles.md).
 
-Made for this package's own oracles and for yours; docs/oracles.md shows how.
-It needs Hypothesis (the extra ``test``). Three things:
-
-- strategies (`csc_problems`, `least_squares_problems`, `lp_problems`) that lean
-  to the odd cases: one observation, one action, equal costs, weights of 0 and
-  of 10^30, observations never seen, contradictory constraints;
-- ``verify_*``: solve a problem with an oracle and fail unless the answer is
-  what the oracle says it is, judged in exact arithmetic, and its operations
-  are within a bound;
-- `growth`: operations over doubling sizes and the fitted exponent. Operations
-  are counted, not timed, so such a test never depends on the machine; and
-  `count_operations` counts them at the data, not by the oracle's own word.
+Needs Hypothesis (the extra ``test``). Strategies (`csc_problems` and so on) lean to odd
+cases; ``verify_*`` fail unless an answer is what the oracle says it is, in exact
+arithmetic, and within a bound on operations; `growth` fits the exponent of operations
+over doubling sizes, counted, never timed (`count_operations` counts at the data).
 """
 
 from __future__ import annotations
@@ -113,7 +105,7 @@ def csc_problems(
 ) -> CscProblem:
     """Small problems of cost-sensitive classification over codes.
 
-    For a class of your own, say what it admits: ``observations``, codes (N,) or
+    For a class of your own, give what it admits: ``observations``, codes (N,) or
     features (N, d), of which the rows are drawn, and ``n_actions``.
     """
     size = draw(st.integers(1, max_observations))
@@ -190,16 +182,13 @@ def verify_csc(
     ----------
     oracle
         Called as ``oracle(policy_class, data, costs, epsilon_sub=...)``.
-    problem
-        What to solve.
-    epsilon_sub
-        Accuracy to ask for.
+    problem, epsilon_sub
+        What to solve, and the accuracy to ask for.
     policy_class
         Default: the tabular class of the problem's sizes.
     optimum
-        Least average cost in the class; default that of the tabular class,
-        which no class beats. (Where your class cannot attain it and claims
-        ``honoured``, you must give the optimum of the class.)
+        Least average cost in the class; default that of the tabular class. (Where yours
+        cannot attain it and claims ``honoured``, you must give its own optimum.)
     operations
         Bound on the operations reported.
 
@@ -277,8 +266,6 @@ def verify_lp(
     oracle
         Called as ``oracle(value_class, objective, constraints, maximise=...,
         epsilon_sub=..., epsilon_feas=...)``.
-    epsilon_sub, epsilon_feas
-        Accuracies to ask for.
     value_class
         Default: the tabular class of the problem's size.
     reference
@@ -289,8 +276,8 @@ def verify_lp(
     Raises
     ------
     AssertionError
-        As `verify_csc`; and if a feasible program is called infeasible. (One
-        that is infeasible by less than ε_feas may be answered either way.)
+        As `verify_csc`; and if a feasible program is called infeasible. (One that is
+        infeasible by less than ε_feas may be answered either way.)
     """
     if value_class is None:
         value_class = TabularValueClass(problem.n_observations)
@@ -350,15 +337,7 @@ def _judge_operations(done: int | None, bound: float | None) -> None:
 
 @dataclass(frozen=True)
 class Growth:
-    """Operations of an oracle over growing sizes.
-
-    Attributes
-    ----------
-    sizes, operations
-        What was varied, and what it cost.
-    exponent
-        Slope of a least-squares line through the logarithms.
-    """
+    """Operations of an oracle over sizes; the exponent is the slope of logarithms."""
 
     sizes: tuple[int, ...]
     operations: tuple[int, ...]
@@ -371,8 +350,8 @@ def growth(cost: Callable[[int], int], sizes: Sequence[int]) -> Growth:
     Parameters
     ----------
     cost
-        Operations (or iterations) at a size; it draws the problem itself, from
-        a generator of its own.
+        Operations (or iterations) at a size; it draws the problem from a generator of
+        its own.
     sizes
         At least two, positive and distinct, doubling say.
 

@@ -183,10 +183,7 @@ class TwoSampleLearner(Run):
     def dfslearn(self, path: Path, *, recursive: bool = False) -> None:
         """Visit the state at the end of a path of h-1 actions, and below.
 
-        Raises
-        ------
-        EventFailedError
-            After more than T_max calls at a level.
+        Raises EventFailedError after more than T_max calls at a level.
         """
         if len(path) == self.horizon:
             return  # level H+1 (docs/errata.md, 16)
@@ -268,12 +265,7 @@ class TwoSampleLearner(Run):
     def policy_step(self, h: int, following: Sequence[Any]) -> Any:
         """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1}).
 
-        Parameters
-        ----------
-        h
-            Level, 1-based, with a learned set.
-        following
-            (ĝ_{h+1},); () for 0.
+        `h`: Level, 1-based, with a learned set. `following`: (ĝ_{h+1},); () for 0.
         """
         p, data = self.parameters, _pooled(self.learned[h - 1])
         accuracy = p.oracle_share * p.tau_V
@@ -284,12 +276,8 @@ class TwoSampleLearner(Run):
     def value_step(self, h: int, policy: Any, following: Sequence[Any]) -> Any:
         """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1}).
 
-        Parameters
-        ----------
-        h
-            Level, 1-based, with a val set.
-        policy, following
-            π̂_h, and (ĝ_{h+1},); () for 0.
+        `h`: Level, 1-based, with a val set. `policy, following`: π̂_h, and (ĝ_{h+1},);
+        () for 0.
         """
         p, data = self.parameters, _pooled(self.val[h - 1])
         actions, rewards = decisions(data)

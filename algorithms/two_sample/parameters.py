@@ -129,9 +129,8 @@ class TwoSampleParameters(DfsParameters):
     def level_error(self) -> Fraction:
         """2ε_V + √(4M ε_V + 2ε_L) + 8τ: error that a level adds, rounded up.
 
-        ε_L = M τ_L. (The proof counts 2ε_V for each of M val states under the
-        root; as val states are learned states, 2ε_V for all of them together
-        would do.)
+        ε_L = M τ_L. (The proof counts 2ε_V for each of M val states under the root; as
+        val states are learned states, 2ε_V for all of them together would do.)
         """
         losses = self.M * self.tau_L * (2 + self.oracle_share)
         root = _root_up(2 * self.M * self.policy_step + losses)
@@ -166,9 +165,8 @@ class TwoSampleTheoremParameters(ByTheorem, TwoSampleParameters):
 class TwoSamplePracticalParameters(ByChoice, TwoSampleParameters):
     """Free constants.
 
-    By default τ is 1/8 (so data sets count as different from 1/4 on), actions are
-    taken equally often in a data set, and paths explored on demand are not
-    explored again.
+    By default τ is 1/8 (so data sets count as different from 1/4 on), actions are taken
+    equally often in a data set, and paths explored on demand are not explored again.
     """
 
 

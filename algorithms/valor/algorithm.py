@@ -91,10 +91,7 @@ class LocalValues(Run):
     def dfslearn(self, path: Path) -> Fraction:
         """Learn the state at the end of a path of h-1 actions; return Ṽ.
 
-        Raises
-        ------
-        EventFailedError
-            If something happens that cannot happen in event E.
+        Raises EventFailedError if something happens that cannot happen in event E.
         """
         enter(path, self.calls, self.parameters.T_max, self.observers)
         tests = [  # line 3: for a in A
@@ -251,10 +248,9 @@ def local_values(
 def pooled_step(run: LocalValues, level: int) -> Any:
     """Line 4 of Algorithm 2: argmax over Π_h of Σ over D_h of V_D(π; {V_a}).
 
-    One CSC call on all data sets of the level, equally weighted. The oracle's
-    ε_sub is on their average, so the sum is off by at most |D_h| ε_sub, which the
-    proposition on the policy has room for (it counts 4 ε_sub a data set and uses
-    2 for the values).
+    One CSC call on all data sets of the level, equally weighted. The oracle's ε_sub is
+    on their average, so the sum is off by at most |D_h| ε_sub, which the proposition on
+    the policy has room for (it counts 4 ε_sub a data set and uses 2 for the values).
     """
     triples = run.datasets[level - 1]
     costs = np.concatenate([run.costs(t.data, t.futures) for t in triples])
@@ -270,12 +266,8 @@ def pooled_step(run: LocalValues, level: int) -> Any:
 def constrained_step(run: LocalValues, level: int) -> Any:
     """Line 4 of Algorithm 4: a policy within ε_feas of every constraint.
 
-    E_D[K 1{π(x_h) = a_h}(r_h + V_{a_h})] ≥ V - 2φ_h + 4ε_stat + ε_sub.
-
-    Raises
-    ------
-    EventFailedError
-        If there is none, and parameters do not fall back.
+    E_D[K 1{π(x_h) = a_h}(r_h + V_{a_h})] ≥ V - 2φ_h + 4ε_stat + ε_sub. Raises
+    EventFailedError if there is none, and parameters do not fall back.
     """
     p = run.parameters
     slack = 2 * p.phi(level) - 4 * p.eps_stat - p.eps_sub

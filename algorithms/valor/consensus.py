@@ -4,10 +4,9 @@ At each level h = 2..H the functions of G_h within φ_h of every learned value a
 searched, by two linear programs, for the highest and the lowest value at a child
 (paper, Algorithm 3, lines 5 and 6).
 
-An infeasible program (the paper says that the test passes then, but has no value
-to go on with) cannot happen in event E. The run ends with status "failure"; or, if
-parameters say ``fall_back``, φ of that level is doubled until some function agrees
-with the data.
+An infeasible program (the paper says that the test passes then, but has no value to go
+on with) cannot happen in event E. The run ends with status "failure"; or, if parameters
+say ``fall_back``, φ of that level is doubled until some function agrees with the data.
 """
 
 from __future__ import annotations

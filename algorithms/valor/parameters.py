@@ -107,10 +107,7 @@ class ValorParameters(DfsParameters):
     def phi(self, level: int) -> Fraction:
         """φ_h = (H-h+1)(6ε_stat + 2ε_sub + ε_feas), for h = 1..H+1.
 
-        Raises
-        ------
-        ValueError
-            For another level.
+        Raises ValueError for another level.
         """
         if not 1 <= level <= self.H + 1:
             raise ValueError(f"level: {level} is not in 1..{self.H + 1}")
@@ -176,21 +173,11 @@ def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
     """Fields of `PracticalParameters` for linear classes, beyond its own defaults.
 
     Derived in docs/valor.md: 8H/ε² fresh trajectories leave Ṽ a standard error of at
-    most ε/√(32H) per level; 80 rows per parameter are enough for a policy, and
-    n_train = 2 n_test = 4.5 d²/ε² for a consensus at a learned state, where
-    ε_stat = ε/6.
-
-    Parameters
-    ----------
-    environment
-        With features: d is the largest number of them at a level.
-    eps
-        ε, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        For ε outside (0, 1), or an environment without features.
+    most ε/√(32H) per level; 80 rows per parameter are enough for a policy, and n_train
+    = 2 n_test = 4.5 d²/ε² for a consensus at a learned state, where ε_stat = ε/6.
+    `environment`: With features: d is the largest number of them at a level. `eps`: ε,
+    in (0, 1). Raises ValueError for ε outside (0, 1), or an environment without
+    features.
     """
     accuracy = rational(eps)
     check_unit("epsilon", accuracy)
@@ -207,10 +194,7 @@ def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
 def dimension(environment: Environment) -> int:
     """Largest number of features at a level.
 
-    Raises
-    ------
-    ValueError
-        If the environment has none.
+    Raises ValueError if the environment has none.
     """
     sizes = []
     for h in range(1, environment.horizon + 1):
@@ -279,20 +263,11 @@ class FrugalParameters(ByChoice, FrugalFields):
 def frugal_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
     """Fields of `FrugalParameters` for linear classes, beyond its own defaults.
 
-    Four rows per feature at a first look of an action, 20 per parameter of a policy
-    at most; a test may draw as much as `linear_defaults` does, whose ε_stat it has.
-
-    Parameters
-    ----------
-    environment
-        With features: d is the largest number of them at a level.
-    eps
-        ε, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        For ε outside (0, 1), or an environment without features.
+    Four rows per feature at a first look of an action, 20 per parameter of a policy at
+    most; a test may draw as much as `linear_defaults` does, whose ε_stat it has.
+    `environment`: With features: d is the largest number of them at a level. `eps`: ε,
+    in (0, 1). Raises ValueError for ε outside (0, 1), or an environment without
+    features.
     """
     known = linear_defaults(environment, eps)
     d = dimension(environment)
