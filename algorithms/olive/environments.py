@@ -1,9 +1,7 @@
 """What sampled OLIVE needs of an environment, and tabular MDPs as one.
 
-OLIVE looks at three things only: initial observations, trajectories of a
-policy, and trajectories of a policy with one action drawn uniformly. Data come
-with multiplicities: over finitely many tuples a data set of any size costs its
-support (`olivine.algorithms.exact.data`).
+That is initial observations, and trajectories of a policy, also with one action drawn
+uniformly. Data come with multiplicities: a data set costs its support.
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ from .finite_pairs import pairs_of_class
 class LayeredEnvironment:
     """An environment of the project, its observations numbered through all levels.
 
-    `offsets`: int64, shape (H+1,): the code of observation x of level h (from 1) is
-    ``offsets[h-1] + x``; the last entry is the number of observations.
+    Observation x of level h (from 1) has the code ``offsets[h-1] + x``.
     """
 
     def __init__(
@@ -90,8 +87,7 @@ class LayeredEnvironment:
     ) -> LevelData:
         """Draw n trajectories with a uniform action at one level; its tuples.
 
-        Raises ValueError if there is no such level, or the policy has not one action
-        for each observation; so in `follow`.
+        Raises ValueError for a level or a policy that does not fit; so in `follow`.
         """
         if not 1 <= level <= self.horizon:
             raise ValueError(f"level {level} is outside 1..{self.horizon}")
@@ -100,10 +96,7 @@ class LayeredEnvironment:
         return LevelData(self._numbered(tuples, level), n)
 
     def policies(self, policy: ArrayLike) -> list[AnyPolicy]:
-        """Split a table of actions into one policy for each level.
-
-        Raises ValueError if it has not one action for each observation.
-        """
+        """Split a table of actions, one an observation, into policies by level."""
         table = np.asarray(policy, dtype=np.int64)
         if table.shape != (int(self.offsets[-1]),):
             raise ValueError(
@@ -116,7 +109,6 @@ class LayeredEnvironment:
         ]
 
     def _size(self, level: int) -> int:
-        """Count the codes of a level."""
         space, functions = self.environment.space(level), self._functions
         if space.n_codes is None:
             if functions is None:
@@ -145,7 +137,6 @@ class LayeredEnvironment:
         return self._functions.codes(level, observations)
 
     def _numbered(self, tuples: EmpiricalMeasure, level: int) -> EmpiricalMeasure:
-        """Give a level's tuples their codes among all observations."""
         following = tuples.next_observations
         if following is None:  # the last level of features
             following = np.full(len(tuples), END)
@@ -162,8 +153,7 @@ MAX_TRAJECTORIES = 2**53
 class SampledEnvironment(Protocol):
     """An episodic environment with finitely many observations 0..n-1.
 
-    Observations of different levels have different codes wherever g and π are
-    to differ between levels.
+    Codes differ between levels wherever g and π are to differ.
     """
 
     @property
@@ -189,12 +179,10 @@ class SampledEnvironment(Protocol):
 
 
 class TabularEnvironment:
-    """A tabular MDP as an environment: observations are states.
+    """A tabular MDP as an environment: observations are states, rewards without noise.
 
-    Rewards are the MDP's, without noise. n trajectories are drawn as counts,
-    level by level, one multinomial split for each state and action met: the
-    counts have the very distribution of n trajectories drawn one by one, up to
-    the rounding of probabilities to float64 (2^-53 in relation).
+    n trajectories are drawn as counts, one multinomial split for each state and action
+    met: the very distribution of n drawn one by one, but for float64 probabilities.
     """
 
     def __init__(self, mdp: TabularMDP) -> None:
@@ -211,10 +199,7 @@ class TabularEnvironment:
         return self.mdp.action_counts
 
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
-        """Return the start state, n times.
-
-        Raises ValueError if n is outside 1..2^53; so in the other methods.
-        """
+        """Give the start state n times; ValueError outside 1..2^53; so elsewhere."""
         return EmpiricalMeasure([self.mdp.start], weights=[_checked(n)])
 
     def follow(
@@ -234,10 +219,7 @@ class TabularEnvironment:
     def explore(
         self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
     ) -> LevelData:
-        """Draw n trajectories with a uniform action at `level`.
-
-        Raises ValueError if the policy is none or there is no such level.
-        """
+        """Draw n trajectories with a uniform action at `level`."""
         if not 1 <= level <= self.mdp.horizon:
             raise ValueError(f"level {level} is outside 1..{self.mdp.horizon}")
         chosen = self.mdp.global_actions(policy)
@@ -302,7 +284,6 @@ class TabularEnvironment:
 
 
 def _after(rows: Iterable[tuple[int, int, int, int]]) -> dict[int, int]:
-    """Count the states met next."""
     met: dict[int, int] = {}
     for _, _, target, count in rows:
         if target != END:
@@ -313,7 +294,6 @@ def _after(rows: Iterable[tuple[int, int, int, int]]) -> dict[int, int]:
 def _split(
     count: int, shares: Sequence[Fraction], rng: np.random.Generator
 ) -> list[int]:
-    """One multinomial draw."""
     if len(shares) == 1:
         return [count]
     probabilities = np.array([float(p) for p in shares])

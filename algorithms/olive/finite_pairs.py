@@ -1,11 +1,8 @@
-"""Finite classes of pairs: OLIVE's program by walking through the class.
+"""Finite classes of pairs: OLIVE's program by walking through the class, exactly.
 
-Nothing is clever about it, and nothing could be: the class has no structure that
-OLIVE knows of. It is exact and, unlike the mixed-integer programs of tabular
-classes, linear in the size of the class. Q-functions become pairs (g, π), the form in
-which OLIVE's programs are kept; the errors of all pairs on a data set are integers over
-one denominator, in numpy arrays of Python integers: a few hundred times faster than
-pair by pair.
+Linear in the size of the class, of which OLIVE knows no structure. Q-functions become
+pairs (g, π); errors of all pairs on a data set are integers over one denominator, in
+arrays of Python integers: a few hundred times faster than pair by pair.
 """
 
 from __future__ import annotations
@@ -31,12 +28,10 @@ from ..olive_program.sampled_program import SampledConstraint, SampledProgram
 def pairs_of_q_functions(
     action_counts: ArrayLike, functions: Iterable[Sequence[Fraction | int]]
 ) -> list[Pair]:
-    """Turn Q-functions into the pairs (x ↦ f(x, π_f(x)), π_f).
+    """Turn Q-functions into pairs (x ↦ f(x, π_f(x)), π_f), ties to the first action.
 
     OLIVE with Q-functions is OLIVE with these pairs (paper, appendix; Jiang et al.
-    2017, A.2). π_f takes the first of the greedy actions. Raises ValueError if a
-    function has another length. `action_counts`: number of actions of each observation,
-    shape (n,).
+    2017, A.2). `action_counts`: (n,).
     """
     counts = as_integers("action_counts", action_counts, np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).tolist()
@@ -57,12 +52,7 @@ def pairs_of_q_functions(
 def pairs_of_class(
     functions: FiniteQClass, levels: ArrayLike, codes: ArrayLike
 ) -> list[Pair]:
-    """Turn the members of a class into pairs, in order.
-
-    Raises ValueError if a level or a code is none of the class. `levels, codes`: level
-    1..H of each observation and its code there, shape (n,); decoded, where observations
-    are features.
-    """
+    """Turn members into pairs; each observation's level and code there: (n,)."""
     depth = as_integers("levels", levels, np.int64)
     local = as_integers("codes", codes, np.int64)
     best = np.empty((len(functions), len(depth)), dtype=object)
@@ -82,10 +72,9 @@ def pairs_of_class(
 def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
     """Turn the members of a class into pairs on a layered MDP's states.
 
-    The code of a state is its rank among the states of its level, as in
-    `environments.random_finite.from_mdp`; and as there, an action beyond a state's last
-    one repeats the last. Raises ValueError if the MDP has more levels, or more states
-    at a level, than the class.
+    A state's code is its rank on its level, and an action beyond its last one repeats
+    the last, as in `environments.random_finite.from_mdp`. Raises ValueError if the MDP
+    has more levels, or more states at a level, than the class.
     """
     codes = np.zeros(mdp.n_states, dtype=np.int64)
     for level in range(1, mdp.horizon + 1):
@@ -97,12 +86,7 @@ def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
 
 
 class PairStack:
-    """N pairs on the same n observations.
-
-    Raises ValueError if there is none, or the numbers of observations differ.
-    `numerators`: Python integers, shape (N, n); values are these over `denominator`.
-    `denominator`: Common to all. `policies`: int32, shape (N, n).
-    """
+    """N pairs on n observations: numerators and policies (N, n), one denominator."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         if not pairs:
@@ -180,9 +164,8 @@ def _integers(values: Sequence[Fraction]) -> tuple[int, IntArray]:
 class FinitePairs:
     """A finite class of pairs, walked through exactly.
 
-    On data sets the errors of all pairs are computed at once, and once for each
-    constraint, as OLIVE's programs only grow. `evaluated`: How often the error of a
-    pair under a constraint was computed.
+    Errors of all pairs are computed once for each constraint, as OLIVE's programs only
+    grow; `evaluated` counts them.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
@@ -234,7 +217,6 @@ class FinitePairs:
         return [values[i] for i in left]
 
     def _feasible(self, program: Program) -> NDArray[np.bool_]:
-        """Which pairs meet every constraint and the range, shape (N,)."""
         if not isinstance(program, SampledProgram):
             self.evaluated += len(self) * len(program.errors(self.pairs[0]))
             return np.array([program.is_feasible(pair) for pair in self.pairs])
@@ -246,7 +228,6 @@ class FinitePairs:
         return left
 
     def _check(self, program: SampledProgram) -> None:
-        """Refuse pairs on other observations, or with actions that there are not."""
         policies, counts = self._stack.policies, program.action_counts
         if policies.shape[1] != len(counts):
             raise ValueError(

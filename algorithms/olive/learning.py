@@ -1,9 +1,7 @@
-"""OLIVE as an entry of the registry of algorithms.
+"""OLIVE as an entry of the registry of algorithms, stochastic dynamics allowed.
 
-It takes stochastic dynamics, which the algorithms that go by paths refuse. Over
-``finite`` classes (Q-functions that hold Q*) a round is a walk through the class;
-over ``tabular`` ones a mixed-integer linear program, NP-hard as such programs are,
-so that a run may end undecided where the engine's time is up.
+Over ``finite`` classes (Q-functions that hold Q*) a round is a walk through the class;
+over ``tabular`` ones a mixed-integer linear program, which may end undecided.
 """
 
 from __future__ import annotations
@@ -76,10 +74,7 @@ class OliveClasses:
 
 
 def olive_classes(task: Task, chosen: dict[str, Any]) -> OliveClasses:
-    """Make the classes; takes their settings out of those chosen.
-
-    Raises ValueError for classes that do not go with the environment or the settings.
-    """
+    """Make the classes; takes their settings out of those chosen, or ValueError."""
     environment = task.environment
     size = {"size": chosen.pop("size")} if "size" in chosen else {}
     engine, limit = chosen.pop("engine", None), chosen.pop("time_limit", None)
@@ -141,11 +136,7 @@ def tiebreak_of(name: Any, rng: np.random.Generator) -> Tiebreak:
 def olive_parameters(
     task: Task, chosen: Mapping[str, Any], rank: int, log_size: float
 ) -> OliveParameters:
-    """Make the parameters; ``chosen`` are the settings left.
-
-    Raises ValueError if a setting is the theorem's to make, or its value out of range;
-    if data sets of features would not fit into memory.
-    """
+    """Make the parameters from the settings left; ValueError for what does not fit."""
     h, k = task.environment.horizon, task.environment.n_actions
     refuse_fixed(task, chosen)
     if task.parameters == "practical":
@@ -213,11 +204,7 @@ def _round(played: OliveRound[Any]) -> dict[str, Any]:
 
 
 def run(task: Task) -> LearningResult:
-    """Make the classes of a task and run OLIVE on them, with monitors.
-
-    Raises ValueError for classes that do not go with the environment, settings that do
-    not go with the parameters, or data that do not fit into memory.
-    """
+    """Make the classes of a task and run OLIVE on them, with monitors."""
     ALGORITHMS[0].check_kind("parameters", task.parameters)
     seed, chosen = RecordedSeed.of(task.rng), dict(task.settings)
     classes = olive_classes(task, chosen)
@@ -298,7 +285,6 @@ def _truth(task: Task, classes: OliveClasses) -> TrueErrors | str:
 
 
 def _reason(found: SampledRun, classes: OliveClasses) -> str:
-    """Say why there is no policy; nothing where there is one."""
     if not found.reason:
         return _REASONS.get(found.status, "")
     limit = getattr(classes.optimiser, "time_limit", None)

@@ -1,18 +1,14 @@
 """The parameters of OLIVE: of its theorem (Jiang et al. 2017, recalled), or free.
 
-The theorem's constants are quoted from memory of "Contextual Decision Processes
-with Low Bellman Rank are PAC-Learnable" (ICML 2017); the paper that this project
-is about does not print them, so there is no other version "as printed". They
-were checked by going through the proof: with estimates of predicted values off
-by ε/8 at most, of a round's errors by ε/(8H), and of constraints by φ,
+The paper that this project is about prints none, so there is no version "as printed".
+Checked by going through the proof: with predicted values off by ε/8 at most, a round's
+errors by ε/(8H), and constraints by φ,
 
 - (V*, π*) meets every constraint, so the optimum is at least V* − ε/8;
 - a run that stops loses at most 5ε/8 + ε/8 + 2·ε/8 = ε;
-- a run that goes on has an error of at least 5ε/(8H) − ε/(8H) = ε/(2H) at the
-  level chosen, and pairs left have at most 2φ there: a factor 3√M, which a
-  volume argument turns into at most M ln(ζ/(2φ))/ln(5/3) rounds per level.
-
-Natural logarithms.
+- a run that goes on has an error of at least 5ε/(8H) − ε/(8H) = ε/(2H) at the level
+  chosen, where pairs left have at most 2φ: a factor 3√M, which a volume argument turns
+  into at most M ln(ζ/(2φ))/ln(5/3) rounds per level.
 """
 
 from __future__ import annotations
@@ -48,8 +44,8 @@ def _check_limit(name: str, limit: Any) -> None:
 class OliveParameters(Declared):
     """What a run of sampled OLIVE needs to know.
 
-    It stops when the estimated errors add up to at most `stop`; predicted values are
-    estimated once. `max_rounds` None: no limit.
+    It stops when the estimated errors add up to at most `stop`. `max_rounds` None: no
+    limit.
     """
 
     tolerance: Fraction = declared(
@@ -89,10 +85,7 @@ class OliveParameters(Declared):
     )
 
     def trajectory_bound(self, levels: int = 1) -> int | None:
-        """Trajectories of a run at most; None without a limit on its rounds.
-
-        `levels`: Constraints that a round adds: 1, or H.
-        """
+        """Trajectories at most, a round adding `levels` constraints; None: no limit."""
         if self.max_rounds is None:
             return None
         trained = levels * self.n_train * self.max_rounds
@@ -109,30 +102,14 @@ def theorem_parameters(
     log_size: float,
     norm_bound: float | None = None,
 ) -> OliveParameters:
-    """Compute the recalled parameters.
+    """Compute the recalled parameters; ValueError if one is out of range.
 
     φ = ε/(12 H √M); stop at 5ε/8; with L = ln(6 H √M ζ / ε), n_est = 32 ln(6N/δ)/ε²,
     n_eval = 288 H² ln(12 H² M L/δ)/ε², n = 4608 H² M K ln(12 N H M L/δ)/ε²; at most M H
-    L / ln(5/3) rounds, and one to stop.
-
-    Parameters
-    ----------
-    epsilon, delta
-        Accuracy and failure probability, in (0, 1).
-    horizon, n_actions
-        H and K.
-    rank
-        M, a bound on the Bellman rank; the number of states of a level will do.
-    log_size
-        ln N, N the number of pairs (g, π). Estimated errors are affine in g, so
-        for tabular values ln 2 per state, plus ln K per state for policies.
-    norm_bound
-        ζ; 2√M by default, right for M hidden states.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    L / ln(5/3) rounds, and one to stop. `rank`: M, a bound on the Bellman rank (states
+    of a level will do). `log_size`: ln N, N pairs (g, π): for tabular values ln 2 per
+    state, plus ln K for policies. `norm_bound`: ζ; 2√M by default, right for M hidden
+    states.
     """
     if not 0 < epsilon < 1 or not 0 < delta < 1:
         raise ValueError(f"epsilon {epsilon} and delta {delta} must lie in (0, 1)")
@@ -164,10 +141,7 @@ def theorem_parameters(
 def rounds_of_a_level(
     epsilon: float, *, horizon: int, rank: int, norm_bound: float | None = None
 ) -> float:
-    """M L / ln(5/3), the theorem's bound on the rounds that choose one level.
-
-    Parameters are those of `theorem_parameters`.
-    """
+    """M L / ln(5/3), the theorem's bound on the rounds that choose one level."""
     zeta = 2 * math.sqrt(rank) if norm_bound is None else norm_bound
     length = math.log(6 * horizon * math.sqrt(rank) * zeta / epsilon)
     return rank * length / math.log(5 / 3)
@@ -181,9 +155,7 @@ def practical_parameters(
     φ = ε/(6H); stop at ε/2, which leaves the other half for the estimates; n_est =
     64/ε², n_eval = 16 H²/ε² (errors are then off by about ε/(8H)), n = 4K/φ² (a
     standard error of a quarter of φ for (V*, π*)); the theorem's limit on the rounds.
-    Raises ValueError if one is out of range. `epsilon, horizon, n_actions, rank`: As
-    for `theorem_parameters`. `**chosen`: Any field of `OliveParameters`; numbers stand
-    for their decimal digits.
+    `chosen`: any field.
     """
     accuracy = rational(epsilon)
     if not 0 < accuracy < 1 or min(horizon, n_actions, rank) < 1:
@@ -200,12 +172,7 @@ def practical_parameters(
 def trajectory_bound(
     epsilon: float, delta: float, M: int, K: int, H: int, log_size: float
 ) -> int:
-    """Trajectories that the theorem promises are enough, at most.
-
-    Of order M² H³ K ln(N/δ)/ε², up to logarithms. Raises ValueError if a parameter is
-    out of range. `epsilon, delta`: Accuracy and failure probability, in (0, 1). `M, K,
-    H`: Bellman rank, actions, levels. `log_size`: ln N.
-    """
+    """Trajectories that the theorem promises are enough: O(M² H³ K ln(N/δ)/ε²)."""
     found = theorem_parameters(
         epsilon, delta, horizon=H, n_actions=K, rank=M, log_size=log_size
     ).trajectory_bound()
@@ -220,8 +187,5 @@ def tabular_log_size(n_states: int, n_actions: int) -> float:
 
 
 def _rational(value: float) -> Fraction:
-    """Round to a fraction that keeps the programs' numbers small.
-
-    By a relative 2e-6 at most, and never to 0.
-    """
+    """Round by 2e-6 at most, never to 0, which keeps the programs' numbers small."""
     return Fraction(value).limit_denominator(10**6 * max(1, math.ceil(0.001 / value)))

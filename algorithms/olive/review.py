@@ -1,8 +1,8 @@
 """What the analysis of OLIVE claims of a run, checked against the truth.
 
-The first four are premises. Of a finite class all pairs are looked at; of tabular
-classes (V*, π*) and the pairs of the rounds, which is all that the others follow from.
-`maximiser` must hold in any run: a MILP engine that missed the optimum would break it.
+The first four are premises: over finite classes of all pairs, over tabular ones of (V*,
+π*) and the rounds' pairs, which is all that the others follow from. `maximiser` must
+hold in any run: an engine that missed the optimum would break it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """One level.
+    """One level: `chances[s]` lists (code, P(code | s)), codes through all levels.
 
-    `chances[s]` lists (code, P(code | s)), codes numbered through all levels;
-    `rewards[s]` maps a code to the mean reward of each action; `following[s][a]`
-    lists (s', P(s' | s, a)), and is empty at the last level.
+    `rewards[s]` maps a code to each action's mean reward; `following[s][a]` lists (s',
+    P(s' | s, a)), nothing at the last level.
     """
 
     chances: list[list[tuple[int, Fraction]]]
@@ -315,7 +314,6 @@ class _Review:
                     )
 
     def rounds(self, truth: TrueErrors, best: Pair) -> None:
-        """Go through the rounds."""
         program, tolerance = self.result.program, self.setting.parameters.tolerance
         promised, kept = program.objective(best), True
         for played in self.result.rounds:

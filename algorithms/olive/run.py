@@ -1,9 +1,8 @@
-"""OLIVE on data sets of any environment.
+"""OLIVE on data sets of any environment, in rationals, reproducible from its seed.
 
 Predicted values are averaged over n_est initial observations, errors over n_eval
-trajectories of the round's policy, and a constraint over n trajectories whose action at
-the chosen level is uniform (Jiang et al. 2017, parameters recalled). All numbers are
-rationals, so a run is reproducible from its generator's seed.
+trajectories, a constraint over n with a uniform action at the level (Jiang et al.
+2017).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def olive_sampled(
     ----------
     environment
         Where trajectories come from; `TabularEnvironment` makes one of an MDP,
-        `layered.LayeredEnvironment` one of `olivine.algorithms.environments`.
+        `LayeredEnvironment` one of `olivine.algorithms.environments`.
     parameters
         `parameters.theorem_parameters`, or one's own.
     rng
@@ -58,10 +57,10 @@ def olive_sampled(
     lower, upper
         Range of g; the upper end for all observations or one for each.
     all_levels
-        Whether a round adds the constraints of all levels (a data set each), or
-        only of one.
+        Whether a round adds the constraints of all levels (a data set each), or only of
+        one.
     watch
-        Told each round when it is over.
+        Called with each round when it is over.
 
     Returns
     -------
@@ -86,11 +85,7 @@ def olive_sampled(
 
 
 class SampledWorld:
-    """An environment seen through data sets; a `World`.
-
-    `program`: The current program; grows with `constrain`. `trajectories`: Drawn so
-    far. `seed`: The generator before the first draw.
-    """
+    """An environment seen through data sets; a `World`, its program growing."""
 
     def __init__(
         self,

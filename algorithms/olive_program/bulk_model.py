@@ -1,9 +1,7 @@
 """OLIVE's program of a large MDP as a model, in arrays.
 
-The same variables and rows as `model` makes state by state, in another order: all
-variables of one sort stand together, and so do all rows of one sort
-(`olivine.solvers.model.large`). Numbers are integers over common denominators, for
-which 64 bits must do (`fits`); equal ones become one fraction.
+The variables and rows of `model`, sort by sort (`olivine.solvers.model.large`), as
+64-bit integers over common denominators (`fits`).
 """
 
 from __future__ import annotations
@@ -114,7 +112,6 @@ class _Builder:
         )
 
     def _add_values(self, support: NDArray[np.bool_]) -> Ints:
-        """g(x) of the states that occur in the program, in order."""
         mdp, needed = self._mdp, support.copy()
         needed[mdp.start] = True
         actions, _ = gather(mdp.action_offset, np.flatnonzero(support))
@@ -134,8 +131,8 @@ class _Builder:
     def _distinct(self, states: Ints) -> tuple[Ints, Ints, Ints]:
         """States with several distinct actions; how many; and which those are.
 
-        Equal actions have equal hashes; only where two hashes agree are the actions
-        themselves compared.
+        Equal actions have equal hashes; only where two hashes agree are actions
+        compared.
         """
         mdp = self._mdp
         states = states[mdp.action_counts[states] > 1]
@@ -156,7 +153,6 @@ class _Builder:
         return states[several], counts[several], actions[kept & several[owner]]
 
     def _hashes(self, actions: Ints) -> NDArray[np.uint64]:
-        """Hash the actions; equal rewards and successors' shares give equal hashes."""
         mdp = self._mdp
         entries, bounds = gather(mdp.transition_offset, actions)
         shares = mdp.transition_numerator[entries]
@@ -474,24 +470,20 @@ def _common(denominators: Ints) -> int:
 
 
 def _over(numbers: Iterable[Fraction]) -> tuple[list[int], int]:
-    """Numerators over a common denominator, and that."""
     listed = list(numbers)
     scale = math.lcm(*(number.denominator for number in listed))
     return [int(number * scale) for number in listed], scale
 
 
 def _ranked(numbers: list[Fraction]) -> tuple[list[Fraction], Ints]:
-    """Give the distinct numbers in order, and the place of each among them."""
+    """Distinct numbers in order, and the place of each among them."""
     ordered = sorted(set(numbers))
     place = {number: k for k, number in enumerate(ordered)}
     return ordered, np.array([place[number] for number in numbers], dtype=np.int64)
 
 
 def distinct_rows(table: Ints) -> tuple[Ints, Ints]:
-    """Place of the first of each kind of row, and the kind of each row.
-
-    Rows are hashed, and those of one hash compared.
-    """
+    """First place of each kind of row, each row's kind: by hash, then compared."""
     marks = np.zeros(len(table), dtype=np.uint64)
     for column in table.T:
         marks = mixed(marks) + column.astype(np.uint64)

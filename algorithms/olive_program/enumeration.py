@@ -1,18 +1,10 @@
 """The optimum of OLIVE's program by brute force over policies, exact.
 
-For a fixed policy the program is a linear program in the values. Policies need
-to differ only where the action matters: in states of the distributions, and
-there between actions that are not equal. Each policy is settled in rational
-arithmetic, in one of three ways:
-
-- solved: its linear program is solved exactly;
-- bounded: the multipliers of a floating-point solution, taken as rationals,
-  prove by weak duality that it cannot beat the best value so far;
-- covered: multipliers that settled an earlier policy rest on some constraints
-  only, and this policy makes the same choices in their states, so it has those
-  very constraints and the same multipliers settle it.
-
-No floating-point number is believed: engines only suggest multipliers.
+With a fixed policy the program is a linear program in the values; policies differ only
+where the action matters. Each is settled in rationals, engines only suggesting
+multipliers: *solved* exactly; *bounded*, by weak duality, by the best value so far; or
+*covered* by an earlier policy's multipliers, which rest on constraints that this one,
+choosing alike in their states, has as well.
 """
 
 from __future__ import annotations
@@ -52,10 +44,7 @@ class Enumeration:
 def enumerate_policies(
     program: OliveProgram, *, max_policies: int = 20_000
 ) -> Enumeration:
-    """Compute the optimum of a program over all policies.
-
-    Raises ValueError if there are more than `max_policies` policies.
-    """
+    """Optimum over all policies; ValueError if there are more than `max_policies`."""
     choices = policy_choices(program)
     count = math.prod(map(len, choices.values()))
     if count > max_policies:
@@ -82,11 +71,7 @@ def policy_choices(program: OliveProgram) -> dict[int, list[int]]:
 
 
 def policy_optimum(program: OliveProgram, policy: ArrayLike) -> Pair | None:
-    """Best pair with a given policy, by one exact linear program.
-
-    Raises ValueError if the policy does not belong to the MDP. `policy`: local action
-    indices, shape (n,).
-    """
+    """Best pair with a given policy (n,), by one exact linear program."""
     program.mdp.global_actions(policy)
     lp = _PolicyLp(program, np.asarray(policy, dtype=np.int32))
     outcome = lp.session.solve(exact=True)
@@ -153,11 +138,9 @@ class _PolicyLp:
             row += width
 
     def states_of(self, rows: Iterable[int]) -> set[int]:
-        """States whose actions occur in some rows."""
         return {s for row in rows for s in self.supports[self.row_constraint[row]]}
 
     def pair(self, outcome: LinearOutcome) -> Pair:
-        """Pair of an exact solution, checked against the program."""
         assert outcome.exact
         assert outcome.values is not None
         program = self.program

@@ -1,12 +1,8 @@
 """OLIVE's programs as mixed-integer linear models, in two forms.
 
-Both, ``value-policy`` and ``q-function``, are exact reformulations (docs/olive.md): the
-optimum is the program's, and every optimal point of the model is read back as an
-optimal pair. Only some states have variables: the start state, the states of the
-distributions (the *support*), and the successors of the support's actions. No other
-value and no other state's action occurs in the program, so any value in the range and
-any action will do there. Actions of a state with equal reward and transitions share one
-binary; the policy read back takes the first of them.
+``value-policy`` and ``q-function`` are exact (docs/olive.md). Only the start state, the
+states of the distributions, and successors of their actions have variables; elsewhere
+any value and action will do. Equal actions share a binary, read back as the first.
 """
 
 from __future__ import annotations

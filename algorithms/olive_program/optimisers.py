@@ -1,10 +1,9 @@
 """Who solves the program of a round of OLIVE: engines or exact search.
 
-Over tabular classes the program is a mixed-integer linear program; for finite classes
-see `olivine.algorithms.olive.finite_pairs`. However it is solved, the pair that OLIVE
-gets is exact and is checked against every constraint in rational arithmetic. Whether it
-is also a *maximiser* is proved by `BranchAndBound`, and by `Milp` where it attains the
-upper end of the range of g; else it is the engine's word.
+The pair that OLIVE gets is exact and checked against every constraint. That it is also
+a *maximiser* is proved by `BranchAndBound`, and by `Milp` where it attains the upper
+end of the range of g; else it is the engine's word. Finite classes:
+`olive.finite_pairs`.
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ def least_tolerance(
     engine: str = "highs",
     time_limit: float | None = None,
 ) -> LeastTolerance:
-    """Find the least φ at which some feasible pair has objective at least `value`.
-
-    Raises ValueError if the ceiling is not positive.
-    """
+    """Find the least φ at which some feasible pair has objective `value` or more."""
     if not ceiling > 0:
         raise ValueError(f"ceiling {ceiling} is not positive")
     model, variable, relaxed = _model(program, Fraction(value), Fraction(ceiling))
@@ -78,7 +74,6 @@ def least_tolerance(
 
 
 def _exact_point(outcome: LinearOutcome) -> list[Fraction] | None:
-    """Values of an outcome that is exact and was not cut short."""
     if outcome.values is None or not outcome.exact or outcome.reason:
         return None
     return [Fraction(v) for v in outcome.values]
@@ -87,11 +82,9 @@ def _exact_point(outcome: LinearOutcome) -> list[Fraction] | None:
 def _model(
     program: OliveProgram | SampledProgram, value: Fraction, ceiling: Fraction
 ) -> tuple[LinearModel, int, OliveProgram | SampledProgram]:
-    """Write the model, with its variable φ and the program at the ceiling.
+    """Write the model with a variable φ in place of the ceiling in a constraint's rows.
 
-    The program's own model at the ceiling has two rows a constraint, error ≤
-    ceiling and error ≥ −ceiling; φ takes the place of the ceiling in them. All
-    other rows hold for every tolerance up to the ceiling.
+    All other rows hold for every tolerance up to the ceiling.
     """
     relaxed: OliveProgram | SampledProgram
     if isinstance(program, OliveProgram):
@@ -135,8 +128,6 @@ _LARGEST_WEIGHT = 100
 
 
 class _Tabular:
-    """Tabular classes, by the linear model of a program; subclasses name the engine."""
-
     form: Form
     time_limit: float | None
 
@@ -145,17 +136,15 @@ class _Tabular:
         raise NotImplementedError
 
     def maximise(self, program: Program) -> Answer:
-        """Solve the program; the pair is exact and checked."""
         return self._solve(program, program_model(program, self.form))
 
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
-        """Maximise a random objective over the pairs that are worth enough.
+        """Maximise random integer weights over the pairs that are worth enough.
 
-        The weights of all values and binaries are uniform integers, so this
-        finds extreme points of the set of such pairs, not uniformly. Values and
-        actions that the program says nothing about are drawn uniformly.
+        This finds extreme points, not uniformly; what the program leaves free is
+        uniform.
         """
         built = program_model(program, self.form)
         answer = self._solve(program, _face(built, value, rng))
@@ -171,9 +160,7 @@ class _Tabular:
 class Milp(_Tabular):
     """Tabular classes, by a MILP engine in floating point, confirmed exactly.
 
-    The engine's policy is kept and the best values for it are computed exactly, so a
-    value lost to rounding is won back; the values are a vertex. `time_limit`: wall
-    seconds per call.
+    The engine's policy is kept and the best values for it, a vertex, computed exactly.
     """
 
     def __init__(
@@ -193,10 +180,7 @@ class Milp(_Tabular):
 
 
 class BranchAndBound(_Tabular):
-    """Tabular classes, solved exactly with a proof; for small programs.
-
-    `time_limit`: wall seconds per call.
-    """
+    """Tabular classes, solved exactly with a proof; for small programs."""
 
     def __init__(
         self, form: Form = "value-policy", time_limit: float | None = None
@@ -230,7 +214,6 @@ def _read(
 
 
 def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> PairModel:
-    """Restrict a model to points worth at least so much; draw another objective."""
     model = replace(built.model, rows=list(built.model.rows))
     objective = model.objective
     model.add_row(
@@ -252,8 +235,7 @@ def _scattered(
 ) -> Answer:
     """Draw what the model leaves free about a pair.
 
-    A state without binaries does the same by any of its actions, or none of its
-    actions occurs in the program; a value without a variable does not occur.
+    Actions of a state without binaries are alike, or do not occur; so with values.
     """
     if answer.pair is None:
         return answer

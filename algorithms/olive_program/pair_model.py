@@ -1,7 +1,4 @@
-"""Linear models of OLIVE's programs with the way back to pairs, and their rows.
-
-`olivine.algorithms.olive_program.model` says what the variables and rows mean.
-"""
+"""Linear models of OLIVE's programs with the way back to pairs, and their rows."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Affine:
-    """An affine function of values: constant + Σ coefficients · g[states].
-
-    `low` and `high` are its range over values in [lower, upper].
-    """
+    """The affine function constant + Σ coefficients · g[states], in [`low`, `high`]."""
 
     constant: Fraction
     states: tuple[int, ...]
@@ -67,10 +61,7 @@ def backup_of(program: OliveProgram, action: int) -> Affine:
 
 
 def action_classes(mdp: TabularMDP, state: int) -> list[int]:
-    """First equal action of each action of a state, as local indices.
-
-    Actions are equal when reward and successors with probabilities are.
-    """
+    """First equal action (reward, successors' shares) of each action of a state."""
     first: dict[object, int] = {}
     return [
         first.setdefault(_action_key(mdp, action), local)
@@ -104,10 +95,7 @@ def support_states(program: OliveProgram) -> list[int]:
 
 
 def needed_states(program: OliveProgram) -> list[int]:
-    """States whose value occurs in the program, in order.
-
-    The start state, the support, and the successors of the support's actions.
-    """
+    """States whose value occurs: start, support, successors of its actions."""
     mdp = program.mdp
     support = np.unique(program.distributions.states)
     actions = gather(mdp.action_offset, support)[0]
@@ -164,11 +152,7 @@ class PairModel:
     q_index: MutableMapping[tuple[int, int], int] = field(default_factory=dict)
 
     def policy(self, values: Sequence[Fraction] | Sequence[float]) -> NDArray[np.int32]:
-        """Read the policy off the binaries; floats are welcome.
-
-        Each state takes the action of its largest binary; states without
-        binaries take action 0.
-        """
+        """Read the policy off the largest binaries, floats too; else action 0."""
         policy = np.zeros(len(self.program.action_counts), dtype=np.int32)
         for state, binaries in self.policy_index.items():
             policy[state] = max(binaries, key=lambda local: values[binaries[local]])
@@ -263,10 +247,7 @@ class PairModel:
         constant: Fraction,
         i: int,
     ) -> None:
-        """Add ``|coefficients · x[indices] + constant| <= φ`` as constraint i.
-
-        One equation if φ is 0, else two rows.
-        """
+        """Add ``|coefficients · x[indices] + constant| <= φ`` as constraint i."""
         for sense, rhs, sign in bellman_rows(self.program.tolerance, constant):
             self.model.add_row(indices, coefficients, sense, rhs, f"bellman({i}){sign}")
 
@@ -305,10 +286,7 @@ class ProgramModel(PairModel):
     backup_index: MutableMapping[int, int] = field(default_factory=dict)
 
     def point(self, pair: Pair) -> list[Fraction]:
-        """Exact point of the model for a pair, feasible when the pair is.
-
-        Unchosen f(x,a) get the lower end of the range.
-        """
+        """Exact point of a pair, feasible if the pair is; unchosen f(x,a) lowest."""
         mdp, g = self.program.mdp, pair.values()
         values = [self.program.lower] * len(self.model.variables)
         for state, variable in self.value_index.items():
@@ -343,10 +321,9 @@ def add_exact_constraint(
 def error_terms(
     program: OliveProgram, distribution: Distribution, with_backup: Container[int]
 ) -> tuple[list[tuple[int, bool, Fraction]], Fraction]:
-    """Terms of E_D[g(x) − b(x)]: state, whether it is its b(x), coefficient.
+    """Terms of E_D[g(x) − b(x)]: state, whether its b(x), coefficient; constant.
 
-    And the constant. Where a state has no variable b(x), its one action's backup is
-    written out.
+    Where a state has no variable b(x), its one action's backup is written out.
     """
     terms: list[tuple[int, bool, Fraction]] = []
     constant = Fraction(0)

@@ -1,16 +1,12 @@
 """The optimisation problem inside OLIVE, for any finite MDP, in exact rationals.
 
-Given distributions D_1, …, D_N over states, collected in earlier rounds, OLIVE
-asks for (paper, "OLIVE is not Oracle-Efficient"; Jiang et al. 2017)
+For distributions D_1, …, D_N over states (paper, "OLIVE is not Oracle-Efficient")
 
     max g(s0) over g ∈ (X → [lower, upper]) and π ∈ (X → A)
     subject to |E_{x∼D_i}[g(x) − E[r + g(x′) | x, π(x)]]| ≤ φ for every i,
 
-with g = 0 once the episode has ended. The paper prints this with an
-importance weight, E[K·1{a = π(x)}(g(x) − r − g(x′))] under a uniform action a
-out of K, which is the conditional expectation above. Its form for Q-functions
-leaves the factor K out, so φ means a K-th there (docs/errata.md, 6); here φ bounds the
-conditional expectation in both forms.
+with g = 0 once the episode has ended. φ bounds the conditional expectation, which the
+paper prints with importance weights, in both forms (docs/errata.md, 6).
 """
 
 from __future__ import annotations
@@ -50,11 +46,10 @@ Upper = Fraction | int | Sequence[Fraction | int]
 
 
 class Ranged:
-    """What a program knows of the range of g.
+    """What a program knows of the range of g: `lower`, and the largest `upper` end.
 
-    Raises ValueError if an end is no exact rational, a range empty, or their number
-    wrong. `lower, upper`: Lower end, and the largest upper end. `upper_ends`: The upper
-    end of each observation; empty where there is one for all.
+    `upper_ends`: that of each observation; empty where there is one for all. Raises
+    ValueError if an end is no exact rational, a range empty, or their number wrong.
     """
 
     def __init__(self, size: int, lower: Fraction | int, upper: Upper) -> None:
@@ -93,10 +88,7 @@ class Ranged:
         return self.upper_ends or self.upper
 
     def floors(self, denominator: int) -> IntArray:
-        """Largest integers k with k/denominator in the range of each observation.
-
-        There must be an upper end for each.
-        """
+        """Largest k with k/denominator in each observation's own range."""
         floors = integer_array(math.floor(end * denominator) for end in self._kinds)
         return floors[self._kind]
 
@@ -231,7 +223,6 @@ class OliveProgram(Ranged):
 
     @cached_property
     def _denominators(self) -> tuple[int, int]:
-        """Common denominators of all actions in the distributions' states."""
         states = distinct(self.distributions.states)
         return denominators(self.mdp, gather(self.mdp.action_offset, states)[0])
 
@@ -279,7 +270,6 @@ class OliveProgram(Ranged):
         return average_errors(self.mdp, self.distributions, pair, self._denominators)
 
     def _outside(self, pair: Pair) -> NDArray[np.bool_]:
-        """Which states have values outside the range."""
         lowest = math.ceil(self.lower * pair.denominator)
         highest: int | IntArray = math.floor(self.upper * pair.denominator)
         if self.upper_ends:
@@ -288,7 +278,6 @@ class OliveProgram(Ranged):
         return np.asarray(low | high, dtype=bool)
 
     def _exceeding(self, numerators: IntArray, denominator: int) -> NDArray[np.bool_]:
-        """Which errors, as `average_errors` gives them, exceed the tolerance."""
         if not self.tolerance:
             return np.asarray(numerators != 0, dtype=bool)
         limit = self.tolerance * denominator
@@ -307,10 +296,8 @@ class OliveProgram(Ranged):
 def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
     """Average Bellman errors along the pair's own policy, one a time step.
 
-    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at time step h under
-    π, for h = 1..horizon; OLIVE compares these (and their sum) with its thresholds.
-    Their sum is g(s0) − V^π(s0). Raises ValueError if the policy does not belong to the
-    MDP.
+    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at step h = 1..horizon
+    under π. Their sum is g(s0) − V^π(s0).
     """
     met = Distributions.from_iterable(state_distributions(mdp, pair.policy))
     return as_fractions(*average_errors(mdp, met, pair), met)
@@ -319,11 +306,10 @@ def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
 def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]:
     """Write a program over the MDP of two actions, each node in its state's range.
 
-    A pair of it gives one of the original: values at the roots, the actions that the
-    paths lead to. So with φ = 0 its optimum is no more. It is no less where each action
-    of the states bound is worth something in its state's range under some optimal pair,
-    as in the layered variants of the family (docs/ties.md). Raises ValueError if the
-    MDP is not layered, or the tolerance positive: it would add up.
+    A pair of it gives one of the original, so with φ = 0 its optimum is no more; no
+    less where each action of the constrained states is worth something in its state's
+    range under some optimal pair, as in the layered variants (docs/ties.md). Raises
+    ValueError if the MDP is not layered, or the tolerance positive: it would add up.
     """
     # Here, as few programs are written so and each decision loads this file.
     from ..mdp.two_actions import TwoActions

@@ -150,10 +150,7 @@ def run_rounds(
     max_rounds: int | None,
     watch: Callable[[OliveRound[Constraint]], None] | None = None,
 ) -> OliveResult[Constraint]:
-    """Play rounds until one of the endings of `OliveResult`.
-
-    ``watch`` is told each round when it is over.
-    """
+    """Play rounds until one of the endings of `OliveResult`; ``watch`` sees each."""
     tolerance = world.program.tolerance
     if stop < world.horizon * tolerance:
         raise ValueError(
@@ -227,8 +224,8 @@ def _constrain(
 ) -> tuple[int, tuple[Constraint, ...]]:
     """Choose a level and add its constraint, or those of all levels.
 
-    One of H errors is at least their mean, which exceeds stop/H, which is at
-    least the tolerance: so some level is eligible.
+    One of H errors exceeds stop/H, which is at least the tolerance: a level is
+    eligible.
     """
     horizon, tolerance = len(errors), world.program.tolerance
     eligible = [
@@ -270,10 +267,10 @@ def olive_exact(
     tolerance
         φ ≥ 0.
     epsilon
-        Stop when the errors add up to at most this; by default the horizon
-        times φ, the least that makes every round rule out its own pair. The
-        policy returned is then within epsilon of optimal if the class contains
-        (V*, π*) (or, tabular, if V* lies in the range).
+        Stop when the errors add up to at most this; by default the horizon times φ, the
+        least that makes every round rule out its own pair. The policy returned is then
+        within epsilon of optimal if the class contains (V*, π*) (or, tabular, if V*
+        lies in the range).
     lower, upper
         Range of g; the upper end for all states or one for each.
     constraints
@@ -281,8 +278,8 @@ def olive_exact(
     all_levels
         Whether a round adds the constraints of all levels, or only of one.
     max_rounds
-        Stop there, unfinished; the run ends by itself without it, as every
-        round adds another of the finitely many distributions.
+        Stop there, unfinished; without it the run ends by itself, as every round adds
+        another of the finitely many distributions.
 
     Returns
     -------
@@ -292,8 +289,8 @@ def olive_exact(
     Raises
     ------
     ValueError
-        If a parameter is out of range (see also `OliveProgram`), or a script
-        does not hold what it promises.
+        If a parameter is out of range (see also `OliveProgram`), or a script does not
+        hold what it promises.
     """
     program = OliveProgram(mdp, constraints, tolerance, lower, upper)
     least = mdp.horizon * program.tolerance
@@ -308,10 +305,7 @@ def olive_exact(
 
 
 class ExactWorld:
-    """A tabular MDP whose expectations are known.
-
-    `program`: The current program; grows with `constrain`.
-    """
+    """A tabular MDP whose expectations are known; its program grows."""
 
     trajectories = 0
     seed = None
@@ -325,11 +319,7 @@ class ExactWorld:
         return tuple(average_bellman_errors(self.program.mdp, pair))
 
     def constrain(self, pair: Pair, levels: Sequence[int]) -> tuple[Distribution, ...]:
-        """Add the distributions of the state at some levels.
-
-        Those of levels that no episode reaches and those added before are left
-        out; g and the error do not depend on the level.
-        """
+        """Add the distributions at some levels, but empty ones and known ones."""
         known = list(self.program.distributions)
         added: list[Distribution] = []
         for met in state_distributions(self.program.mdp, pair.policy):

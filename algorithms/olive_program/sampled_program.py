@@ -1,18 +1,13 @@
 """OLIVE's program over data sets: empirical averages in place of expectations.
 
-A data set D holds tuples (x, a, r, x′) with a uniform over the K(x) actions of
-x. For a pair (g, π) its average Bellman error is estimated with importance
-weights (paper, eqn. "oliveprobg"; Jiang et al. 2017),
+A data set D holds tuples (x, a, r, x′), a uniform over the K(x) actions of x; errors
+are estimated with importance weights (paper, eqn. "oliveprobg"; Jiang et al. 2017),
 
     Ê_D[K(x) 1{a = π(x)} (g(x) − r − g(x′))],
 
-with g = 0 once the episode has ended. Grouped by observation this is Σ_x of
-terms that depend on π(x), g(x) and g at the successors seen, affine in g for
-each action: a `SampledConstraint` keeps those, in exact rationals. So the
-program stays exact, whatever the data are, and has a model like the exact one.
-
-The paper's form for Q-functions prints no factor K(x); then φ bounds a K-th of
-the error (docs/errata.md, 6). Both forms here have the factor.
+g = 0 once the episode has ended. Grouped by observation the terms depend on π(x), and
+are affine in g for each action: a `SampledConstraint` keeps them, in exact rationals.
+Both forms have the factor K(x) (docs/errata.md, 6).
 """
 
 from __future__ import annotations
@@ -66,10 +61,7 @@ class Term:
         return self.weight * values[state] - self.reward - future
 
     def affine(self, state: int, ranges: Ranged) -> Affine:
-        """Write it as a function of the values of all observations.
-
-        Its range is over the values of observations that are distinct.
-        """
+        """Write it as a function of the values of observations, with its range."""
         mass = sum((c for _, c in self.successors), Fraction(0))
         low, high = ranges.lower, ranges.upper_of(state)
         return Affine(
@@ -138,10 +130,7 @@ def on_policy_error(data: LevelData, pair: Pair) -> Fraction:
 
 
 class SampledProgram(Ranged):
-    """OLIVE's program over data sets and all tabular (g, π) on observations.
-
-    Raises ValueError if a parameter is out of range or an observation is unknown.
-    """
+    """OLIVE's program over data sets and all tabular (g, π) on observations."""
 
     def __init__(
         self,
@@ -189,10 +178,7 @@ class SampledProgram(Ranged):
         return [constraint.error(pair) for constraint in self.constraints]
 
     def is_feasible(self, pair: Pair) -> bool:
-        """Whether a pair meets every constraint and the range, exactly.
-
-        Raises ValueError if the pair is not one on these observations and actions.
-        """
+        """Whether a pair meets every constraint and the range, exactly."""
         if pair.n_states != len(self.action_counts):
             raise ValueError(
                 f"a pair on {pair.n_states} observations, there are "
@@ -211,8 +197,6 @@ class SampledProgram(Ranged):
 
 @dataclass
 class _Group:
-    """Tuples with the same observation and action."""
-
     weight: int
     reward: Fraction
     successors: dict[int, int]
@@ -221,7 +205,6 @@ class _Group:
 def _grouped(
     data: EmpiricalMeasure, action_counts: NDArray[np.int64]
 ) -> dict[tuple[int, int], _Group]:
-    """Group tuples by observation and action."""
     if data.actions is None:
         raise ValueError("the data have no actions")
     codes, following = data.codes(), data.codes("next_observations")

@@ -1,16 +1,8 @@
 """How OLIVE breaks its ties: which maximiser, and at which level to constrain.
 
-OLIVE may take any maximiser of its program and any level whose average Bellman
-error is large enough (Jiang et al. 2017 leave both open). How it does decides
-which programs it meets: the paper's proof breaks ties against it.
-
-`SolverTiebreak`
-    the optimiser's own maximiser, the first, last or worst level;
-`RandomTiebreak`
-    a random maximiser and level;
-`ScriptedTiebreak`
-    pairs and levels given in advance: how an adversary breaks ties. Every pair
-    is checked to be a maximiser before it is believed.
+Jiang et al. 2017 leave both open; the paper's proof breaks ties against OLIVE.
+`SolverTiebreak` takes the optimiser's maximiser, `RandomTiebreak` a random one;
+`ScriptedTiebreak` takes pairs and levels given in advance, each checked first.
 """
 
 from __future__ import annotations
@@ -36,19 +28,12 @@ _Direction = dict[int, Fraction]
 def benign_rounds(mdp: TabularMDP) -> Iterator[tuple[Pair, int]]:
     """Yield a maximiser and a level for each round, as `ScriptedTiebreak` takes them.
 
-    For exact expectations, φ = 0, all g with values in [0, 1] and all policies. With
-    all V^π(x) in (0, 1), OLIVE binds at most |X| distributions, all optima but the last
-    are 1, and the last is V*. The work is polynomial: at most two plans per state.
-
-    A value on the edge leaves one sign: where V^π(x) = 0, ℓ(x) >= 0 is needed, where
-    V^π(x) = 1, ℓ(x) <= 0 (the policy avoids the edge where some action does). Each
-    round is legal then, too, but a direction may be left that has no legal sign, and
-    OLIVE may have to go on after the rule's last round. Raises ValueError if a state is
-    met at two levels, or a value leaves [0, 1].
-
-    Notes
-    -----
-    Source: ours; docs/ties.md has the proof.
+    For exact expectations, φ = 0, all g in [0, 1] and all policies. With all V^π(x) in
+    (0, 1) OLIVE constrains at most |X| distributions, all optima but the last, V*, are
+    1, and the work is polynomial. A value on the edge leaves one sign, ℓ(x) >= 0 where
+    V^π(x) = 0 and <= 0 where it is 1: rounds stay legal, but the rule may end before
+    OLIVE does. ValueError if a state is met at two levels, or a value leaves [0, 1].
+    Source: ours (docs/ties.md).
     """
     if not mdp.is_layered:
         raise ValueError("the rule needs a layered MDP: a state is met at two levels")
@@ -150,10 +135,7 @@ def _orthogonal(
 
 
 def _off_the_edge(mdp: TabularMDP, best: Pair, level: int) -> NDArray[np.int32]:
-    """Change the optimal policy at a level to actions worth more than 0, less than 1.
-
-    Where there is none it stays.
-    """
+    """Change the optimal policy at a level to actions worth between 0 and 1."""
     policy, ahead = best.policy.copy(), dict(enumerate(best.values()))
     for state in np.flatnonzero(mdp.state_level == level).tolist():
         for local, action in enumerate(mdp.actions(state)):
@@ -165,7 +147,6 @@ def _off_the_edge(mdp: TabularMDP, best: Pair, level: int) -> NDArray[np.int32]:
 
 
 def _mean(shares: dict[int, Fraction], of: dict[int, Fraction]) -> Fraction:
-    """Sum of shares times a function that is 0 where it is not given."""
     return sum((p * of[s] for s, p in shares.items() if s in of), Fraction())
 
 
@@ -202,17 +183,11 @@ class Tiebreak(Protocol):
         """Choose a maximiser of the round's program."""
 
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
-        """Choose one of the eligible levels (1-based, rising).
-
-        ``errors[h-1]`` is the average Bellman error at level h.
-        """
+        """Choose an eligible level (1-based, rising) by ``errors[h-1]`` of each h."""
 
 
 class SolverTiebreak:
-    """The optimiser's own maximiser.
-
-    Raises ValueError if the rule is unknown.
-    """
+    """The optimiser's own maximiser; ValueError if the rule is unknown."""
 
     def __init__(self, level: LevelRule = "largest") -> None:
         if level not in _LEVEL_RULES:
@@ -237,9 +212,8 @@ class SolverTiebreak:
 class RandomTiebreak:
     """A random maximiser (`Optimiser.another`), a uniform eligible level by default.
 
-    Where no other maximiser could be found within the optimiser's limits its
-    own is taken, and the answer's `reason` says so. With γ > 0 any pair within γ of
-    the optimum will do.
+    Where none other is found within the limits the optimiser's is taken, and the
+    answer's `reason` says so. With γ > 0 any pair within γ of the optimum will do.
     """
 
     def __init__(
@@ -298,10 +272,9 @@ class ScriptedTiebreak:
         return self._then.seed
 
     def maximiser(self, problem: RoundProblem) -> Answer:
-        """Take the next pair of the script and verify that it is a maximiser.
+        """Take the script's next pair and verify that it is a maximiser, or ValueError.
 
-        No program is solved where the pair attains the upper end of the range. Raises
-        ValueError if it breaks the program or is worse than the optimum.
+        No program is solved where the pair attains the upper end of the range.
         """
         move = next(self._script, None)
         if move is None:
@@ -322,10 +295,7 @@ class ScriptedTiebreak:
         return best._replace(pair=pair, value=value)
 
     def level(self, errors: Sequence[Fraction], eligible: Sequence[int]) -> int:
-        """Take the script's level.
-
-        Raises ValueError if its error is too small to be chosen.
-        """
+        """Take the script's level; ValueError if its error is too small."""
         if self._level is None:
             return self._then.level(errors, eligible)
         if self._level not in eligible:
