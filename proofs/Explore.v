@@ -32,10 +32,12 @@ Definition largest : rule := fun M g pi h =>
   forall k, (1 <= k <= 3)%nat -> level_error M g pi k <= level_error M g pi h.
 
 (** One level whose error stands out leaves either rule no choice. *)
-Definition stands_out (M : mdp) (g : state -> R) (pi : state -> action) (h : nat) : Prop :=
+Definition stands_out (M : mdp) (g : state -> R) (pi : state -> action) (h : nat) : Prop
+  :=
   any_positive M g pi h /\
   (forall k, (1 <= k < h)%nat -> level_error M g pi k <= 0) /\
-  (forall k, (1 <= k <= 3)%nat -> k <> h -> level_error M g pi k < level_error M g pi h).
+  (forall k, (1 <= k <= 3)%nat -> k <> h -> level_error M g pi k < level_error M g pi
+    h).
 
 Lemma stands_out_picks r M g pi h : r = lowest \/ r = largest ->
   stands_out M g pi h -> r M g pi h /\ forall k, r M g pi k -> k = h.
@@ -47,7 +49,8 @@ Proof.
     + congruence.
     + specialize (B k). assert (level_error M g pi k <= 0) by (apply B; lia). lra.
   - split.
-    + split; [split; assumption|]. intros k K. destruct (Nat.eq_dec k h) as [->|N]; [lra|].
+    + split; [split; assumption|]. intros k K.
+      destruct (Nat.eq_dec k h) as [->|N]; [lra|].
       apply Rlt_le, A; assumption.
     + intros k [[K PK] LK]. destruct (Nat.eq_dec k h) as [E|N]; [exact E|].
       pose proof (A k K N). pose proof (LK h H). lra.
@@ -113,7 +116,8 @@ Proof.
       injection E as <- <-. simpl. lia.
     + apply in_map_iff in I as (jw & E & _). injection E as <- <-. simpl. lia.
   - simpl. destruct (nth_error f j) as [w|]; [|intros []].
-    unfold clause_transition. destruct (body w) as [|l1 [|l2 [|l3 [|]]]]; try (intros []; fail).
+    unfold clause_transition. destruct (body w) as [|l1 [|l2 [|l3 [|]]]];
+      try (intros []; fail).
     intros [E|[E|[E|[]]]]; injection E as <- <-; simpl; lia.
   - simpl. intros I. rewrite (P i I). lia.
 Qed.
@@ -258,7 +262,8 @@ Lemma explore_within t ds : 0 <= t ->
   (In (point Start) ds -> - t <= bellman_error M g pi (point Start) <= t) ->
   feasible_within t c M ds g pi.
 Proof.
-  intros t0 I L V R N P B. pose proof (top_positive c C). pose proof (explore_legal start L).
+  intros t0 I L V R N P B. pose proof (top_positive c C).
+  pose proof (explore_legal start L).
   split; [|split; [assumption|]].
   - intros x S. destruct x as [| j | i | i b | |]; unfold g; simpl in *.
     + exact V.

@@ -36,7 +36,8 @@ Proof.
   pose proof (normalized_sound _ P) as C.
   pose proof (contradiction_form 1 1 (Z.le_refl 1) (Z.le_refl 1)) as T.
   set (y := fun _ : nat => true).
-  pose proof (forward_feasible (normalized (1 # 2)) 1 (contradiction 1 1) y C T y (3 / 4)
+  pose proof (forward_feasible (normalized (1 # 2)) 1 (contradiction 1 1) y C T y (3 /
+    4)
     (TryVariable 0) eq_refl) as F.
   assert (V : 0 <= 3 / 4 <= Q2R (upper (normalized (1 # 2)) Start))
     by (simpl; unfold unit_range; rewrite Q2R_1; lra).

@@ -296,7 +296,8 @@ Proof.
   rewrite (Rmult_comm _ (/ W)), <- Rmult_assoc, <- sum_scale.
   apply sum_ext. intros [j w] _. cbn [fst snd].
   rewrite Q2R_mult. unfold Q2R. cbn [Qnum Qden].
-  rewrite Z2Pos.id by exact (Optimum.total_above_0 n f T). pose proof W0. fold W. field. lra.
+  rewrite Z2Pos.id by exact (Optimum.total_above_0 n f T). pose proof W0. fold W. field.
+  lra.
 Qed.
 
 (** ** What errors amount to *)
@@ -415,7 +416,8 @@ Proof.
     g x - (Q2R (reward M x (pi x)) + expect (transition M x (pi x)) g) = g x - pay x).
   { intros x I L. pose proof (goes pi x Q I) as A.
     destruct x; try destruct L; rewrite A; unfold pay; simpl; ring. }
-  unfold bellman_error. destruct k as [i|j c]; cbn [group_transition expect fold_right fst snd];
+  unfold bellman_error. destruct k as [i|j c];
+    cbn [group_transition expect fold_right fst snd];
     rewrite !G by (exact K || exact Logic.I); ring.
 Qed.
 
@@ -439,7 +441,8 @@ Definition behind (h : state -> R) (pi : state -> action) : R :=
 Lemma behind_minus h k pi :
   behind (fun x => h x - k x) pi = behind h pi - behind k pi.
 Proof.
-  unfold behind. rewrite (mean_ext _ (fun jw => clause_value h pi jw - clause_value k pi jw)).
+  unfold behind. rewrite (mean_ext _ (fun jw => clause_value h pi jw - clause_value k pi
+    jw)).
   - rewrite mean_minus. ring.
   - intros. apply clause_value_minus.
 Qed.
@@ -452,7 +455,8 @@ Lemma solve_rolls_in pi : pi Start = Solve -> roll_in M pi 2 = behind_solve f.
 Proof. intros S. simpl. rewrite S, app_nil_r. reflexivity. Qed.
 
 Lemma clause_step g pi j w : nth_error f j = Some w -> is_policy M pi ->
-  Q2R (reward M (Clause j) (pi (Clause j))) + expect (transition M (Clause j) (pi (Clause j))) g
+  Q2R (reward M (Clause j) (pi (Clause j))) + expect (transition M (Clause j) (pi
+    (Clause j))) g
   = clause_value g pi (j, w).
 Proof.
   intros E Q. destruct (clause_legal pi j w Q E) as (b1 & b2 & b3 & c & A & _).
@@ -464,7 +468,8 @@ Lemma solve_level_2 g pi : is_policy M pi ->
   9 / 10 * g Rest + 1 / 10 * mean (fun jw => g (Clause (fst jw))) - behind g pi.
 Proof.
   intros Q. unfold bellman_error. rewrite expect_behind_solve.
-  rewrite (goes pi Rest Q eq_refl). simpl (reward M Rest Go). simpl (transition M Rest Go).
+  rewrite (goes pi Rest Q eq_refl). simpl (reward M Rest Go).
+  simpl (transition M Rest Go).
   rewrite (mean_ext _ (fun jw => g (Clause (fst jw)) - clause_value g pi jw)).
   - rewrite mean_minus. unfold behind. simpl. rewrite Q2R_0, Q2R_1. ring.
   - intros j w E. cbn [fst]. rewrite (clause_step g pi j w E Q). reflexivity.
@@ -474,7 +479,8 @@ Lemma expect_behind_clauses h pi : is_policy M pi -> pi Start = Solve ->
   expect (roll_in M pi 3) h = behind h pi.
 Proof.
   intros Q S. rewrite roll_in_next by lia. rewrite (solve_rolls_in pi S).
-  rewrite expect_behind_solve, (goes pi Rest Q eq_refl). unfold behind. simpl (transition M Rest Go).
+  rewrite expect_behind_solve, (goes pi Rest Q eq_refl). unfold behind.
+  simpl (transition M Rest Go).
   f_equal.
   - simpl. rewrite Q2R_1. ring.
   - f_equal. apply mean_ext. intros j w E. cbn [fst].

@@ -108,7 +108,8 @@ Lemma start_is : In (point Start) ds -> g Start =
   | _ => 0
   end.
 Proof.
-  intros D. pose proof (zero _ D) as Z. unfold M in Z. rewrite start_error in Z by exact T.
+  intros D. pose proof (zero _ D) as Z. unfold M in Z.
+  rewrite start_error in Z by exact T.
   lra.
 Qed.
 
@@ -161,7 +162,8 @@ Lemma value_range q j w : is_policy M q -> nth_error f j = Some w ->
   0 <= clause_value g q (j, w) <= 1.
 Proof.
   intros K E.
-  destruct (value_is g q j w K E) as (l1 & l2 & l3 & b1 & b2 & b3 & c & _ & _ & _ & V1 & V2 & V3 & ->).
+  destruct (value_is g q j w K E) as (l1 & l2 & l3 & b1 & b2 & b3 & c & _ & _ & _ & V1 &
+    V2 & V3 & ->).
   unfold literal_state.
   pose proof (literal_range _ (Bool.eqb (positive l1) b1) V1).
   pose proof (literal_range _ (Bool.eqb (positive l2) b2) V2).
@@ -224,7 +226,8 @@ Proof.
   lra.
 Qed.
 
-Lemma value_small j w : nth_error f j = Some w -> 0 <= clause_value g pi (j, w) <= 6 / 100.
+Lemma value_small j w : nth_error f j = Some w -> 0 <= clause_value g pi (j,
+  w) <= 6 / 100.
 Proof.
   intros E. pose proof (value_at_most j w E) as V.
   assert (spelled truth_of w (spells (pi (Clause j))) <= 1); [|lra].
@@ -247,7 +250,8 @@ Proof.
       as (c1 & c2 & c3 & c & K & L).
     rewrite K in S. injection S as <- <- <-. exact L.
   - exists a. pose proof (W0 n f T). fold W in A, H.
-    assert (S : mean (fun jw => spelled truth_of (snd jw) (spells (pi (Clause (fst jw)))))
+    assert (S : mean (fun jw => spelled truth_of (snd jw) (spells (pi (Clause (fst
+      jw)))))
       <= 1 - IZR (unsatisfied a f) / (3 * W)).
     { unfold Forced.mean. fold W. apply Rmult_le_reg_r with W; [lra|].
       replace (sum (fun jw => IZR (weight (snd jw)) * spelled truth_of (snd jw)
@@ -265,9 +269,11 @@ Qed.
 End Pair.
 
 (** What behind clauses is true, for any policy. *)
-Lemma literal_pays l c : (variable l < n)%nat -> 0 <= pay (literal_state l c) <= 1 / 100.
+Lemma literal_pays l c : (variable l < n)%nat -> 0 <= pay (literal_state l c) <= 1 /
+  100.
 Proof.
-  intros _. destruct P as ((L0 & L1) & S0 & S & _). unfold Forced.pay, literal_state. simpl.
+  intros _. destruct P as ((L0 & L1) & S0 & S & _). unfold Forced.pay, literal_state.
+  simpl.
   destruct (Bool.eqb _ (y _)); lra.
 Qed.
 
@@ -275,7 +281,8 @@ Lemma value_true q j w : is_policy M q -> nth_error f j = Some w ->
   1 / 20 <= clause_value pay q (j, w) <= 11 / 200.
 Proof.
   intros K E.
-  destruct (value_is pay q j w K E) as (l1 & l2 & l3 & b1 & b2 & b3 & c & _ & _ & _ & V1 & V2 & V3 & ->).
+  destruct (value_is pay q j w K E) as (l1 & l2 & l3 & b1 & b2 & b3 & c & _ & _ & _ & V1
+    & V2 & V3 & ->).
   pose proof (literal_pays l1 b1 V1). pose proof (literal_pays l2 b2 V2).
   pose proof (literal_pays l3 b3 V3).
   assert (pay (Side j c) = 1 / 10) by (unfold Forced.pay; simpl; apply tenth). lra.
@@ -405,8 +412,10 @@ Proof.
     as (l1 & l2 & l3 & b1 & b2 & b3 & d & A & _ & S & V1 & V2 & V3 & ->).
   destruct (value_is own_literal b j w B E)
     as (k1 & k2 & k3 & c1 & c2 & c3 & e & A' & _ & S' & _ & _ & _ & ->).
-  rewrite A in A'. injection A' as <- <- <- <-. rewrite S in S'. injection S' as <- <- <-.
-  rewrite !own_literal_is. simpl (literals_only _ (Side _ _)). simpl (own_literal (Side _ _)).
+  rewrite A in A'. injection A' as <- <- <- <-. rewrite S in S'.
+  injection S' as <- <- <-.
+  rewrite !own_literal_is. simpl (literals_only _ (Side _ _)).
+  simpl (own_literal (Side _ _)).
   change (literals_only pay (literal_state l1 b1)) with (pay (literal_state l1 b1)).
   change (literals_only pay (literal_state l2 b2)) with (pay (literal_state l2 b2)).
   change (literals_only pay (literal_state l3 b3)) with (pay (literal_state l3 b3)).
@@ -449,7 +458,8 @@ Proof.
   change (literals_only pay (literal_state l2 b2)) with (pay (literal_state l2 b2)).
   change (literals_only pay (literal_state l3 b3)) with (pay (literal_state l3 b3)).
   simpl (literals_only pay (Side j c)). simpl (own_literal (Side j c)).
-  replace (pay (Side j c)) with (1 / 10) by (unfold Forced.pay; simpl; rewrite tenth; reflexivity).
+  replace (pay (Side j c)) with (1 / 10) by (unfold Forced.pay; simpl; rewrite tenth;
+    reflexivity).
   rewrite sixth, Q2R_half. field.
 Qed.
 
@@ -478,7 +488,8 @@ Proof.
   apply feasible_parts; auto.
   - intros x I. destruct x as [|k|j| |i c|j c|k|]; simpl in *; try lra.
     + destruct k; simpl; lra.
-    + unfold own_clause. destruct (nth_error f j); [|lra]. destruct (clause_true _ _); lra.
+    + unfold own_clause. destruct (nth_error f j); [|lra].
+      destruct (clause_true _ _); lra.
     + destruct (Bool.eqb _ _); lra.
     + apply Nat.ltb_lt in I. pose proof (own_side_range j c I). lra.
     + destruct k as [i|j c]; [lra|]. simpl in I. apply Nat.ltb_lt in I.

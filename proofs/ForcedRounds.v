@@ -9,7 +9,8 @@ Open Scope R_scope.
 
 (** ** Runs, as in Explore.v *)
 
-Definition level_error (M : mdp) (g : state -> R) (pi : state -> action) (h : nat) : R :=
+Definition level_error (M : mdp) (g : state -> R) (pi : state -> action) (h : nat) : R
+  :=
   bellman_error M g pi (roll_in M pi h).
 
 Definition error_sum (M : mdp) (g : state -> R) (pi : state -> action) : R :=
@@ -159,7 +160,8 @@ Proof.
     pose proof (value_true p n f y P T (plain Solve) j w plain_solve E). lra.
 Qed.
 
-Lemma true_mean : mean (fun jw => true_clause (fst jw)) = mean (clause_value pay (plain Solve)).
+Lemma true_mean : mean (fun jw => true_clause (fst jw)) = mean (clause_value pay (plain
+  Solve)).
 Proof.
   apply mean_ext. intros j w E. unfold true_clause. cbn [fst]. rewrite E. reflexivity.
 Qed.
@@ -177,7 +179,8 @@ Ltac elsewhere := intros; unfold put;
   repeat (destruct (state_eq _ _); [congruence|]); reflexivity.
 
 Lemma put_range x v g : 0 <= v <= 1 -> in_range M g -> in_range M (put x v g).
-Proof. intros V G z I. unfold put. destruct (state_eq z x); [exact V|exact (G z I)]. Qed.
+Proof. intros V G z I. unfold put. destruct (state_eq z x); [exact V|exact (G z I)].
+Qed.
 
 Lemma true_range : in_range M truth.
 Proof. intros x _. pose proof (truth_range x). lra. Qed.
@@ -186,8 +189,10 @@ Lemma group_pays k : expect (group_transition k) pay = group_worth k.
 Proof. apply (group_worth_is p n f y P). Qed.
 
 (** With a value raised that no clause leads to, the rest holds by itself. *)
-Lemma truth_but_for g start ds : among ds -> in_range M g -> legal M Start start = true ->
-  (forall i c, g (Lit i c) = pay (Lit i c)) -> (forall j c, g (Side j c) = pay (Side j c)) ->
+Lemma truth_but_for g start ds : among ds -> in_range M g -> legal M Start start = true
+  ->
+  (forall i c, g (Lit i c) = pay (Lit i c)) -> (forall j c,
+    g (Side j c) = pay (Side j c)) ->
   g End = floor -> g Rest = floor -> (forall j, g (Clause j) = true_clause j) ->
   (In (point Start) ds -> bellman_error M g (plain start) (point Start) = 0) ->
   (forall k, group_of n f k = true -> In (point (Try k)) ds ->
@@ -245,12 +250,14 @@ Proof.
   assert (V : 1 / 2 <= v <= 1).
   { unfold v, h. destruct k as [i|j c]; simpl; rewrite ?quarter, Q2R_half, put_there;
       rewrite !put_else by discriminate.
-    - pose proof (truth_range (Lit i false)). pose proof (truth_range (Lit i true)). lra.
+    - pose proof (truth_range (Lit i false)). pose proof (truth_range (Lit i true)).
+      lra.
     - pose proof (truth_range (Side j c)). lra. }
   exists (put Start v (put (Try k) v h)), (plain (Enter k)).
   split; [|rewrite put_there; lra].
   apply truth_but_for; auto; try (unfold h; elsewhere).
-  - apply put_range; [lra|]. apply put_range; [lra|]. apply put_range; [lra|apply true_range].
+  - apply put_range; [lra|]. apply put_range; [lra|].
+    apply put_range; [lra|apply true_range].
   - intros _. unfold M. rewrite start_error by exact T. cbn [plain].
     rewrite put_there, put_else, put_there by discriminate. ring.
   - intros l L _. rewrite put_else by discriminate.
@@ -379,7 +386,8 @@ Proof.
   intros A F V. pose proof (proj1 (proj2 F)) as Q.
   set (h := put Start (131 / 2000 + g Rest) g).
   set (q := fun x => match x with Start => Pause | _ => pi x end).
-  assert (O : forall x, x <> Start -> h x = g x) by (intros; apply put_else; assumption).
+  assert (O : forall x, x <> Start -> h x = g x) by (intros; apply put_else;
+    assumption).
   assert (X : forall r, is_policy M r -> behind h r = behind g r)
     by (intros r K; apply behind_ext; auto; intros; apply O; discriminate).
   assert (L : is_policy M q).
@@ -395,7 +403,8 @@ Proof.
   - intros D. rewrite O by discriminate. apply (end_is p n f y ds g pi F D).
   - intros k K D. rewrite O, (try_is p n f y ds g pi F k K D) by discriminate.
     destruct k; reflexivity.
-  - intros k K D. rewrite <- (group_is p n f y P ds g pi F k K D). destruct k; reflexivity.
+  - intros k K D. rewrite <- (group_is p n f y P ds g pi F k K D).
+    destruct k; reflexivity.
   - intros D. rewrite (X b B). apply (held_is p n f y T b B solves ds g pi F D).
 Qed.
 
@@ -446,7 +455,8 @@ Proof.
   - rewrite (roll_in_next M pi 2), L by lia. rewrite !(expect_behind_solve n f T).
     rewrite (goes p n f y pi Rest Q eq_refl). simpl (reward _ Start _).
     simpl (reward _ Rest _). simpl (transition _ Rest _). rewrite solve_pays, Q2R_0.
-    rewrite (mean_ext (fun jw => Q2R (reward M (Clause (fst jw)) (pi (Clause (fst jw)))))
+    rewrite (mean_ext (fun jw => Q2R (reward M (Clause (fst jw)) (pi (Clause (fst
+      jw)))))
       (fun _ => 0)).
     2: { intros j w E. simpl. destruct (pi _); apply Q2R_0. }
     rewrite (mean_const n f T). unfold Forced.behind.
@@ -455,10 +465,12 @@ Proof.
     + intros j w E.
       destruct (value_is pay pi j w Q E)
         as (l1 & l2 & l3 & b1 & b2 & b3 & c & A & _ & K & V1 & V2 & V3 & _).
-      unfold clause_value. cbn [fst snd]. rewrite A. simpl (transition _ _ _). rewrite E.
+      unfold clause_value. cbn [fst snd]. rewrite A. simpl (transition _ _ _).
+      rewrite E.
       unfold clause_transition. rewrite K. cbn [expect fold_right fst snd].
       assert (J : (j < length f)%nat) by (apply nth_error_Some; congruence).
-      rewrite !G; try exact Logic.I; try reflexivity; simpl; apply Nat.ltb_lt; assumption.
+      rewrite !G; try exact Logic.I; try reflexivity; simpl; apply Nat.ltb_lt;
+        assumption.
   - destruct L as [-> ->]. rewrite !expect_point, (goes p n f y pi Rest Q eq_refl),
       (G End eq_refl Logic.I). simpl (reward _ _ _). rewrite pause_pays, Q2R_0.
     change (pay End) with floor. ring.
@@ -512,7 +524,8 @@ Lemma solve_errors : pi Start = Solve ->
   level_error M g pi 3 = behind g pi - behind pay pi.
 Proof.
   intros S. unfold level_error. split.
-  - unfold M. rewrite (solve_rolls_in p n f y pi S). apply (solve_level_2 p n f y T g pi Q).
+  - unfold M. rewrite (solve_rolls_in p n f y pi S).
+    apply (solve_level_2 p n f y T g pi Q).
   - apply (behind_error p n f y T g pi pi Q Q S).
 Qed.
 
@@ -523,7 +536,8 @@ Proof.
   pose proof P as (_ & _ & _ & R0).
   destruct (pi Start) as [k| | |b1 b2 b3 c|] eqn:S; try exact (False_ind _ L).
   - destruct L as (K & L2 & L3). unfold level_error at 2 3. rewrite L2, L3, E1.
-    unfold M. rewrite (try_error p n f y g pi k Q K), (group_error p n f y P g pi k Q K).
+    unfold M. rewrite (try_error p n f y g pi k Q K),
+      (group_error p n f y P g pi k Q K).
     destruct k; simpl group_worth; lra.
   - destruct (solve_errors S) as [E2 E3]. rewrite E1, E2, E3.
     pose proof (behind_true p n f y P T pi Q). lra.
@@ -640,7 +654,8 @@ Lemma rule_takes r h : r = lowest \/ r = largest -> r M g pi h ->
   (h = 3%nat -> level_error M g pi 1 + level_error M g pi 2 <=
      2 * Rmax 0 (level_error M g pi 3)).
 Proof.
-  pose proof (Rmax_l 0 (level_error M g pi 3)). pose proof (Rmax_r 0 (level_error M g pi 3)).
+  pose proof (Rmax_l 0 (level_error M g pi 3)).
+  pose proof (Rmax_r 0 (level_error M g pi 3)).
   intros [->| ->] [[H1 H2] H3]; (split; [exact H1|]; split; [exact H2|]); intros ->;
     pose proof (H3 1%nat ltac:(lia)); pose proof (H3 2%nat ltac:(lia)); lra.
 Qed.
@@ -665,7 +680,8 @@ Proof.
         (Rle_lt_dec (e 1%nat) (e 3%nat));
         [exists 3%nat|exists 3%nat|exists 2%nat|exists 2%nat|
          exists 3%nat|exists 1%nat|exists 1%nat|exists 1%nat];
-        (split; [split; [lia|fold e; lra]|]); intros [|[|[|[|k]]]] K; try lia; fold e; lra.
+        (split; [split; [lia|fold e; lra]|]); intros [|[|[|[|k]]]] K; try lia; fold e;
+          lra.
   - intros h H. destruct (rule_takes r h R H) as (K & P0 & S3).
     assert (New : ~ In (roll_in M pi h) ds).
     { intros D. pose proof F as (_ & _ & Z). specialize (Z _ D).

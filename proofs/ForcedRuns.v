@@ -152,12 +152,14 @@ Proof.
       intros d' [<-|D']; [auto|]. destruct (A d' D') as [G| ->]; [auto|contradiction].
 Qed.
 
-(** Before the hard program is bound OLIVE does not stop, and the rule allows a level. *)
+(** Before the hard program is bound OLIVE does not stop,
+  and the rule allows a level. *)
 Theorem forced_run_goes_on r rounds ds : r = lowest \/ r = largest ->
   follows r M rounds ds -> ~ incl hard ds ->
   forall g pi, maximiser M ds g pi -> 0 < error_sum M g pi /\ exists h, r M g pi h.
 Proof.
-  intros R F N g pi X. destruct (forced_run r rounds ds R F) as (late & early & E & W & C).
+  intros R F N g pi X. destruct (forced_run r rounds ds R F) as (late & early & E & W &
+    C).
   assert (L : ds = early).
   { destruct C as [->|C]; [exact E|]. exfalso. apply N. intros d D. rewrite E.
     apply in_or_app. right. apply C, D. }
@@ -232,7 +234,8 @@ Qed.
 
 Lemma bound_among acts b ds : bound_by acts b ds -> among p n f y b ds.
 Proof.
-  intros [D A] d I. destruct (D d I) as [->|[(k & K & [->| ->])|[(K & [->| ->])|(K & [->| ->])]]];
+  intros [D A] d I. destruct (D d I) as [->|[(k & K & [->| ->])|[(K & [->| ->])|(K &
+    [->| ->])]]];
     try (left; apply hard_iff; constructor); auto;
     apply enter_allowed, (A _ K).
 Qed.
@@ -245,15 +248,18 @@ Proof.
   simpl. rewrite S. simpl. rewrite G. simpl. eauto.
 Qed.
 
-Lemma bound_misses acts b ds a : bound_by acts b ds -> is_policy M b -> b Start = Solve ->
+Lemma bound_misses acts b ds a : bound_by acts b ds -> is_policy M b -> b Start = Solve
+  ->
   In a start_actions -> ~ In a acts -> ~ incl hard ds.
 Proof.
   intros [D A] Q S I N C. destruct (held_starts b Q S) as (q & l & E).
   assert (H : forall d, hard_one n f d -> In d ds) by (intros; apply C, hard_iff; auto).
   destruct I as [<-|[<-|I]].
-  - destruct (D _ (H _ (hard_solve n f))) as [K|[([i|j c] & _ & [K|K])|[(K & _)|(_ & [K|K])]]];
+  - destruct (D _ (H _ (hard_solve n f))) as [K|[([i|j c] & _ & [K|K])|[(K & _)|(_ &
+      [K|K])]]];
       try discriminate K. contradiction.
-  - destruct (D _ (H _ (hard_rest n f))) as [K|[([i|j c] & _ & [K|K])|[(_ & [K|K])|(K & _)]]];
+  - destruct (D _ (H _ (hard_rest n f))) as [K|[([i|j c] & _ & [K|K])|[(_ & [K|K])|(K &
+      _)]]];
       try discriminate K; [rewrite E in K; discriminate K|contradiction].
   - apply in_map_iff in I as (k & <- & I). apply groups_iff in I.
     destruct (D _ (H _ (hard_try n f k I)))
@@ -263,7 +269,8 @@ Proof.
 Qed.
 
 (** (iii a) again: while something is missing no action of s0 is played twice. *)
-Lemma new_action acts b ds g pi : bound_by acts b ds -> is_policy M b -> b Start = Solve ->
+Lemma new_action acts b ds g pi : bound_by acts b ds -> is_policy M b -> b Start = Solve
+  ->
   ~ incl hard ds -> maximiser M ds g pi ->
   0 < error_sum M g pi /\ ~ In (pi Start) acts.
 Proof.
@@ -299,9 +306,11 @@ Lemma one_unplayed acts : (length acts < n + 2 * length f + 2)%nat ->
 Proof.
   intros L. assert (N : NoDup start_actions).
   { unfold start_actions. repeat constructor.
-    - intros [E|E]; [discriminate E|]. apply in_map_iff in E as (k & E & _). discriminate E.
+    - intros [E|E]; [discriminate E|]. apply in_map_iff in E as (k & E & _).
+      discriminate E.
     - intros E. apply in_map_iff in E as (k & E & _). discriminate E.
-    - apply NoDup_map_injective; [|apply groups_NoDup]. intros k l E. injection E. auto. }
+    - apply NoDup_map_injective; [|apply groups_NoDup]. intros k l E. injection E.
+      auto. }
   destruct (Forall_Exists_dec (fun a => In a acts) (fun a => in_dec action_eq a acts)
     start_actions) as [A|E].
   - exfalso. pose proof (NoDup_incl_length N (proj1 (Forall_forall _ _) A)) as K.
@@ -332,15 +341,18 @@ Proof.
     exists b'. split; [unfold b'; destruct (action_eq _ _); assumption|].
     split; [unfold b'; destruct (action_eq _ _); assumption|].
     assert (Keep : In Solve (played rounds) -> b' = b).
-    { intros I. unfold b'. destruct (action_eq (pi Start) Solve) as [K|]; [|reflexivity].
+    { intros I. unfold b'. destruct (action_eq (pi Start) Solve) as [K|];
+        [|reflexivity].
       rewrite K in New. contradiction. }
     destruct BB as [D A]. split.
     + intros d [<-|[<-|[<-|I]]]; [left; reflexivity|..].
-      * right. destruct (pi Start) as [k| | |b1 b2 b3 c|] eqn:SP; try exact (False_ind _ R).
+      * right. destruct (pi Start) as [k| | |b1 b2 b3 c|] eqn:SP;
+          try exact (False_ind _ R).
         -- left. exists k. split; [left; reflexivity|left; exact (proj1 (proj2 R))].
         -- right; left. split; [left; reflexivity|left; exact R].
         -- right; right. split; [left; reflexivity|left; exact (proj1 R)].
-      * right. destruct (pi Start) as [k| | |b1 b2 b3 c|] eqn:SP; try exact (False_ind _ R).
+      * right. destruct (pi Start) as [k| | |b1 b2 b3 c|] eqn:SP;
+          try exact (False_ind _ R).
         -- left. exists k. split; [left; reflexivity|right; exact (proj2 (proj2 R))].
         -- right; left. split; [left; reflexivity|right]. unfold b'.
            destruct (action_eq _ _); [reflexivity|congruence].
@@ -352,7 +364,8 @@ Proof.
     + intros a' [<-|I].
       * split; [exact SA|]. split; [left; reflexivity|].
         destruct (pi Start) as [k| | |b1 b2 b3 c|] eqn:SP; try exact (False_ind _ R).
-        -- destruct R as (_ & <- & <-). split; [right; left|right; right; left]; reflexivity.
+        -- destruct R as (_ & <- & <-). split; [right; left|right; right; left];
+             reflexivity.
         -- unfold b'. destruct (action_eq _ _) as [_|K]; [|congruence].
            rewrite <- R. split; [right; left|right; right; left]; reflexivity.
         -- destruct R as [<- <-]. split; [right; left|right; right; left]; reflexivity.
@@ -367,7 +380,8 @@ Theorem forced_run_all_goes_on rounds ds : follows_all M rounds ds ->
   (length rounds < n + 2 * length f + 2)%nat ->
   forall g pi, maximiser M ds g pi -> 0 < error_sum M g pi.
 Proof.
-  intros F L g pi X. destruct (forced_run_all rounds ds F) as (N & b & Q & S & BB); [lia|].
+  intros F L g pi X. destruct (forced_run_all rounds ds F) as (N & b & Q & S & BB);
+    [lia|].
   destruct (one_unplayed (played rounds)) as (a & IA & NA).
   { unfold played. rewrite map_length. exact L. }
   apply (new_action _ b ds g pi BB Q S (bound_misses _ b ds a BB Q S IA NA) X).

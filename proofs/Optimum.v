@@ -14,7 +14,8 @@ Open Scope R_scope.
 Record sound (c : construction) : Prop := Sound {
   top_positive : 0 < Q2R (top c);
   solve_nonnegative : 0 <= Q2R (solve_reward c);
-  solve_room : Q2R (solve_reward c) + Q2R (share c) * Q2R (top c) <= Q2R (upper c Start);
+  solve_room : Q2R (solve_reward c) + Q2R (share c) * Q2R (top c) <= Q2R (upper c
+    Start);
   try_nonnegative : 0 <= Q2R (clause_reward c) + Q2R (top c);
   try_room : Q2R (clause_reward c) + Q2R (top c) <= Q2R (upper c Start);
   variable_worse :
@@ -386,7 +387,8 @@ Lemma forward_clause a v start j w : nth_error f j = Some w ->
   bellman_error M (forward_value a v) (forward_policy a start)
     (point (ClauseState j)) = 0.
 Proof.
-  intros E. rewrite (clause_error _ _ j w E). cbn [forward_value forward_policy]. rewrite E.
+  intros E. rewrite (clause_error _ _ j w E). cbn [forward_value forward_policy].
+  rewrite E.
   destruct (three_literals w (nth_error_In _ _ E)) as (l1 & l2 & l3 & S & _).
   unfold spelling, clause_transition. rewrite S.
   destruct (clause_true a [l1; l2; l3]) eqn:K; cbn [expect fold_right fst snd];
@@ -438,7 +440,8 @@ Qed.
 Definition solve_value (u : R) : R :=
   Q2R (solve_reward c) + Q2R (share c) * Q2R (top c) * (1 - u / (3 * W)).
 
-Lemma forward_solve a : 0 <= solve_value (IZR (unsatisfied a f)) <= Q2R (upper c Start) ->
+Lemma forward_solve a : 0 <= solve_value (IZR (unsatisfied a f)) <= Q2R (upper c Start)
+  ->
   feasible c M (hard_program c n f)
     (forward_value a (solve_value (IZR (unsatisfied a f)))) (forward_policy a Solve).
 Proof.
@@ -498,7 +501,8 @@ Theorem optimum_general u : least_unsatisfied f u ->
 Proof.
   intros L. pose proof (solve_value_bounds u L) as [LO HI].
   pose proof W_above_0. pose proof (share_positive c). pose proof (top_positive c C).
-  assert (ST : 0 < Q2R (share c) * Q2R (top c)) by (apply Rmult_lt_0_compat; assumption).
+  assert (ST : 0 < Q2R (share c) * Q2R (top c)) by (apply Rmult_lt_0_compat;
+    assumption).
   pose proof (solve_nonnegative c C). pose proof (solve_room c C).
   split.
   - intros g pi F. pose proof (Rmax_l (solve_value (IZR u))

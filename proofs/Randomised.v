@@ -46,7 +46,8 @@ Lemma best_least h l : forall a, h a <= h (best h l a) /\
   forall b q, In (b, q) l -> h b <= h (best h l a).
 Proof.
   induction l as [|[b q] l IH]; intros a; simpl; [split; [lra|intros _ _ []]|].
-  destruct (Rle_dec (h a) (h b)) as [L|L]; [destruct (IH b) as [A B]|destruct (IH a) as [A B]];
+  destruct (Rle_dec (h a) (h b)) as [L|L];
+    [destruct (IH b) as [A B]|destruct (IH a) as [A B]];
     (split; [lra|]); intros z s [E|I]; try (injection E as <- <-; lra); apply (B z s I).
 Qed.
 
@@ -71,7 +72,8 @@ Lemma mean_of_one l h a : mean_over l (fun _ => 1) = 1 ->
   (forall b q, In (b, q) l -> b = a) -> mean_over l h = h a.
 Proof.
   intros S B. unfold mean_over in *.
-  replace (h a) with (h a * sum (fun aq : action * R => snd aq * 1) l) by (rewrite S; ring).
+  replace (h a) with (h a * sum (fun aq : action * R => snd aq * 1) l) by (rewrite S;
+    ring).
   rewrite <- sum_scale. apply sum_ext. intros [b q] I. simpl. rewrite (B b q I). ring.
 Qed.
 
@@ -128,7 +130,8 @@ Proof.
   intros S K. destruct x; try destruct K. simpl.
   destruct (best_in (backup M g (ClauseState j)) (pi (ClauseState j))
     (fst (hd (Go, 0) (pi (ClauseState j))))) as [->|E]; [|exact E].
-  pose proof (drawn _ S) as N. destruct (pi (ClauseState j)) as [|[a q] l]; [congruence|].
+  pose proof (drawn _ S) as N. destruct (pi (ClauseState j)) as [|[a q] l];
+    [congruence|].
   exists q. left. reflexivity.
 Qed.
 
@@ -197,7 +200,8 @@ Proof.
   assert (S : is_state M (ClauseState j) = true) by (apply Nat.ltb_lt, J).
   pose proof (sharpened_legal Solve eq_refl (ClauseState j) S) as L.
   destruct (nth_error_below f j J) as [w E].
-  destruct (three_literals n f T w (nth_error_In _ _ E)) as (l1 & l2 & l3 & K & V1 & V2 & V3).
+  destruct (three_literals n f T w (nth_error_In _ _ E)) as (l1 & l2 & l3 & K & V1 & V2
+    & V3).
   unfold sharpened_clause, backup.
   set (a := sharpened_policy Solve (ClauseState j)) in *.
   clearbody a. simpl. rewrite E, Q2R_0.
@@ -303,12 +307,14 @@ Proof.
     { intros j w I. apply in_numbered in I. split; [apply nth_error_Some; congruence|].
       destruct T as (_ & Pos & _). apply IZR_le.
       pose proof (Pos w (nth_error_In _ _ I)). lia. }
-    assert (A : sum (fun jw => IZR (weight (snd jw)) * g (ClauseState (fst jw))) (numbered f)
+    assert (A : sum (fun jw => IZR (weight (snd jw)) * g (ClauseState (fst jw)))
+      (numbered f)
       <= sum (fun jw => IZR (weight (snd jw)) * sharpened_clause (ClauseState (fst jw)))
            (numbered f)).
     { apply sum_le. intros [j w] I. destruct (J j w I) as [K N].
       apply Rmult_le_compat_l; [exact N|apply clause_raised, K]. }
-    assert (B : sum (fun jw => IZR (weight (snd jw)) * sharpened_clause (ClauseState (fst jw)))
+    assert (B : sum (fun jw => IZR (weight (snd jw)) * sharpened_clause (ClauseState
+      (fst jw)))
            (numbered f) <= W * Q2R (top c)).
     { unfold W. rewrite <- sum_weights. apply sum_le. intros [j w] I.
       destruct (J j w I) as [K N].

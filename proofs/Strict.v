@@ -5,7 +5,8 @@
     no adversary is needed. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Reals Lra Lia.
-From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore StrictWorth.
+From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore
+  StrictWorth.
 From Olivine Require Import StrictRounds Tolerance.
 Import ListNotations.
 Open Scope R_scope.
@@ -54,7 +55,8 @@ Lemma near_from_estimates N c M hat ds g pi : off_by (eta N) M hat ->
 Proof.
   intros O F X. split.
   - apply (within_estimates (eta N) (phi N) c M hat ds g pi O), F.
-  - intros h rho G. apply (X h rho), (within_estimates (eta N) (phi N) c M hat ds h rho O), G.
+  - intros h rho G. apply (X h rho),
+      (within_estimates (eta N) (phi N) c M hat ds h rho O), G.
 Qed.
 
 (** ** Without noise *)
@@ -105,7 +107,8 @@ Proof.
   intros Q R. induction R as [|rounds ds g pi h R IH [F X] P L]; [constructor|].
   assert (B : forall k rho, feasible_by (bellman_error M) 0 c M ds k rho <->
     feasible_within 0 c M ds k rho) by (intros; reflexivity).
-  apply (near_round exact q c M rounds ds (bellman_error M) g pi (level_error M g pi) h);
+  apply (near_round exact q c M rounds ds (bellman_error M) g pi (level_error M g pi)
+    h);
     simpl.
   - exact IH.
   - intros k rho d. lra.
@@ -306,14 +309,16 @@ Lemma maximiser_exists ds : incl ds hard -> (ds = [] \/ In (point Start) ds) ->
 Proof.
   intros I [->|S] N L.
   { apply (maximiser_of _ 1).
-    - apply attained. eexists _, _. split; [apply (raise_start n f y exact T mild_exact)|].
+    - apply attained. eexists _, _. split;
+        [apply (raise_start n f y exact T mild_exact)|].
       simpl. ring.
     - intros g pi (R & _). rewrite <- Q2R_1. apply (R Start eq_refl). }
   destruct (all_or_one ds (fun i => point (VariableState i)) (seq 0 n))
     as [XB|(i & J & U)].
   2: { apply in_seq in J. apply (maximiser_of _ (47 / 100)).
     - apply attained, (raise_variable n f y exact T mild_exact ds i); auto. lia.
-    - intros g pi F. apply feasible_exact in F. apply (worth_at_most ds g pi (2 / 5) (2 / 5)); auto; try lra.
+    - intros g pi F. apply feasible_exact in F.
+      apply (worth_at_most ds g pi (2 / 5) (2 / 5)); auto; try lra.
       + intros k K. apply (range_variable n f y 0 ds g pi F k K).
       + intros k K. apply (range_clause n f y 0 ds g pi F k K). }
   assert (XB' : forall i, (i < n)%nat -> In (point (VariableState i)) ds)
@@ -322,7 +327,8 @@ Proof.
     as [CB|(j & J & U)].
   2: { apply in_seq in J. apply (maximiser_of _ (2 / 5)).
     - apply attained, (raise_clause n f y exact T mild_exact ds j); auto. lia.
-    - intros g pi F. apply feasible_exact in F. apply (worth_at_most ds g pi (1 / 10) (2 / 5)); auto; try lra.
+    - intros g pi F. apply feasible_exact in F.
+      apply (worth_at_most ds g pi (1 / 10) (2 / 5)); auto; try lra.
       + intros k K. apply (bound_variable ds g pi k F K), XB', K.
       + intros k K. apply (range_clause n f y 0 ds g pi F k K). }
   assert (CB' : forall j, (j < m)%nat -> In (point (ClauseState j)) ds)
@@ -332,7 +338,8 @@ Proof.
     - apply attained. destruct (raise_literals n f y exact T mild_exact ds i) as
         (g & pi & F & E); auto; [lia|].
       exists g, pi. split; [exact F|]. rewrite E. simpl. ring.
-    - intros g pi F. apply feasible_exact in F. apply (worth_at_most ds g pi (1 / 10) (1 / 10)); auto; try lra.
+    - intros g pi F. apply feasible_exact in F.
+      apply (worth_at_most ds g pi (1 / 10) (1 / 10)); auto; try lra.
       + intros k K. apply (bound_variable ds g pi k F K), XB', K.
       + intros k K. pose proof (bound_clause n f y T 0 ds g pi F k K (CB' k K)). lra. }
   exfalso. assert (K : incl hard ds).
@@ -347,7 +354,8 @@ Lemma optimum_within_same t c ds es v : (forall d, In d ds <-> In d es) ->
 Proof.
   intros E [U (g & pi & (R & P & B) & V)].
   split.
-  - intros h rho (R' & P' & B'). apply (U h rho). split; [exact R'|]. split; [exact P'|].
+  - intros h rho (R' & P' & B'). apply (U h rho). split; [exact R'|].
+    split; [exact P'|].
     intros d D. apply B', E, D.
   - exists g, pi. split; [|exact V]. split; [exact R|]. split; [exact P|].
     intros d D. apply B, E, D.
@@ -462,7 +470,8 @@ Proof.
   assert (A : forall d, In d ds <-> In d hard).
   { refine (near_run_meets_hard_program _ q _ rounds ds R B).
     apply fits_own_constants; auto; lra. }
-  split; [exact A|]. apply (optimum_within_same _ _ hard); [intros d; symmetry; apply A|].
+  split; [exact A|]. apply (optimum_within_same _ _ hard); [intros d; symmetry;
+    apply A|].
   replace (3 / 20 + 3 * p / 2 - s * (1 / 60 - p / 3)) with (strict_within s p)
     by (unfold strict_within; field).
   apply (optimum_strict_within n f y u p T L). fold s. split; [lra|].

@@ -3,7 +3,8 @@
     Strict.v puts the rounds together. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Reals Lra Lia.
-From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore StrictWorth.
+From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore
+  StrictWorth.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -169,7 +170,8 @@ Definition forced (ds : list distribution) (pi : state -> action) (e : nat -> R)
        forall d, hard_one n f d -> In d ds \/ exists k, d = pair_of k).
 
 Section Round.
-Variables (ds : list distribution) (g : state -> R) (pi : state -> action) (e : nat -> R).
+Variables (ds : list distribution) (g : state -> R) (pi : state -> action) (e : nat ->
+  R).
 Hypothesis I : incl ds hard.
 Hypothesis X : near_maximiser N strict M ds g pi.
 Hypothesis near : near_errors N M g pi e.
@@ -181,7 +183,8 @@ Ltac errors h :=
   let k := constr:(near) in
   pose proof (k 1%nat ltac:(lia)); pose proof (k 2%nat ltac:(lia));
   pose proof (k 3%nat ltac:(lia));
-  unfold forced, mild, inner, outer in *; exists h; repeat split; try lia; try lra; try congruence;
+  unfold forced, mild, inner, outer in *; exists h; repeat split; try lia; try lra;
+    try congruence;
   try (intros [|[|[|[|?]]]]; intros; try lia; lra).
 
 Lemma at_least v : (exists h rho, feasible_within inner strict M ds h rho /\

@@ -2,7 +2,8 @@
     [strict] binds what lies behind clauses, under either rule and on every member. *)
 
 From Coq Require Import List Bool ZArith QArith Qreals Reals Lra Lia.
-From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore StrictWorth.
+From Olivine Require Import Formula Family Sums Vertex Optimum Optima Explore
+  StrictWorth.
 From Olivine Require Import StrictRounds Tolerance Strict StrictAny.
 Import ListNotations.
 Open Scope R_scope.
@@ -12,7 +13,8 @@ Lemma more_slack g q c M rounds ds : 0 <= g ->
   (q = lowest_of \/ q = largest_of) -> follows_near exact q c M rounds ds ->
   follows_near (Noise 0 0 0 g 0) q c M rounds ds.
 Proof.
-  intros G Q R. induction R as [|rounds ds hat k pi e h R IH O F X E P L]; [constructor|].
+  intros G Q R. induction R as [|rounds ds hat k pi e h R IH O F X E P L];
+    [constructor|].
   apply (near_round (Noise 0 0 0 g 0) q c M rounds ds hat k pi e h); simpl in *; auto.
   - intros l rho H. specialize (X l rho H). lra.
   - destruct Q as [->| ->]; exact L.
@@ -62,30 +64,36 @@ Proof.
         + intros J. apply in_app_or in J as [J|J]; apply in_map_iff in J as (z & Z & _);
             discriminate Z.
         + apply NoDup_append.
-          * apply NoDup_map_injective; [|apply seq_NoDup]. intros a b Z. injection Z. auto.
-          * apply NoDup_map_injective; [|apply seq_NoDup]. intros a b Z. injection Z. auto.
+          * apply NoDup_map_injective; [|apply seq_NoDup]. intros a b Z. injection Z.
+            auto.
+          * apply NoDup_map_injective; [|apply seq_NoDup]. intros a b Z. injection Z.
+            auto.
           * intros d J1 J2. apply in_map_iff in J1 as (a & <- & _).
             apply in_map_iff in J2 as (b & Z & _). discriminate Z.
       - lia.
-      - intros d J. apply PI in J as [J O]. destruct (Last i D d J); [assumption|contradiction]. }
+      - intros d J. apply PI in J as [J O].
+        destruct (Last i D d J); [assumption|contradiction]. }
     apply PI in H as [_ O]. apply O. eauto. }
   split; [exact E|]. split; [exact L|]. split; [exact I|]. split; [exact None|].
   intros d H. destruct (in_dec distribution_eq d ds) as [J|J]; [auto|right].
   assert (incl points ds).
   { apply (NoDup_length_incl U); [lia|]. intros e J'. pose proof (I e J') as G.
-    apply hard_iff in G. apply PI. split; [exact G|]. intros [k ->]. exact (None k J'). }
+    apply hard_iff in G. apply PI. split; [exact G|]. intros [k ->].
+    exact (None k J'). }
   destruct H as [|j H|i H|i H]; [..|eauto]; exfalso; apply J, H0, PI;
     (split; [constructor; exact H || idtac|intros [k Z]; discriminate Z]).
 Qed.
 
-(** The pair that strays: all literals at the top, at clauses a literal that is false. *)
+(** The pair that strays: all literals at the top,
+  at clauses a literal that is false. *)
 Definition stray_policy (x : state) : action :=
   match x with
   | Start => Solve
   | ClauseState j =>
       match nth_error f j with
       | Some w => match body w with
-                  | l :: _ => Spell (negb (Bool.eqb (positive l) (y (variable l)))) true true
+                  | l :: _ => Spell (negb (Bool.eqb (positive l) (y (variable l)))) true
+                    true
                   | [] => Spell true true true
                   end
       | None => Spell true true true
@@ -111,7 +119,8 @@ Lemma stray_clause j w : nth_error f j = Some w -> exists l1 l2 l3 b1,
   body w = [l1; l2; l3] /\ stray_policy (ClauseState j) = Spell b1 true true /\
   Bool.eqb (Bool.eqb (positive l1) b1) (y (variable l1)) = false.
 Proof.
-  intros E. destruct (three_literals n f T w (nth_error_In _ _ E)) as (l1 & l2 & l3 & B & _).
+  intros E. destruct (three_literals n f T w (nth_error_In _ _ E)) as (l1 & l2 & l3 & B
+    & _).
   eexists l1, l2, l3, _. split; [exact B|]. split; [simpl; rewrite E, B; reflexivity|].
   destruct (positive l1), (y (variable l1)); reflexivity.
 Qed.
@@ -120,7 +129,8 @@ Lemma stray_feasible ds : incl ds hard -> (forall i, ~ In (pair_of i) ds) ->
   feasible_within 0 strict M ds stray stray_policy.
 Proof.
   intros I N. split; [|split; [exact stray_legal|]].
-  - intros [|j|i|i b| |] _; simpl; rewrite ?Q2R_1, ?Q2R_0, ?upper_middle, ?upper_literal;
+  - intros [|j|i|i b| |] _; simpl; rewrite ?Q2R_1, ?Q2R_0, ?upper_middle,
+      ?upper_literal;
       lra.
   - intros d D. pose proof (I d D) as H. apply hard_iff in H.
     assert (bellman_error M stray stray_policy d = 0); [|lra].
@@ -128,17 +138,20 @@ Proof.
     + rewrite start_error by exact T. simpl. rewrite upper_literal.
       rewrite sum_weights. unfold share. simpl. rewrite Q2R_half.
       pose proof (W_above_0 n f T). field. lra.
-    + destruct (nth_error_below f j J) as [w E]. rewrite (clause_error strict n f y _ _ j w E).
+    + destruct (nth_error_below f j J) as [w E].
+      rewrite (clause_error strict n f y _ _ j w E).
       destruct (stray_clause j w E) as (l1 & l2 & l3 & b1 & B & -> & _).
       unfold clause_transition. rewrite B. simpl. rewrite Q2R_third. lra.
-    + rewrite variable_error by (exact stray_legal || reflexivity || exact J). simpl. lra.
+    + rewrite variable_error by (exact stray_legal || reflexivity || exact J). simpl.
+      lra.
 Qed.
 
 (** Behind [solve]: half to bottom, half through the clauses. *)
 Lemma stray_behind h : expect (roll_in M stray_policy 3) h =
   h Bottom / 2 + 1 / 2 / IZR (total_weight f) *
   sum (fun jw => IZR (weight (snd jw)) *
-    expect (transition M (ClauseState (fst jw)) (stray_policy (ClauseState (fst jw)))) h)
+    expect (transition M (ClauseState (fst jw)) (stray_policy (ClauseState (fst jw))))
+      h)
     (numbered f).
 Proof.
   rewrite !roll_in_next by lia. change (roll_in M stray_policy 1) with (point Start).
@@ -147,7 +160,8 @@ Proof.
   rewrite (solve_expect strict f) by apply (total_above_0 n f T).
   change (diluted strict) with true. cbv iota.
   change (transition M Detour (stray_policy Detour)) with [(Bottom, 1%Q)].
-  change (share strict) with (1 # 2)%Q. rewrite Q2R_half. cbn [expect fold_right fst snd].
+  change (share strict) with (1 # 2)%Q. rewrite Q2R_half.
+  cbn [expect fold_right fst snd].
   rewrite Q2R_1. f_equal. field.
 Qed.
 
@@ -161,7 +175,8 @@ Proof.
   pose proof (stray_feasible ds I N) as FS. pose proof (W_above_0 n f T) as W0.
   set (W := IZR (total_weight f)) in *.
   assert (E1 : level_error M stray stray_policy 1 = 0).
-  { destruct FS as (_ & _ & Z). pose proof (Z _ S). change (level_error M stray stray_policy 1)
+  { destruct FS as (_ & _ & Z). pose proof (Z _ S).
+    change (level_error M stray stray_policy 1)
       with (bellman_error M stray stray_policy (point Start)). lra. }
   assert (E2 : level_error M stray stray_policy 2 = 0).
   { unfold level_error, bellman_error. rewrite roll_in_next by lia.
@@ -183,14 +198,16 @@ Proof.
            expect (transition M x (stray_policy x)) stray))) (numbered f)).
     { unfold W. rewrite <- sum_weights. apply sum_le. intros [j w] J. cbn [fst snd].
       apply in_numbered in J. apply Rmult_le_compat_l.
-      - destruct T as (_ & Pos & _). apply IZR_le. pose proof (Pos w (nth_error_In _ _ J)). lia.
+      - destruct T as (_ & Pos & _). apply IZR_le.
+        pose proof (Pos w (nth_error_In _ _ J)). lia.
       - destruct (stray_clause j w J) as (l1 & l2 & l3 & b1 & B & -> & V).
         simpl (transition M (ClauseState j) _). rewrite J. unfold clause_transition.
         rewrite B. simpl. rewrite V, Q2R_third, Q2R_0.
         assert (R : forall t : bool, Q2R (if t then 1 # 10 else 0) <= 1 / 10)
           by (intros []; rewrite ?upper_literal, ?Q2R_0; lra).
         pose proof (R (Bool.eqb (Bool.eqb (positive l2) true) (y (variable l2)))).
-        pose proof (R (Bool.eqb (Bool.eqb (positive l3) true) (y (variable l3)))). lra. }
+        pose proof (R (Bool.eqb (Bool.eqb (positive l3) true) (y (variable l3)))).
+        lra. }
     apply Rmult_le_compat_l with (r := 1 / 2 / W) in K;
       [|apply Rlt_le, Rdiv_lt_0_compat; lra].
     replace (1 / 2 / W * (W * (1 / 30))) with (1 / 60) in K by (field; lra).
@@ -209,13 +226,15 @@ Proof.
       apply (worth_at_most n f y T ds h rho (1 / 10) (1 / 10)); auto; try lra.
       * intros i K. apply (bound_variable n f y ds h rho i X' K).
         destruct (H _ (hard_variable n f i K)) as [|[k E]]; [assumption|discriminate E].
-      * intros j K. destruct (H _ (hard_clause n f j K)) as [D|[k E]]; [|discriminate E].
+      * intros j K. destruct (H _ (hard_clause n f j K)) as [D|[k E]];
+          [|discriminate E].
         pose proof (bound_clause n f y T 0 ds h rho X' j K D). lra.
     + intros h _. simpl kappa. lra.
     + lra.
     + destruct Q as [->| ->]; (split; [split; [lia|cbn [phi stop]; lra]|]);
         intros [|[|[|[|k]]]] K; try lia; unfold eligible; cbn [phi stop]; lra.
-  - intros e D X. specialize (X (at_state Bottom)). rewrite stray_behind in X. fold W in X.
+  - intros e D X. specialize (X (at_state Bottom)). rewrite stray_behind in X.
+    fold W in X.
     assert (B : at_state Bottom Bottom = 1)
       by (unfold at_state; destruct (state_eq _ _); congruence).
     assert (Z : forall x, x <> Bottom -> at_state Bottom x = 0)
@@ -225,7 +244,8 @@ Proof.
         (at_state Bottom)) (numbered f)).
     { replace 0 with (W * 0) by ring. unfold W. rewrite <- sum_weights. apply sum_le.
       intros [j w] J. cbn [fst snd]. apply in_numbered in J. apply Rmult_le_compat_l.
-      - destruct T as (_ & Pos & _). apply IZR_le. pose proof (Pos w (nth_error_In _ _ J)). lia.
+      - destruct T as (_ & Pos & _). apply IZR_le.
+        pose proof (Pos w (nth_error_In _ _ J)). lia.
       - destruct (stray_clause j w J) as (l1 & l2 & l3 & b1 & K & -> & _).
         simpl (transition M (ClauseState j) _). rewrite J. unfold clause_transition.
         rewrite K. cbn [expect fold_right fst snd]. unfold literal_state.

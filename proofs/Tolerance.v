@@ -144,7 +144,8 @@ Proof.
   { intros i. destruct (Nat.lt_ge_cases i n) as [H|H].
     - destruct (truth_within_is i H) as (z & Z & B & _). rewrite Z. exact B.
     - unfold truth_within. rewrite (proj2 (Nat.ltb_ge _ _) H). lra. }
-  { intros i Hi. unfold truth_within. rewrite (proj2 (Nat.ltb_ge _ _) Hi). reflexivity. }
+  { intros i Hi. unfold truth_within. rewrite (proj2 (Nat.ltb_ge _ _) Hi).
+    reflexivity. }
   { intros j w b1 b2 b3 I Q. destruct F as (_ & P & _). specialize (P (ClauseState j)).
     simpl in P. rewrite (proj2 (Nat.ltb_lt j (length f))) in P
       by (apply nth_error_Some; congruence).
@@ -153,11 +154,14 @@ Proof.
   assert (SW : 0 < Q2R (share c) / W)
     by (apply Rdiv_lt_0_compat; [apply share_positive|exact W0]).
   unfold solve_within.
-  replace (Q2R (share c) * (t + low + (high - low) * (1 - IZR (unsatisfied a f) / (3 * W))))
-    with (Q2R (share c) / W * (W * (t + low) + (high - low) * (W - IZR (unsatisfied a f) / 3)))
+  replace (Q2R (share c) * (t + low + (high - low) * (1 - IZR (unsatisfied a f) / (3 *
+    W))))
+    with (Q2R (share c) / W * (W * (t + low) + (high - low) * (W - IZR (unsatisfied a f)
+      / 3)))
     by (field; lra).
   apply (Rle_trans _ _ _ K).
-  assert (sum (fun jw => IZR (weight (snd jw)) * g (ClauseState (fst jw))) (numbered f) <=
+  assert (sum (fun jw => IZR (weight (snd jw)) * g (ClauseState (fst jw))) (numbered f)
+    <=
     W * (t + low) + (high - low) * (W - IZR (unsatisfied a f) / 3)) as B by nra.
   apply Rmult_le_compat_l with (r := Q2R (share c) / W) in B; lra.
 Qed.
@@ -239,7 +243,8 @@ Proof.
     + pose proof (bottom_room c C). lra.
   - intros d I. unfold hard, hard_program in I. rewrite L, no_quit, app_nil_r in I.
     apply in_app_or in I as [[<-|[]]|I].
-    { assert (bellman_error M (within_value a v) (forward_policy f a Solve) (point Start)
+    { assert (bellman_error M (within_value a v) (forward_policy f a Solve) (point
+        Start)
         = t); [|lra].
       unfold M. rewrite start_error by exact T. cbn [forward_policy].
       assert (E : sum (fun jw => IZR (weight (snd jw)) *
@@ -412,7 +417,8 @@ Theorem optimum_gap_within t : 0 <= t ->
   optimum_within t gap M hard (gap_within s t).
 Proof.
   intros t0. pose proof (share_range n f u T U) as S. fold s in S.
-  unfold gap_within. destruct (Rle_lt_dec (1 + 4 * t - s * (1 / 4 + 2 * t / 3)) 1) as [V|V].
+  unfold gap_within. destruct (Rle_lt_dec (1 + 4 * t - s * (1 / 4 + 2 * t / 3)) 1) as
+    [V|V].
   - assert (t1 : t <= 1 / 24) by nra. rewrite Rmin_right by exact V. split.
     + destruct (gap_pairs t) as (O & G & H); [lra|].
       intros g pi F. pose proof (proj1 (proj2 F) Start eq_refl) as A.
@@ -467,7 +473,8 @@ Definition wide (eta : R) (M : mdp) : estimate := fun g pi d =>
   if Rle_dec e (- eta) then e + eta else if Rle_dec eta e then e - eta else 0.
 
 Lemma narrow_is eta phi c M ds g pi : 0 <= eta -> off_by eta M (narrow eta M) /\
-  (feasible_by (narrow eta M) phi c M ds g pi -> feasible_within (phi - eta) c M ds g pi).
+  (feasible_by (narrow eta M) phi c M ds g pi -> feasible_within (phi - eta) c M ds g
+    pi).
 Proof.
   intros H. split.
   - intros h rho d. unfold narrow. destruct (Rle_dec _ _); lra.
@@ -496,15 +503,18 @@ Theorem estimates_decide n f y k e z u phi eta :
   (forall hat eat,
      off_by eta (member strict n f y) hat -> off_by eta (member strict k e z) eat ->
      exists g pi,
-       feasible_by hat phi strict (member strict n f y) (hard_program strict n f) g pi /\
+       feasible_by hat phi strict (member strict n f y) (hard_program strict n f) g pi
+         /\
        forall h rho,
-         feasible_by eat phi strict (member strict k e z) (hard_program strict k e) h rho ->
+         feasible_by eat phi strict (member strict k e z) (hard_program strict k e) h
+           rho ->
          h Start < g Start) <->
   3 * eta + s * (phi + eta) / 3 < s / 60.
 Proof.
   intros TF SF TE UE s B K. pose proof (share_range k e u TE UE) as S. fold s in S.
   assert (UF : least_unsatisfied f 0).
-  { pose proof (least_exists n f TF) as X. rewrite satisfiable_iff in SF by (apply TF || exact X).
+  { pose proof (least_exists n f TF) as X.
+    rewrite satisfiable_iff in SF by (apply TF || exact X).
     rewrite <- SF. exact X. }
   pose proof (ceiling_small k e u (phi + eta) TE UE K) as [small _].
   assert (V0 : IZR 0 / IZR (total_weight f) = 0) by (unfold Rdiv; ring).
@@ -519,14 +529,18 @@ Proof.
     3 * eta + s * (phi + eta) / 3 < s / 60) by (unfold strict_within; lra).
   rewrite <- A. split.
   - intros H. destruct OE as [_ (h & rho & G & <-)].
-    destruct (narrow_is eta phi strict (member strict n f y) (hard_program strict n f) h rho)
+    destruct (narrow_is eta phi strict (member strict n f y) (hard_program strict n f) h
+      rho)
       as [N _]; [lra|].
-    destruct (wide_is eta phi strict (member strict k e z) (hard_program strict k e) h rho)
+    destruct (wide_is eta phi strict (member strict k e z) (hard_program strict k e) h
+      rho)
       as [D E]; [lra|].
-    destruct (H _ _ N D) as (g & pi & F & Q). apply (Rlt_le_trans _ _ _ (Q h rho (E G))).
+    destruct (H _ _ N D) as (g & pi & F & Q).
+    apply (Rlt_le_trans _ _ _ (Q h rho (E G))).
     apply (proj1 OF g pi), (narrow_is eta phi); [lra|exact F].
   - intros Q hat eat OH OT. destruct OF as [_ (g & pi & F & G)]. exists g, pi.
     split; [apply (within_estimates eta phi _ _ hat _ g pi OH), F|].
-    intros h rho E. rewrite G. apply (Rle_lt_trans _ (strict_within s (phi + eta))); [|exact Q].
+    intros h rho E. rewrite G. apply (Rle_lt_trans _ (strict_within s (phi + eta)));
+      [|exact Q].
     apply (proj1 OE h rho), (within_estimates eta phi _ _ eat _ h rho OT), E.
 Qed.

@@ -79,7 +79,8 @@ Definition two_optimum (c : construction) (M : mdp) (trees : state -> tree)
 
 (** ** The action at the end of a path *)
 
-Fixpoint follow (rho : node -> bool) (x : state) (bits : list bool) (t : tree) : action :=
+Fixpoint follow (rho : node -> bool) (x : state) (bits : list bool) (t : tree) : action
+  :=
   match t with
   | Take a => a
   | One t => follow rho x (bits ++ [false]) t
@@ -153,7 +154,8 @@ Qed.
 
 Lemma root_below x : is_state M x = true -> below (trees x) [] = Some (trees x).
 Proof.
-  intros S. destruct (shaped x S) as [_ R]. destruct (trees x); [destruct R|..]; reflexivity.
+  intros S. destruct (shaped x S) as [_ R].
+  destruct (trees x); [destruct R|..]; reflexivity.
 Qed.
 
 Lemma root_error h rho x : two_feasible c M trees constraints h rho ->
@@ -162,11 +164,13 @@ Lemma root_error h rho x : two_feasible c M trees constraints h rho ->
   at_roots h x - backup M (at_roots h) x (follow rho x [] (trees x)).
 Proof.
   intros (_ & _ & Z) S.
-  rewrite <- (path_worth h rho x (fun b N D => Z (x, b) N D) S (trees x) [] (root_below x S)).
+  rewrite <- (path_worth h rho x (fun b N D => Z (x,
+    b) N D) S (trees x) [] (root_below x S)).
   unfold at_roots. ring.
 Qed.
 
-Lemma expect_equal d h k : (forall x q, In (x, q) d -> h x = k x) -> expect d h = expect d k.
+Lemma expect_equal d h k : (forall x q, In (x,
+  q) d -> h x = k x) -> expect d h = expect d k.
 Proof.
   unfold expect. induction d as [|[x q] d IH]; simpl; intros E; [reflexivity|].
   rewrite (E x q (or_introl eq_refl)), IH; [reflexivity|].
@@ -322,13 +326,15 @@ Let hard := hard_program c n f.
 Lemma hard_states d x q : In d hard -> In (x, q) d -> is_state M x = true.
 Proof.
   intros D I. unfold hard, hard_program in D.
-  apply in_app_or in D as [[<-|[]]|D]; [destruct I as [E|[]]; injection E as <- <-; reflexivity|].
+  apply in_app_or in D as [[<-|[]]|D]; [destruct I as [E|[]]; injection E as <- <-;
+    reflexivity|].
   apply in_app_or in D as [D|D].
   { apply in_map_iff in D as (j & <- & J). apply in_seq in J. destruct I as [E|[]].
     injection E as <- <-. apply Nat.ltb_lt. lia. }
   apply in_app_or in D as [D|D].
   { rewrite L in D. apply in_map_iff in D as (i & <- & J). apply in_seq in J.
-    destruct I as [E|[]]. injection E as <- <-. simpl. rewrite L. apply Nat.ltb_lt. lia. }
+    destruct I as [E|[]]. injection E as <- <-. simpl. rewrite L. apply Nat.ltb_lt.
+    lia. }
   apply in_app_or in D as [D|D].
   { apply in_map_iff in D as (i & <- & J). apply in_seq in J.
     destruct I as [E|[E|[]]]; injection E as <- <-; apply Nat.ltb_lt; lia. }
@@ -343,7 +349,8 @@ Proof.
   intros S B. pose proof (top_positive c C) as T0. pose proof (share_positive c) as S0.
   pose proof (solve_nonnegative c C). pose proof (solve_room c C).
   pose proof (try_room c C). pose proof (variable_worse c C).
-  assert (ST : 0 < Q2R (share c) * Q2R (top c)) by (apply Rmult_lt_0_compat; assumption).
+  assert (ST : 0 < Q2R (share c) * Q2R (top c)) by (apply Rmult_lt_0_compat;
+    assumption).
   unfold backup. destruct x as [|j|i|i e| |].
   - destruct b as [i|j| | | |]; try discriminate B; simpl in B |- *.
     + rewrite L. simpl. rewrite Q2R_1. lra.
@@ -354,7 +361,8 @@ Proof.
       set (s := sum _ _).
       assert (K : 0 <= s <= W * Q2R (top c)).
       { assert (N : forall j w, In (j, w) (numbered f) ->
-          0 <= IZR (weight w) /\ 0 <= forward_value c f a v (ClauseState j) <= Q2R (top c)).
+          0 <= IZR (weight w) /\ 0 <= forward_value c f a v (ClauseState j) <= Q2R (top
+            c)).
         { intros j w I. apply in_numbered in I. simpl. rewrite I. split.
           - destruct T as (_ & Pos & _). apply IZR_le.
             pose proof (Pos w (nth_error_In _ _ I)). lia.
@@ -384,7 +392,8 @@ Proof.
     rewrite Q2R_0, Q2R_half. destruct (a i); simpl; lra.
   - destruct b; try discriminate B. pose proof (literal_room c C i e). simpl.
     destruct (Bool.eqb e (y i)); rewrite ?Q2R_0; lra.
-  - destruct b; try discriminate B. simpl in S. pose proof (detour_worthless c C S). simpl.
+  - destruct b; try discriminate B. simpl in S. pose proof (detour_worthless c C S).
+    simpl.
     rewrite Q2R_0, Q2R_1. lra.
   - destruct b; try discriminate B. pose proof (bottom_room c C). simpl.
     rewrite Q2R_0. lra.
@@ -395,7 +404,8 @@ Theorem two_actions_optimum trees v : trees_for M trees ->
   optimum c M hard v -> two_optimum c M trees hard v.
 Proof.
   intros R O. apply (same_optimum c M trees hard R hard_states v O).
-  pose proof (least_exists n f T) as U. pose proof (solve_value_bounds c n f C T _ U) as [_ HI].
+  pose proof (least_exists n f T) as U.
+  pose proof (solve_value_bounds c n f C T _ U) as [_ HI].
   pose proof (optimum_unique c M hard _ _ (optimum_general c n f y C T _ U) O) as <-.
   pose proof (solve_nonnegative c C). pose proof (solve_room c C).
   pose proof (share_positive c). pose proof (top_positive c C).
@@ -407,9 +417,11 @@ Proof.
     destruct (nth_error_below f 0 J) as [w E].
     destruct (three_literals n f T w (nth_error_In _ _ E)) as (l1 & l2 & l3 & K & _).
     set (a := fun _ : nat => positive l1). eexists _, _.
-    split; [apply (forward_try c n f y C T a 0 w E)|split; [reflexivity|apply own_room]].
+    split; [apply (forward_try c n f y C T a 0 w E)|split;
+      [reflexivity|apply own_room]].
     rewrite K. simpl. unfold literal_true at 1, a. rewrite eqb_reflx. reflexivity.
   - destruct U as [[a Ha] _]. rewrite <- Ha in *. eexists _, _.
-    split; [apply (forward_solve c n f y C T a); lra|split; [reflexivity|apply own_room]].
+    split; [apply (forward_solve c n f y C T a); lra|split;
+      [reflexivity|apply own_room]].
 Qed.
 End Variants.

@@ -103,7 +103,8 @@ Qed.
 
 (** Through the trees of a level: the errors add up to those of the original's states,
     and the next level begins where the paths' ends lead. *)
-Lemma stretch h rho (D : distribution) : forall d k (b : state -> list bool) (t : state -> tree),
+Lemma stretch h rho (D : distribution) : forall d k (b : state -> list bool) (t : state
+  -> tree),
   (1 <= k)%nat ->
   (forall x q, In (x, q) D -> below (trees x) (b x) = Some (t x) /\ deep (t x) (S d)) ->
   (forall p, nexpect (two_roll_in rho k) p = expect D (fun x => p (x, b x))) ->
@@ -114,7 +115,8 @@ Lemma stretch h rho (D : distribution) : forall d k (b : state -> list bool) (t 
 Proof.
   induction d as [|d IH]; intros k b t K B E.
   - split.
-    + intros p. replace (k + 1)%nat with (S k) by lia. rewrite two_roll_in_next, E by exact K.
+    + intros p. replace (k + 1)%nat with (S k) by lia.
+      rewrite two_roll_in_next, E by exact K.
       apply expect_equal. intros x q I. destruct (B x q I) as [L P].
       unfold node_step. cbn [fst snd]. rewrite L.
       destruct (t x) as [a|s|l r]; simpl in P; [contradiction|..].
@@ -136,7 +138,8 @@ Proof.
       | Take a => Take a | One s => s | Two l r => if rho (x, b x) then r else l end).
     assert (B' : forall x q, In (x, q) D ->
       below (trees x) (b' x) = Some (t' x) /\ deep (t' x) (S d)).
-    { intros x q I. destruct (B x q I) as [L P]. unfold b', t', c. rewrite below_step, L.
+    { intros x q I. destruct (B x q I) as [L P]. unfold b', t', c.
+      rewrite below_step, L.
       destruct (t x) as [a|s|l r]; simpl in P; [contradiction|..].
       - destruct s; simpl in P |- *; [contradiction|..]; auto.
       - destruct P as [P1 P2]. destruct (rho (x, b x));
@@ -155,7 +158,8 @@ Proof.
       - destruct s; simpl in P'; [contradiction|..]; apply nexpect_alone.
       - destruct (rho (x, b x)); [destruct r|destruct l]; simpl in P';
           try contradiction; apply nexpect_alone. }
-    assert (E' : forall p, nexpect (two_roll_in rho (S k)) p = expect D (fun x => p (x, b' x))).
+    assert (E' : forall p, nexpect (two_roll_in rho (S k)) p = expect D (fun x => p (x,
+      b' x))).
     { intros p. rewrite two_roll_in_next, E by exact K. apply expect_equal.
       intros x q I. apply (G x q p I). }
     destruct (IH (S k) b' t' ltac:(lia) B' E') as [A1 A2]. split.
@@ -214,11 +218,13 @@ Proof.
       destruct t as [a|s|l r]; simpl in P; [contradiction|..].
       - exists (b ++ [false]), s. rewrite below_step, L.
         destruct s; simpl in P |- *; [contradiction|..]; auto.
-      - destruct P as [P1 P2]. exists (b ++ [rho (x, b)]), (if rho (x, b) then r else l).
+      - destruct P as [P1 P2]. exists (b ++ [rho (x, b)]), (if rho (x,
+          b) then r else l).
         rewrite below_step, L. simpl. destruct (rho (x, b));
           [destruct r|destruct l]; simpl in *; try contradiction; auto. }
     destruct (IH (S k) b' t' ltac:(lia) L' P' E') as [A1 A2]. split.
-    + intros j J. destruct (Nat.eq_dec j k) as [->|O]; [exists b; split; [exact E|congruence]|].
+    + intros j J. destruct (Nat.eq_dec j k) as [->|O]; [exists b; split;
+        [exact E|congruence]|].
       apply A1. lia.
     + replace (k + S (S d))%nat with (S k + S d)%nat by lia. rewrite A2, F. reflexivity.
 Qed.

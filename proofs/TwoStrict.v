@@ -32,12 +32,14 @@ Proof.
     + simpl. split; [discriminate|auto].
     + split.
       * intros [E|(b' & E & I)]; [discriminate E|]. injection E as <- <-. apply IH, I.
-      * destruct e; simpl; [congruence|]. intros N. right. exists b. split; [reflexivity|].
+      * destruct e; simpl; [congruence|]. intros N. right. exists b.
+        split; [reflexivity|].
         apply IH, N.
   - rewrite in_app_iff, !in_map_iff. destruct b as [|e b].
     + simpl. split; [discriminate|auto].
     + split.
-      * intros [E|[(b' & E & I)|(b' & E & I)]]; [discriminate E|..]; injection E as <- <-;
+      * intros [E|[(b' & E & I)|(b' & E & I)]]; [discriminate E|..];
+          injection E as <- <-;
           [apply IHl, I|apply IHr, I].
       * destruct e; simpl; intros N; right; [right|left]; exists b;
           (split; [reflexivity|]); [apply IHr, N|apply IHl, N].
@@ -83,11 +85,13 @@ Proof.
   - exact N.
   - destruct t; simpl; [destruct d; simpl in N; congruence|discriminate|discriminate].
   - apply andb_prop in P as [E P]. apply eqb_prop in E as ->.
-    destruct t as [a|s|l r], d; simpl in N |- *; try congruence; apply (IH u); assumption.
+    destruct t as [a|s|l r], d; simpl in N |- *; try congruence; apply (IH u);
+      assumption.
 Qed.
 
 Section Strict.
-Variables (n : nat) (f : formula) (y : assignment) (trees : state -> tree) (d1 d2 : nat).
+Variables (n : nat) (f : formula) (y : assignment) (trees : state -> tree) (d1 d2 :
+  nat).
 Hypothesis T : three_sat_form n f.
 
 Let M := member strict n f y.
@@ -114,7 +118,8 @@ Definition run_feasible (ds : list nodes) (h : node -> R) (rho : node -> bool) :
   (forall x, is_node M trees x -> 0 <= h x <= Q2R (upper strict (fst x))) /\
   forall d, In d ds -> nexpect d (node_error M trees h rho) = 0.
 
-Definition two_maximiser (ds : list nodes) (h : node -> R) (rho : node -> bool) : Prop :=
+Definition two_maximiser (ds : list nodes) (h : node -> R) (rho : node -> bool) : Prop
+  :=
   run_feasible ds h rho /\
   forall k sigma, run_feasible ds k sigma -> k (Start, []) <= h (Start, []).
 
@@ -161,7 +166,8 @@ Lemma program_iff d : In d two_program <-> programmed d.
 Proof.
   unfold two_program, programmed. rewrite nodup_In, in_app_iff, in_flat_map. split.
   - intros [(x & O & I)|I]; apply in_map_iff in I as (b & <- & I).
-    + left. exists x, b. split; [apply owners_iff, O|]. split; [apply in_inner, I|reflexivity].
+    + left. exists x, b. split; [apply owners_iff, O|].
+      split; [apply in_inner, I|reflexivity].
     + right. exists b. apply in_seq in I. split; [lia|reflexivity].
   - intros [(x & b & O & N & ->)|(i & H & ->)].
     + left. exists x. split; [apply owners_iff, O|]. apply in_map_iff. exists b.
@@ -170,7 +176,8 @@ Proof.
 Qed.
 
 Lemma owned_is_state x : owned x -> is_state M x = true.
-Proof. destruct x; simpl; try contradiction; auto; intros; apply Nat.ltb_lt; assumption. Qed.
+Proof. destruct x; simpl; try contradiction; auto; intros; apply Nat.ltb_lt; assumption.
+Qed.
 
 Lemma owned_hard x : owned x <-> In (point x) hard.
 Proof.
@@ -214,7 +221,8 @@ Proof.
   split; [apply owned_hard, O|reflexivity].
 Qed.
 
-Lemma kept_pair ds i : (i < n)%nat -> (In (pair_of i) (kept ds) <-> In (roots (pair_of i)) ds).
+Lemma kept_pair ds i : (i < n)%nat -> (In (pair_of i) (kept ds) <-> In (roots (pair_of
+  i)) ds).
 Proof.
   intros H. unfold kept. rewrite filter_In.
   change (whole ds (pair_of i)) with
@@ -236,10 +244,13 @@ Lemma third_error h rho x : third n x -> node_error M trees h rho (x, []) =
   at_roots h x - backup M (at_roots h) x Go.
 Proof.
   intros H. pose proof (third_state x H) as S. pose proof (deep_3 x H) as D.
-  assert (Z : forall b, is_node M trees (x, b) -> b <> [] -> node_error M trees h rho (x, b) = 0).
-  { intros b [_ N] O. exfalso. cbn [fst snd] in N. destruct (trees x) as [a|s|l r], b as [|e b];
+  assert (Z : forall b, is_node M trees (x,
+    b) -> b <> [] -> node_error M trees h rho (x, b) = 0).
+  { intros b [_ N] O. exfalso. cbn [fst snd] in N.
+    destruct (trees x) as [a|s|l r], b as [|e b];
       simpl in *; try contradiction; try congruence.
-    - destruct s; simpl in D; try contradiction. destruct e, b as [|[] b]; simpl in N; congruence.
+    - destruct s; simpl in D; try contradiction.
+      destruct e, b as [|[] b]; simpl in N; congruence.
     - destruct D as [D E]. destruct l; simpl in D; try contradiction.
       destruct r; simpl in E; try contradiction.
       destruct e, b as [|[] b]; simpl in N; congruence. }
@@ -251,7 +262,8 @@ Proof.
   rewrite G in K. unfold at_roots at 1. lra.
 Qed.
 
-Definition followed (rho : node -> bool) (x : state) : action := follow rho x [] (trees x).
+Definition followed (rho : node -> bool) (x : state) : action := follow rho x [] (trees
+  x).
 
 Lemma followed_legal rho : is_policy M (followed rho).
 Proof. intros x S. apply (proj1 (shaped x S)), follow_takes. Qed.
@@ -277,13 +289,18 @@ Proof.
     rewrite (root_node x S). discriminate.
   - intros d D. pose proof D as I. unfold kept in I. apply filter_In in I as [I _].
     apply hard_iff in I.
-    assert (P : forall x, owned x -> d = point x -> bellman_error M (at_roots h) (followed rho) d = 0).
-    { intros x O ->. apply (kept_point ds x O) in D. pose proof (owned_is_state x O) as S.
-      assert (A : forall b, is_node M trees (x, b) -> node_error M trees h rho (x, b) = 0).
-      { intros b [_ N]. rewrite <- (Z _ (unbound_none ds x b D N)). symmetry. apply nexpect_alone. }
+    assert (P : forall x, owned x -> d = point x -> bellman_error M (at_roots h)
+      (followed rho) d = 0).
+    { intros x O ->. apply (kept_point ds x O) in D.
+      pose proof (owned_is_state x O) as S.
+      assert (A : forall b, is_node M trees (x, b) -> node_error M trees h rho (x,
+        b) = 0).
+      { intros b [_ N]. rewrite <- (Z _ (unbound_none ds x b D N)). symmetry.
+        apply nexpect_alone. }
       pose proof (path_worth M trees h rho x (fun b N _ => A b N) S (trees x) []
         (root_node x S)) as K.
-      rewrite (A []) in K by (split; [exact S|]; cbn [fst snd]; rewrite (root_node x S); discriminate).
+      rewrite (A []) in K by (split; [exact S|]; cbn [fst snd]; rewrite (root_node x S);
+        discriminate).
       rewrite bellman_point. unfold at_roots at 1.
       change (Q2R (reward M x (followed rho x)) +
         expect (transition M x (followed rho x)) (at_roots h)) with
@@ -295,7 +312,8 @@ Qed.
 
 (** *** and back: where a node is not bound the path to it keeps the root's value *)
 
-Definition lifted (ds : list nodes) (g : state -> R) (pi : state -> action) (z : node) : R :=
+Definition lifted (ds : list nodes) (g : state -> R) (pi : state -> action) (z : node) :
+  R :=
   match unbound ds (fst z) with
   | Some u => if prefix (snd z) u then g (fst z) else spread_out M trees g pi z
   | None => spread_out M trees g pi z
@@ -339,15 +357,19 @@ Lemma lifted_off ds g pi x b t : below (trees x) b = Some t ->
 Proof.
   intros E O. rewrite <- (spread_error M trees g pi x b t E).
   assert (H : lifted ds g pi (x, b) = spread_out M trees g pi (x, b))
-    by (unfold lifted; cbn [fst snd]; destruct (unbound ds x); [rewrite O|]; reflexivity).
+    by (unfold lifted; cbn [fst snd]; destruct (unbound ds x); [rewrite O|];
+      reflexivity).
   assert (W : lifted_policy ds pi (x, b) = toward trees pi (x, b))
-    by (unfold lifted_policy; cbn [fst snd]; destruct (unbound ds x); [rewrite O|]; reflexivity).
-  assert (N : forall c s, next M (lifted ds g pi) x b c s = next M (spread_out M trees g pi) x b c s).
+    by (unfold lifted_policy; cbn [fst snd]; destruct (unbound ds x); [rewrite O|];
+      reflexivity).
+  assert (N : forall c s, next M (lifted ds g pi) x b c s = next M (spread_out M trees g
+    pi) x b c s).
   { intros c [a|s|l r]; unfold next;
       [apply backup_same; intros z; rewrite lifted_roots; reflexivity|..];
       unfold lifted; cbn [fst snd]; destruct (unbound ds x) as [u|]; try reflexivity;
       rewrite (prefix_stop b c u O); reflexivity. }
-  unfold node_error. cbn [fst snd]. rewrite E, H, W. destruct t; rewrite ?N; reflexivity.
+  unfold node_error. cbn [fst snd]. rewrite E, H, W.
+  destruct t; rewrite ?N; reflexivity.
 Qed.
 
 (** Ranges leave room for what any action is worth. *)
@@ -369,7 +391,8 @@ Proof.
       - lra.
       - apply (second_range n f y 0 [] g pi F). }
     assert (0 <= Q2R (reward M Start a) <= 1 / 10).
-    { destruct a; try discriminate L; simpl; rewrite ?try_strict, ?upper_literal, ?Q2R_0; lra. }
+    { destruct a; try discriminate L; simpl;
+        rewrite ?try_strict, ?upper_literal, ?Q2R_0; lra. }
     simpl upper. rewrite Q2R_1. lra.
   - assert (second n f (ClauseState j)) as K by (apply Nat.ltb_lt, S).
     assert (0 <= expect (transition M (ClauseState j) a) g <= 1 / 10).
@@ -409,7 +432,8 @@ Proof.
         destruct (prefix b u) eqn:X.
         -- apply (lifted_on ds g pi x u b U X). intros ->. contradiction.
         -- rewrite (lifted_off ds g pi x b t E) by (rewrite U; exact X).
-           unfold spread_out. cbn [fst snd]. rewrite E. destruct b; [discriminate X|ring].
+           unfold spread_out. cbn [fst snd]. rewrite E.
+           destruct b; [discriminate X|ring].
       * rewrite (lifted_off ds g pi x b t E) by (rewrite U; exact Logic.I).
         unfold spread_out. cbn [fst snd]. destruct b as [|e b]; [|rewrite E; ring].
         rewrite (root_node x S) in E. injection E as <-.
@@ -419,11 +443,13 @@ Proof.
         exact K.
     + rewrite (pair_roots _ _ i H), <- (Z _ (proj2 (kept_pair ds i H) D)).
       apply expect_equal. intros x q I. rewrite lifted_roots. f_equal.
-      assert (K : third n x) by (destruct I as [E|[E|[]]]; injection E as <- <-; exact H).
+      assert (K : third n x) by (destruct I as [E|[E|[]]]; injection E as <- <-;
+        exact H).
       pose proof (followed_legal (lifted_policy ds pi) x (third_state x K)) as L.
       pose proof (P x (third_state x K)) as L'.
       destruct I as [E|[E|[]]]; injection E as <- <-;
-        destruct (followed _ _); try discriminate L; destruct (pi _); try discriminate L';
+        destruct (followed _ _); try discriminate L; destruct (pi _);
+          try discriminate L';
         reflexivity.
 Qed.
 
@@ -459,7 +485,8 @@ Proof.
       [left; exists i; split; [lia|exact L]|right].
     intros k K. destruct (Nat.eq_dec k i) as [->|O]; [exact L|apply A; lia]. }
   destruct (A j) as [(k & K & L)|B].
-  - destruct (IH k ltac:(lia) ltac:(lia) L) as (l & Q & R). exists l. split; [lia|exact R].
+  - destruct (IH k ltac:(lia) ltac:(lia) L) as (l & Q & R). exists l.
+    split; [lia|exact R].
   - exists j. split; [lia|]. split; [exact J|]. split; [exact E|exact B].
 Qed.
 
@@ -493,7 +520,8 @@ Lemma kept_start : kept ds = [] \/ In (point Start) (kept ds).
 Proof.
   destruct first as [S|A]; [auto|]. destruct (kept ds) as [|d l] eqn:E; [auto|right].
   rewrite <- E. assert (D : In d (kept ds)) by (rewrite E; left; reflexivity).
-  pose proof D as H. unfold kept in H. apply filter_In in H as [H _]. apply hard_iff in H.
+  pose proof D as H. unfold kept in H. apply filter_In in H as [H _].
+  apply hard_iff in H.
   assert (K : forall x, owned x -> In (point x) (kept ds) -> x = Start).
   { intros x O K. apply (kept_point ds x O) in K.
     assert (below (trees x) [] <> None)
@@ -522,7 +550,8 @@ Proof.
   unfold hard in L. rewrite hard_length in L. fold m in L. lia.
 Qed.
 
-Let forced_pair := round_forced n f y T exact (kept ds) g pi (level_error M g pi) mild_exact
+Let forced_pair := round_forced n f y T exact (kept ds) g pi (level_error M g pi)
+  mild_exact
   (fun d D => proj1 (proj1 (filter_In _ _ _) D)) kept_start
   (NoDup_filter _ (hard_NoDup n f)) kept_short
   (proj1 (exact_near strict M (kept ds) g pi maximal))
@@ -538,10 +567,12 @@ Lemma first_levels :
 Proof.
   destruct (stretch M trees h rho (point Start) d1 1 (fun _ => []) trees) as [A B].
   - lia.
-  - intros x q [E|[]]. injection E as <- <-. split; [apply root_node; reflexivity|exact deep_1].
+  - intros x q [E|[]]. injection E as <- <-.
+    split; [apply root_node; reflexivity|exact deep_1].
   - intros p. rewrite expect_point. apply nexpect_alone.
   - split; [intros p; rewrite A; apply expect_point|]. rewrite B, expect_point.
-    unfold level_error. change (roll_in M pi 1) with (point Start). rewrite bellman_point.
+    unfold level_error. change (roll_in M pi 1) with (point Start).
+    rewrite bellman_point.
     reflexivity.
 Qed.
 
@@ -564,16 +595,20 @@ Qed.
 
 Lemma last_level : two_error M trees h rho horizon = level_error M g pi 3.
 Proof.
-  unfold two_error, horizon. replace (S d1 + S d2 + 1)%nat with (1 + S d1 + S d2)%nat by lia.
+  unfold two_error, horizon. replace (S d1 + S d2 + 1)%nat with (1 + S d1 + S d2)%nat
+    by lia.
   rewrite (proj1 second_levels). unfold level_error, bellman_error.
   rewrite !roll_in_next by lia. change (roll_in M pi 1) with (point Start).
   rewrite expect_point. apply expect_equal. intros x q I. apply expect_equal.
   intros z r J. pose proof (start_second x q I) as K.
-  pose proof (proj1 (proj1 (after_second n f y T 0 [] g pi feasible_pair x K) z r J)) as _.
-  pose proof (proj2 (proj1 (after_second n f y T 0 [] g pi feasible_pair x K) z r J)) as Z.
+  pose proof (proj1 (proj1 (after_second n f y T 0 [] g pi feasible_pair x K) z r J)) as
+    _.
+  pose proof (proj2 (proj1 (after_second n f y T 0 [] g pi feasible_pair x K) z r J)) as
+    Z.
   rewrite (third_error h rho z Z). unfold backup.
   pose proof (followed_legal rho z (third_state z Z)) as L. unfold pi.
-  destruct z; simpl in Z; try contradiction; destruct (followed rho _); try discriminate L;
+  destruct z; simpl in Z; try contradiction; destruct (followed rho _);
+    try discriminate L;
     reflexivity.
 Qed.
 
@@ -623,7 +658,8 @@ Qed.
 Lemma two_round_binds : 0 < two_sum h rho /\ (exists k, two_lowest h rho k) /\
   forall k, two_lowest h rho k ->
     programmed (two_roll_in M trees rho k) /\ ~ In (two_roll_in M trees rho k) ds /\
-    (In (point Start) (kept ds) \/ exists b, two_roll_in M trees rho k = alone (Start, b)).
+    (In (point Start) (kept ds) \/ exists b, two_roll_in M trees rho k = alone (Start,
+      b)).
 Proof.
   destruct forced_pair as (l & L & P & E & Low & Top & H & New & Z & Last).
   simpl (phi exact) in *. simpl (eta exact) in *. simpl (kappa exact) in *.
@@ -682,26 +718,31 @@ Proof.
     split; [apply NewD, K'|left; exact IS].
   - assert (l = 3%nat) by lia. subst l.
     pose proof (proj1 (proj2 feasible_pair) Start eq_refl) as A.
-    assert (exists i, (i < n)%nat /\ pi Start = TryVariable i /\ roll_in M pi 3 = pair_of i)
+    assert (exists i, (i < n)%nat /\ pi Start = TryVariable i /\ roll_in M pi 3 =
+      pair_of i)
       as (i & Hi & Si & R3).
     { destruct (pi Start) as [i|j| | | |] eqn:S; try discriminate A.
-      - exists i. simpl in A. apply Nat.ltb_lt in A. split; [exact A|]. split; [reflexivity|].
+      - exists i. simpl in A. apply Nat.ltb_lt in A. split; [exact A|].
+        split; [reflexivity|].
         apply (roll_in_pair n f y pi i S).
         pose proof (proj1 (proj2 feasible_pair) (VariableState i)) as G. simpl in G.
         rewrite (proj2 (Nat.ltb_lt i n) A) in G. specialize (G eq_refl).
         destruct (pi (VariableState i)); congruence.
-      - exfalso. simpl in A. apply Nat.ltb_lt in A. simpl in H. rewrite S in H. simpl in H.
+      - exfalso. simpl in A. apply Nat.ltb_lt in A. simpl in H. rewrite S in H.
+        simpl in H.
         pose proof (proj1 (proj2 feasible_pair) (ClauseState j)) as G. simpl in G.
         rewrite (proj2 (Nat.ltb_lt j (length f)) A) in G. specialize (G eq_refl).
         destruct (nth_error_below f j A) as [w W]. rewrite W in H.
         destruct (pi (ClauseState j)); try discriminate G.
-        destruct (three_literals n f T w (nth_error_In _ _ W)) as (l1 & l2 & l3 & B & _).
+        destruct (three_literals n f T w (nth_error_In _ _ W)) as (l1 & l2 & l3 & B &
+          _).
         unfold clause_transition in H. rewrite B in H. simpl in H. inversion H.
       - exfalso. simpl in H. rewrite S in H. simpl in H.
         pose proof (proj1 (proj2 feasible_pair) Detour eq_refl) as G. simpl in G.
         destruct (pi Detour); try discriminate G. simpl in H. inversion H. }
     assert (IH : forall x, owned x -> In (point x) (kept ds)).
-    { intros x O. destruct (Last i R3 (point x)) as [K|[k K]]; [apply hard_iff, owned_hard, O|..].
+    { intros x O. destruct (Last i R3 (point x)) as [K|[k K]];
+        [apply hard_iff, owned_hard, O|..].
       - exact K.
       - discriminate K. }
     assert (Ez : transition M Start (pi Start) = point (VariableState i))
@@ -712,7 +753,8 @@ Proof.
       two_error M trees h rho j = 0)
       by (apply (whole_zero (VariableState i)); auto; lia).
     rewrite <- last_level in E.
-    destruct (lowest_exists h rho horizon) as (k & _ & K); [unfold horizon; lia|exact E|].
+    destruct (lowest_exists h rho horizon) as (k & _ & K); [unfold horizon;
+      lia|exact E|].
     split; [exact Sum|]. split; [exists k; exact K|]. intros k' K'.
     assert (k' = horizon) as ->.
     { destruct K' as (Q & Q2 & _). unfold horizon in *.
@@ -750,11 +792,13 @@ Lemma one_missing ds : NoDup ds -> (length ds < length two_program)%nat ->
   exists d, programmed d /\ ~ In d ds.
 Proof.
   intros U L.
-  destruct (Forall_Exists_dec (fun d => In d ds) (fun d => in_dec nodes_eq d ds) two_program)
+  destruct (Forall_Exists_dec (fun d => In d ds) (fun d => in_dec nodes_eq d ds)
+    two_program)
     as [A|E].
   - exfalso. pose proof (NoDup_incl_length (NoDup_nodup nodes_eq _ : NoDup two_program)
       (proj1 (Forall_forall _ _) A)). lia.
-  - apply Exists_exists in E as (d & I & N). exists d. split; [apply program_iff, I|exact N].
+  - apply Exists_exists in E as (d & I & N). exists d.
+    split; [apply program_iff, I|exact N].
 Qed.
 
 (** As long as the program is not bound a run binds it bit by bit. *)
@@ -764,8 +808,10 @@ Proof.
   intros F. induction F as [|ds h rho k F IH X _ K]; cbn [length]; intros L.
   - split; [constructor|]. split; [intros d []|right; intros d []].
   - destruct IH as (U & I & S); [lia|].
-    assert (PD : forall d, In d ds -> programmed d) by (intros d D; apply program_iff, I, D).
-    destruct (two_round_binds ds h rho PD X S (one_missing ds U ltac:(lia))) as (_ & _ & B).
+    assert (PD : forall d, In d ds -> programmed d) by (intros d D;
+      apply program_iff, I, D).
+    destruct (two_round_binds ds h rho PD X S (one_missing ds U ltac:(lia))) as (_ & _ &
+      B).
     destruct (B k K) as (P & N & A). split; [constructor; assumption|]. split.
     + intros d [<-|D]; [apply program_iff, P|apply I, D].
     + destruct A as [A|[b A]].
@@ -776,10 +822,12 @@ Qed.
 
 (** Before that OLIVE does not stop, and there is a lowest level to bind. *)
 Theorem two_run_goes_on ds : two_follows ds -> (length ds < length two_program)%nat ->
-  forall h rho, two_maximiser ds h rho -> 0 < two_sum h rho /\ exists k, two_lowest h rho k.
+  forall h rho, two_maximiser ds h rho -> 0 < two_sum h rho /\ exists k,
+    two_lowest h rho k.
 Proof.
   intros F L h rho X. destruct (two_run ds F) as (U & I & S); [lia|].
-  assert (PD : forall d, In d ds -> programmed d) by (intros d D; apply program_iff, I, D).
+  assert (PD : forall d, In d ds -> programmed d) by (intros d D;
+    apply program_iff, I, D).
   destruct (two_round_binds ds h rho PD X S (one_missing ds U L)) as (A & B & _). auto.
 Qed.
 
@@ -807,7 +855,8 @@ Proof.
     destruct D' as [|j J|i J|i J]; [apply (P Start Logic.I)|apply (P (ClauseState j) J)
       |apply (P (VariableState i) J)|].
     apply (kept_pair ds i J), A, program_iff. right. exists i. auto. }
-  assert (Same : forall h rho, feasible strict M (kept ds) h rho <-> feasible strict M hard h rho).
+  assert (Same : forall h rho, feasible strict M (kept ds) h rho <-> feasible strict M
+    hard h rho).
   { intros h rho. split; intros (R & P & Z); (split; [exact R|]; split; [exact P|]);
       intros d D; apply Z, K, D. }
   split.
@@ -834,8 +883,10 @@ Proof.
   - destruct l as [|b [|c l]]; simpl in *; [congruence| |lia]. split; [exact I|].
     intros a. split; [auto|intros [E|[]]; auto].
   - destruct (Nat.leb_spec (length l) (2 ^ d)) as [K|K]; [apply (IH l N K)|].
-    assert (A : length (firstn (2 ^ d) l) = (2 ^ d)%nat) by (apply firstn_length_le; lia).
-    assert (B : length (skipn (2 ^ d) l) = (length l - 2 ^ d)%nat) by apply skipn_length.
+    assert (A : length (firstn (2 ^ d) l) = (2 ^ d)%nat) by (apply firstn_length_le;
+      lia).
+    assert (B : length (skipn (2 ^ d) l) = (length l - 2 ^ d)%nat)
+      by apply skipn_length.
     pose proof (Nat.pow_nonzero 2 d ltac:(lia)) as P.
     destruct (IH (firstn (2 ^ d) l)) as [D1 T1];
       [intros E; rewrite E in A; simpl in A; lia|lia|].
@@ -852,7 +903,8 @@ Theorem two_trees_exist n f y d1 :
     (forall x, third n x -> deep (trees x) 1).
 Proof.
   intros L. set (M := member strict n f y).
-  set (at_start := Solve :: map TryVariable (seq 0 n) ++ map TryClause (seq 0 (length f))).
+  set (at_start := Solve :: map TryVariable (seq 0 n) ++ map TryClause (seq 0 (length
+    f))).
   set (at_clause := [Spell true true true; Spell true true false; Spell true false true;
     Spell true false false; Spell false true true; Spell false true false;
     Spell false false true]).
