@@ -1,12 +1,9 @@
 """The barrier of average constraints: exploration that stops 1/2 below the optimum.
 
-The start s_0 shows one of m contexts, all equally likely; action a leads to s_1, that
-pays 1, action b to s_2, which pays 0. Π holds π*, which always takes a, and each policy
-that takes a in exactly half of the contexts; ĝ need only be right on average (paper,
-appendix "Additional Barriers"; docs/barriers.md). `run_all` runs three algorithms on
-it: exploration with average constraints (`explore_by_averages`), OLIVE at its theorem's
-constants, which ties g to π in one program, and VALOR, which keeps a value for each
-state.
+The start shows one of m contexts, equally likely; action a leads to s_1, that pays 1, b
+to s_2, which pays 0. Π holds π*, always a, and each policy that takes a in half of the
+contexts; ĝ need only be right on average (docs/barriers.md). `run_all` runs
+`explore_by_averages`, OLIVE at its theorem's constants, and VALOR on it.
 
 >>> barrier = AverageBarrier(4)
 >>> barrier.n_balanced, barrier.environment().truth.optimal_value
@@ -301,7 +298,6 @@ class _Run:
         ]
 
     def round(self) -> AverageRound:
-        """Go through steps 1 to 3."""
         tables = [self._optimistic(h) for h in range(2, self.horizon + 1)]
         gains = [
             backed_up(self.model, h, tables[h - 1] if h < self.horizon else None)

@@ -1,13 +1,9 @@
 """The backup barrier: where Bellman backups need 4^H samples a state.
 
 Two chains of H states: a's last state pays Ber(1/2 + ε), b's Ber(1/2). The class holds
-g* and one wrong function, right everywhere but on chain b:
-
-    g_bad(x_{h,b}) = 1/2 + Δ_h,    Δ_h = Δ_1 / ρ^{h-1},    h = 1..H.
-
-With ρ = 2 and Δ_1 = ε it is the paper's construction (appendix "Additional Barriers");
-below 2 no tie is left to an adversary. Why, and what the statement leaves open, is in
-docs/barriers.md.
+g* and one wrong function, right everywhere but on chain b: g_bad(x_{h,b}) = 1/2 + Δ_h
+with Δ_h = Δ_1 / ρ^{h-1}. ρ = 2 and Δ_1 = ε is the paper's construction (appendix
+"Additional Barriers"); below 2 no tie is left to an adversary (docs/barriers.md).
 
 >>> barrier = BackupBarrier(3, Fraction(1, 4))
 >>> [str(barrier.excess(h)) for h in (1, 2, 3)], str(barrier.sample_limit)
@@ -174,10 +170,7 @@ class BackupBarrier:
             )
 
     def excess(self, h: int) -> Fraction:
-        """Δ_h = g_bad(x_{h,b}) - g*(x_{h,b}), for h = 1..H.
-
-        Raises ValueError for another h.
-        """
+        """Δ_h = g_bad(x_{h,b}) - g*(x_{h,b}), for h = 1..H."""
         if not 1 <= h <= self.H:
             raise ValueError(f"h: {h} is not in 1..{self.H}")
         first = self.epsilon if self.first_excess is None else self.first_excess
@@ -190,7 +183,7 @@ class BackupBarrier:
 
     @property
     def sample_limit(self) -> Fraction:
-        """1/(8 Δ_H²): below, g_bad is taken with probability at least 1/4.
+        """1/(8 Δ_H²), below which g_bad is taken with probability at least 1/4.
 
         With ρ = 2 and Δ_1 = ε it is the theorem's 4^H / (32 ε²).
         """
@@ -217,10 +210,7 @@ class BackupBarrier:
         return from_lists(levels, "backup-barrier")
 
     def values(self, ties: Ties = "against") -> ValueClassByLevel:
-        """G: g_bad and g*, that first which ties are to favour.
-
-        Codes of a level are a = 0, b = 1; at the start both give 1/2 + ε.
-        """
+        """G: g_bad and g*, favoured first. Codes a = 0, b = 1; alike at the start."""
         best = HALF + self.epsilon
         levels = [FiniteValueClass(np.array([[best], [best]], dtype=object))]
         for h in range(1, self.H + 1):
@@ -242,9 +232,8 @@ class BackupBarrier:
     def check_floats(self) -> None:
         """Refuse parameters at which float64 does not do what the rationals do.
 
-        Oracles see the values of functions as float64. Where ties matter these must be
-        the rationals themselves; where not, Δ_H must stay well above rounding. Raises
-        ValueError naming the parameter.
+        Where ties matter values must be exact in float64; else Δ_H must stay well above
+        rounding.
         """
         if not self.has_ties:
             if self.excess(self.H) < _LEAST_EXCESS:

@@ -1,10 +1,8 @@
 """The backup barrier, run: Bellman backups that fail, and VALOR that does not.
 
-Both get the same environment and the same classes. `simulate` runs the Bellman backup
-algorithm many times; how often it must fail, `backup` says exactly. `run_valor` runs
-VALOR, which keeps a value for each state (docs/barriers.md). The mean reward r̄ at
-x_{H,b} decides everything: `replay` follows the backups by hand from it, in rationals:
-a reference for the algorithm, and the way to ask what another loss would do.
+`simulate` runs Bellman backups many times (`backup` says exactly how often they must
+fail), `run_valor` VALOR on the same classes. `replay` follows the backups by hand, in
+rationals, from the mean reward at x_{H,b}, which decides everything (docs/barriers.md).
 
 >>> barrier = BackupBarrier(3, Fraction(1, 4))
 >>> replay(barrier, Fraction(17, 32)).taken
@@ -69,10 +67,7 @@ class Replay:
 def replay(
     barrier: BackupBarrier, mean: Fraction, ties: Ties = "against", loss: Loss = square
 ) -> Replay:
-    """Follow the recursion.
-
-    Raises ValueError if the mean is not in [0, 1].
-    """
+    """Follow the recursion from a mean in [0, 1]."""
     if not 0 <= mean <= 1:
         raise ValueError(f"mean: {mean} is not in [0, 1]")
     targets = [(mean, Fraction(1)), (1 - mean, Fraction(0))]
@@ -140,19 +135,7 @@ def simulate(
     rng: np.random.Generator,
     ties: Ties = "against",
 ) -> Simulated:
-    """Run the Bellman backup algorithm with n samples of each state and action.
-
-    ValorParameters
-    ----------
-    barrier
-        The construction.
-    n, runs
-        At least 1; n of any size, for data are counts.
-    rng
-        The only source of randomness.
-    ties
-        Whom ties favour.
-    """
+    """Run Bellman backups often, on n samples of each state and action."""
     check_count("n", n)
     check_count("runs", runs)
     barrier.check_floats()

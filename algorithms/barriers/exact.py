@@ -1,8 +1,8 @@
 """Exact numbers of the barriers: a + b√d, and expectations on a finite model.
 
-The square-loss barrier's wrong function is √ε everywhere: `Surd` has a rational d ≥ 0
-and rational a, b. An oracle takes a weighted data set; one whose integer weights are in
-proportion to the true probabilities is the distribution itself.
+The square-loss barrier's wrong function is √ε: a `Surd`. An oracle takes a weighted
+data set; integer weights in proportion to the probabilities make the distribution
+itself.
 
 >>> root = Surd(0, 1, Fraction(1, 3))
 >>> root * root == Fraction(1, 3), root > Fraction(1, 2), str(1 - 2 * root)
@@ -33,10 +33,7 @@ Rational = Fraction | int
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surd:
-    """The number a + b√d; a rational one if √d is rational.
-
-    Numbers with different d do not mix, unless one is rational.
-    """
+    """The number a + b√d, d ≥ 0 rational; different d mix only with rationals."""
 
     # a, b: rationals; b is 0 where the number is rational
     a: Fraction
@@ -152,11 +149,7 @@ Distribution = tuple[Fraction, ...]
 
 
 def roll_in(model: FiniteModel, policies: Sequence[Any]) -> list[Distribution]:
-    """Distribution of the observation of each level under policies.
-
-    Gives one tuple of Fractions a level, with an entry for each code. There is a policy
-    for each of the levels 1..H-1, at least.
-    """
+    """Distribution of the observation of each level under policies, by code."""
     return [
         tuple(
             states[s]

@@ -1,15 +1,11 @@
 """The square-loss barrier: an ε in the policy becomes a √ε in the value function.
 
-One state, H = 1. It shows observation x_1 with probability 1 - ε, where both
-actions pay nothing, and x_2 with probability ε, where a pays 1 and b nothing. The
-policy π̂ that always takes b is ε-optimal and earns exactly 0. Against its returns
-g* = (0, 1) has square loss ε, and so has g_bad = (√ε, √ε), which predicts √ε where
-the state is worth ε; g_0 = 0 has none. (Paper, appendix "Additional Barriers", the
-last proposition.) So a bound on the square loss to a near-optimal roll-out that
-keeps g* keeps g_bad: among *all* functions with square loss at most ε it is the one
-that predicts most, by Cauchy and Schwarz: E[g]² ≤ E[g²].
-
-All numbers are in Q(√ε), so ε may be any rational.
+One state, H = 1, shows x_1 with probability 1 - ε, where both actions pay nothing, and
+x_2, where a pays 1 and b nothing. π̂, always b, is ε-optimal and earns 0. Against its
+returns g* = (0, 1) has square loss ε, and so has g_bad = (√ε, √ε): a bound that keeps
+g* keeps g_bad, of *all* functions with square loss at most ε the one that predicts
+most, as E[g]² ≤ E[g²]. (Paper, appendix "Additional Barriers", the last proposition.)
+All numbers are in Q(√ε).
 
 >>> barrier = SquareLossBarrier(Fraction(1, 3))
 >>> [str(barrier.square_loss(g, ALWAYS_B)) for g in barrier.functions.values()]
@@ -139,11 +135,9 @@ class SquareLossBarrier:
         ]
 
     def bad_fits_better(self, n: int) -> float:
-        """Probability that g_bad fits n returns of π̂ better than g* does.
+        """P[Bin(n, ε) > n ε]: g_bad fits n returns of π̂ better than g* does.
 
-        That is P[Bin(n, ε) > n ε]: a return of π̂ is 0, so the losses are ε and the
-        share of x_2. scipy's tail, relative error below 1e-9. Raises ValueError if n is
-        not in 1..10^9.
+        The losses are ε and the share of x_2. scipy's tail, relative error below 1e-9.
         """
         from scipy.stats import binom
 
@@ -166,8 +160,8 @@ class SquareLossBarrier:
     def count_bad_fits(self, n: int, runs: int, rng: np.random.Generator) -> int:
         """How often the LS oracle, given {g*, g_bad}, prefers g_bad (ties: g*).
 
-        Raises ValueError if ε is not the square of a float64 (its loss would be
-        rounded, and rounding break ties), or runs is below 1.
+        Raises ValueError if ε is not the square of a float64: rounding would break
+        ties.
         """
         if self.why_not_sampled:
             raise ValueError(self.why_not_sampled)

@@ -1,17 +1,15 @@
 """Three algorithms that go backwards over levels: PSDP, fitted Q iteration, backups.
 
-PSDP (Bagnell, Kakade, Ng, Schneider 2003) classifies on returns to go under policies
-found for later levels; fitted Q iteration (Ernst, Geurts, Wehenkel 2005) regresses
-Q_h on r + max_a' Q̂_{h+1}, over G_h^K, by K calls a level; a Bellman backup algorithm
-(paper, appendix Additional Barriers) takes from n samples of *every* hidden state
+PSDP (Bagnell, Kakade, Ng, Schneider 2003) classifies on returns to go; fitted Q
+iteration (Ernst, Geurts, Wehenkel 2005) regresses Q_h on r + max_a' Q̂_{h+1}, over
+G_h^K; Bellman backups (paper, appendix Additional Barriers) take n samples of *every*
+hidden state:
 
 - π̂_h = argmax over Π_h of Σ_s Ê_s[r + ĝ_{h+1}(x') | a = π(x)],
 - ĝ_h = argmin over G_h of Σ_s Ê_s[(g(x) - r - ĝ_{h+1}(x'))² | a = π̂_h(x)].
 
-None of them knows whether it succeeded: the status is always "success". What they
-guarantee, and what is done where their definitions leave something open, is in
-docs/baselines.md. Classes are by level or stationary, and seen through a guard;
-observers are told of every level by a `LevelFit`.
+None knows whether it succeeded: the status is always "success". Guarantees are in
+docs/baselines.md. Observers get a `LevelFit` of every level.
 
 >>> from olivine.algorithms.baselines.parameters import theorem_parameters
 >>> from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
@@ -88,10 +86,7 @@ class Greedy:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What a step found, through guards.
-
-    ``estimate`` gives V̂ and its standard error, if it is the last step.
-    """
+    """What a step found, through guards; at the last one V̂ and its standard error."""
 
     data: EmpiricalMeasure
     policy: Any
@@ -134,12 +129,11 @@ def psdp(
     *,
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
-    """Run PSDP with uniform roll-in and the CSC oracle.
+    """Run PSDP with uniform roll-in and the CSC oracle, n trajectories per level.
 
-    Hidden dynamics may be stochastic. Parameters are of ``"psdp"``: n trajectories per
-    level. The estimate is the weighted average return that π̂_1 had in its own data, an
-    estimate of V^π̂. ValueError if parameters or classes do not fit, or a return leaves
-    [0, 1].
+    Dynamics may be stochastic. The estimate is the weighted average return of π̂_1 in
+    its own data. ValueError if parameters or classes do not fit, or a return leaves [0,
+    1].
     """
     check_batch(Problem(environment, policies=policy_class), parameters, PSDP)
     classes = guard(policy_class)
@@ -171,12 +165,10 @@ def fqi(
     *,
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
-    """Run fitted Q iteration with uniform roll-in and the LS oracle.
+    """Run fitted Q iteration with uniform roll-in and the LS oracle over G_h^K.
 
-    Hidden dynamics may be stochastic. Q-functions of level h are G_h^K. Parameters are
-    of ``"fqi"``: n trajectories per level. The estimate is the average of
-    max_a Q̂_1(x, a) over the first observations, an estimate of V*. ValueError if
-    parameters or classes do not fit, or a reward leaves [0, 1].
+    Dynamics may be stochastic; n trajectories per level. The estimate is the average of
+    max_a Q̂_1(x, a) over the first observations. ValueError as for `psdp`.
     """
     check_batch(Problem(environment, value_class), parameters, FQI)
     classes = guard(value_class)
@@ -222,11 +214,9 @@ def backup(
 ) -> LearningResult:
     """Run the Bellman backup algorithm with the CSC and LS oracles.
 
-    Hidden dynamics are deterministic; the environment's truth says which paths lead to
-    which states. Parameters are of ``"backup"``: n trajectories of each reachable
-    state. The estimate is the average of ĝ_1 over the first observations. ValueError
-    if dynamics are stochastic, parameters or classes do not fit, or a reward leaves
-    [0, 1].
+    Dynamics are deterministic; the truth says which paths lead to which states, of
+    which each gets n trajectories. The estimate is the average of ĝ_1. ValueError as
+    for `psdp`.
     """
     problem = Problem(environment, value_class, policy_class)
     check_batch(problem, parameters, BACKUP, deterministic=True)
@@ -297,9 +287,6 @@ def uniform_rollouts(
     rng: np.random.Generator,
     later: Sequence[Any],
 ) -> EmpiricalMeasure:
-    """Sample n tuples (x_h, a_h, r_h + ... + r_H), actions uniform up to level h.
-
-    After it π_{h+1}, ..., π_H, which are ``later``, are followed.
-    """
+    """Sample n tuples (x_h, a_h, r_h + ... + r_H): uniform up to h, then ``later``."""
     rules: list[Any] = ["uniform"] * level + list(later)
     return environment.draw(rules, n, rng, level=level)

@@ -1,8 +1,7 @@
 """Sample sizes of the baselines: sufficient ones, or free.
 
-None of the baselines is in the paper, so there are no constants "as printed". The
-sufficient sizes are derived in docs/baselines.md, by Hoeffding's inequality and a union
-bound over the classes; they are not the best known.
+The paper prints none. Those derived in docs/baselines.md, by Hoeffding's inequality and
+a union bound over the classes, are not the best known.
 """
 
 from __future__ import annotations
@@ -113,14 +112,11 @@ def theorem_parameters(
     ----------
     algorithm
         ``"psdp"``, ``"fqi"`` or ``"backup"``.
-    eps, delta
-        ε and δ in (0, 1); floats stand for their decimal digits.
-    M, K, H
-        As for `BatchParameters`.
-    log_G
-        ln |G| with g² beside g (``log_size(squared=True)``); not for psdp.
-    log_Pi
-        ln |Π|; not for fqi.
+    eps, delta, M, K, H
+        As for `BatchParameters`; floats stand for their decimal digits.
+    log_G, log_Pi
+        ln |G| with g² beside g (``log_size(squared=True)``), not for psdp; ln |Π|, not
+        for fqi.
 
     Raises
     ------
@@ -159,12 +155,7 @@ def theorem_parameters(
 def practical_parameters(
     algorithm: str, eps: Number, delta: Number, **chosen: Any
 ) -> BatchParameters:
-    """Free parameters; by default n = 400K and ε_sub as VALOR's.
-
-    Raises ValueError for a value out of range. `algorithm`: ``"psdp"``, ``"fqi"`` or
-    ``"backup"``. `eps, delta`: ε and δ in (0, 1). `**chosen`: M, K, H and any other
-    field of `BatchParameters`; n, eps_sub None: the default.
-    """
+    """Free parameters; by default n = 400K and ε_sub as VALOR's."""
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n", "eps_sub")
     fields = BatchParameters.filled(given, chosen)
@@ -227,11 +218,10 @@ class RmaxParameters(PacParameters):
 def rmax_theorem(
     eps: Number, delta: Number, *, X: int, K: int, H: int
 ) -> RmaxParameters:
-    """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε².
+    """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε²; ValueError out of range.
 
     The test that ends a run errs with probability at most δ/2 over all batches if n ≥
-    16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is. Raises ValueError for an argument
-    out of range.
+    16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
     """
     accuracy, chance = rational(eps), rational(delta)
     check_unit("epsilon", accuracy)
@@ -245,11 +235,7 @@ def rmax_theorem(
 
 
 def rmax_practical(eps: Number, delta: Number, **chosen: Any) -> RmaxParameters:
-    """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε.
-
-    Raises ValueError for a value out of range. `eps, delta`: ε and δ in (0, 1).
-    `**chosen`: X, K, H and any other field of `RmaxParameters`; n None: the default.
-    """
+    """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε."""
     given = {"eps": rational(eps), "delta": rational(delta)}
     chosen = without_none(chosen, "n")
     return RmaxParameters(**RmaxParameters.filled(given, chosen))

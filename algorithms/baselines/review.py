@@ -50,9 +50,8 @@ _LEMMAS = {
 class BaselineMonitors(Review):
     """Record a run, then check it.
 
-    Errors are taken between fits and *true* backups, clipped to [0, 1], so
-    concentrability and propagation are inequalities of any run, whatever the classes.
-    They need finite observations and are unknown elsewhere.
+    Errors are between fits and *true* backups, clipped to [0, 1]: concentrability and
+    propagation hold in any run, but need finite observations.
     """
 
     claims = claim_table(
@@ -150,7 +149,6 @@ class BaselineMonitors(Review):
     def _check_fqi(
         self, model: FiniteModel, fits: Sequence[LevelFit]
     ) -> tuple[str, Fraction]:
-        """As `_check_psdp`."""
         p, reached = self.p, occupancies(model, ["uniform"] * model.horizon)
         meant = (p.eps / propagation(p.K, p.H)) ** 2
         bound, ahead = ZERO, None
@@ -170,7 +168,6 @@ class BaselineMonitors(Review):
     def _check_backup(
         self, model: FiniteModel, fits: Sequence[LevelFit]
     ) -> tuple[str, Fraction]:
-        """As `_check_psdp`."""
         p, reached = self.p, occupancies(model, ["uniform"] * model.horizon)
         bound, ahead = ZERO, None
         for h in range(model.horizon, 0, -1):
@@ -192,10 +189,7 @@ class BaselineMonitors(Review):
     def _check_rmax(
         self, model: FiniteModel, batch: Batch, result: LearningResult
     ) -> None:
-        """Check the last batch: what was planned with, and what that is worth.
-
-        With dev = ε/(4H). Of a run that failed nothing is checked.
-        """
+        """Check the last batch (dev = ε/(4H)) of a run that did not fail."""
         if not result.succeeded or result.policies is None:
             return
         tallies, truth = self.tallies, self.truth
@@ -213,7 +207,6 @@ class BaselineMonitors(Review):
 
 
 def _losses(q: NDArray[Any], policy: Any, model: FiniteModel, level: int) -> Any:
-    """max_a Q(x, a) - Q(x, π(x)) at every code."""
     return q.max(axis=1) - followed(policy, model.levels[level - 1], q)
 
 
@@ -244,7 +237,6 @@ def _check_model(
 def _next_shares(
     model: FiniteModel, level: int, state: int, action: int
 ) -> list[Fraction]:
-    """P(x' | s, a) at every code of the next level."""
     row = model.levels[level - 1].transitions[state, action].tolist()
     following = model.levels[level]
     shares = [ZERO] * following.n_codes

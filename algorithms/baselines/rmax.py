@@ -1,10 +1,9 @@
 """R-max (Brafman, Tennenholtz 2002) where hidden states can be decoded.
 
-A pair of an observation and an action is *known* after m visits; the model is
-optimistic, unknown pairs being worth 1, the largest return. Its optimal policy is
-found exactly and played for a batch of episodes, until a batch has at most nε/4 visits
-to unknown pairs. The original plans step by step; batches let n be as large as a
-theorem wants it (docs/baselines.md).
+A pair of an observation and an action is *known* after m visits; unknown ones are worth
+1, the largest return. The model's optimal policy is played in batches, which let n be
+as large as a theorem wants, until one has at most nε/4 visits to unknown pairs
+(docs/baselines.md).
 
 >>> from olivine.algorithms.baselines.parameters import rmax_theorem
 >>> from olivine.algorithms.environments import make
@@ -37,16 +36,12 @@ ONE, ZERO = Fraction(1), Fraction(0)
 
 
 class Decoding:
-    """Cells and states of an environment's observations.
+    """Cells, on which rewards depend, and hidden states, on which moves depend.
 
-    Rewards depend on the observation and the action, hidden moves on the hidden state
-    and the action. So a learner that may decode needs, for each observation, a *cell*
-    that its rewards depend on and the *state* that moves depend on. Finite observations
-    are their own cells; feature vectors are decoded into hidden states, which are both.
-    Learning algorithms do not get to see either, which makes R-max a reference, not a
-    competitor. Where the truth is not known, each code is taken to be a state. Raises
-    ValueError for features without a decoder. `states_of_cells`: hidden state of each
-    cell, one int64 array (cells,) per level.
+    Finite observations are their own cells; features are decoded into states, which are
+    both; without the truth each code is a state. Learning algorithms do not see this,
+    which makes R-max a reference, not a competitor. `states_of_cells`: int64 (cells,)
+    per level.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -80,11 +75,7 @@ class Decoding:
         return np.asarray(self._emission.decode(level, observations), dtype=np.int64)
 
     def steps(self, level: int, data: EmpiricalMeasure) -> EmpiricalMeasure:
-        """Put cells for the observations of (x, a, r, x') at a level.
-
-        Rows of finite observations stay as they are, which are distinct; those of
-        features, one per draw, are counted. At the last level x' is left out.
-        """
+        """Put cells for the observations of (x, a, r, x'), equal rows counted."""
         following = data.next_observations
         if following is None or level == len(self.states_of_cells):
             after = None
@@ -108,16 +99,12 @@ class CellPolicy:
 
 
 class RmaxModel:
-    """Counts of what was seen, and which pairs are known.
+    """Counts of what was seen, and which pairs (cell, action) are known.
 
-    A pair of a cell and an action is known once it was seen m times. Its reward is then
-    the mean so far; its next cell has the frequencies after the hidden state and the
-    action, which were seen at least as often. Both stay as they are once m is reached,
-    so that no estimate depends on what came later. `visits`: Times each pair (cell,
-    action) was seen while unknown: Python integers, shape (cells, K) per level.
-    `rewards`: Sums of rewards, Fractions, alike. `moves`: Times each next cell was seen
-    after (state, action): Python integers, shape (states, K, next cells) per level; no
-    next cells at the last level.
+    A pair is known once it was seen m times: its reward is then the mean so far, its
+    next cell has the frequencies after the hidden state and the action; both stay, so
+    that no estimate depends on what came later. Per level: `visits` while unknown and
+    sums of `rewards`, (cells, K), and `moves`, (states, K, next cells).
     """
 
     def __init__(
@@ -290,7 +277,6 @@ def _explore(
     rng: np.random.Generator,
     observers: Sequence[Observer],
 ) -> _Ended:
-    """Plan, play a batch and learn from it, until a batch hardly has news."""
     policies: tuple[CellPolicy, ...] = ()
     estimate, planned = Fraction(0), -1
     for batch in range(1, parameters.batches + 1):
@@ -324,7 +310,6 @@ def _play(
 
 
 def _unknown(model: RmaxModel, data: Sequence[EmpiricalMeasure]) -> int:
-    """Visits to unknown pairs, over all levels."""
     visits = 0
     for h, steps in enumerate(data, 1):
         met = ~model.known(h)[steps.codes(), steps.actions]

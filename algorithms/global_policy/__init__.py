@@ -26,10 +26,9 @@ __all__ = [
 
 
 def _complete_classes(task: Task) -> Problem:
-    """Ask for policy complete classes where finite ones are to be drawn.
+    """Draw policy complete finite classes, which random ones hardly ever are.
 
-    Random ones are hardly ever complete. Where observations are features, products
-    over the hidden states are what there is.
+    Where observations are features, products over the hidden states are what there is.
     """
     env = task.environment
     codes = all(env.space(h).is_finite for h in range(1, env.horizon + 1))

@@ -1,12 +1,11 @@
 """The global policy algorithm (paper, Algorithm 6): one policy for all states.
 
-Like VALOR it learns hidden states depth first, but keeps neither data nor values:
-only a policy π̂ for all states, the learned paths, which it was fitted to, and the
-pruned paths, at which it was found to be good already. A path p is pruned if for
-some learned path q of its level V_opt, the largest value at p of a value function that
-is no larger at q than π̂'s return there allows, is about π̂'s return at q, and π̂'s
-return at p is no less: then V*(p) ≤ V_opt is about what π̂ gets at p. What the paper
-leaves open or gets wrong, and what is done here, is in docs/global-policy.md.
+It keeps neither data nor values: only a policy π̂, the learned paths, which it was
+fitted to, and the pruned paths, where it was found to be good. A path p is pruned if
+for some learned path q of its level V_opt, the largest value at p of a function no
+larger at q than π̂'s return there, is about that return, and π̂'s return at p is no
+less: then V*(p) ≤ V_opt is about what π̂ gets at p. What the paper leaves open or gets
+wrong: docs/global-policy.md.
 
 >>> from olivine.algorithms.learning.draw_classes import make_classes
 >>> from olivine.algorithms.environments import make
@@ -153,9 +152,7 @@ class GlobalPolicyRun(Run):
     def dfslearn(self, path: Path, *, again: bool = False) -> None:
         """Learn or prune the state at the end of a path.
 
-        `path`: p. `again`: Whether p was pruned and has failed its test since; it is
-        then learned without another test. Raises EventFailedError if something happens
-        that cannot happen in the event.
+        `again`: it was pruned and has failed its test since: learn it without another.
         """
         h = len(path) + 1  # let h = |p|+1 (printed |p|-1)
         if h > self.horizon:  # nothing is left to do after the last level
@@ -232,7 +229,6 @@ class GlobalPolicyRun(Run):
         return self._returns((*path, *self._playable()[len(path) :]), path, n)
 
     def _returns(self, rules: Sequence[Any], path: Path, n: int) -> EmpiricalMeasure:
-        """Draw (x_h, a_h, r_h + ... + r_H) at the end of a path."""
         return self.environment.draw(rules, n, self.rng, level=len(path) + 1)
 
     def _playable(self) -> list[Any]:
@@ -267,10 +263,7 @@ class GlobalPolicyRun(Run):
         learned: EmpiricalMeasure,
         limit: Fraction,
     ) -> Fraction | None:
-        """V_opt = max E_D[g(x_h)] over G_h with E_D'[g(x_h)] ≤ E_D'[r̄] + φ_h + 2τ_val.
-
-        None where no function meets the constraint.
-        """
+        """V_opt = max E_D[g] over g ∈ G_h with E_D'[g] ≤ E_D'[r̄] + φ_h + 2τ_val."""
         constraint = Constraint(Functional.expectation(learned), upper=limit)
         found = ValueProgram(self._values.at_level(level), [constraint]).optimise(
             Functional.expectation(data),
@@ -367,10 +360,10 @@ def global_policy(
     environment
         With deterministic hidden dynamics.
     value_class, policy_class
-        G, with g* in it, and Π, policy complete: for every level and policy of
-        later levels it holds one that is best at every observation. By level or
-        stationary; the run sees them through a guard, so that only oracles and
-        evaluation get at them.
+        G, with g* in it, and Π, policy complete: for every level and policy of later
+        levels it holds one that is best at every observation. By level or stationary;
+        the run sees them through a guard, so that only oracles and evaluation get at
+        them.
     parameters
         `GlobalPolicyTheoremParameters` or `GlobalPolicyPracticalParameters`.
     rng
@@ -389,8 +382,7 @@ def global_policy(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`Problem.check`), or a
-        return leaves [0, 1].
+        If environment, parameters and classes do not fit, or a return leaves [0, 1].
     """
     problem = Problem(environment, value_class, policy_class)
     problem.check(parameters, GLOBAL_POLICY)

@@ -71,10 +71,9 @@ class GlobalPolicyParameters(Parameters):
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """τ_pol = τ_val = (1 - 2⁻¹⁰) ε/(12H) and ε_sub = ε_feas = ε/(2¹²H).
 
-        As printed τ = ε/(6H). The paper's φ_h = (H-h+1)(8τ_val + 3τ_pol) then gives φ_1
-        = 11ε/6, where the sum must be at most ε; and a policy within 2τ_pol of V̂(q) on
-        the data set is within 4τ_pol of the best one, not 3 (docs/global-policy.md).
-        For tabular classes ln 2 per observation is enough for ln |G|.
+        As printed τ = ε/(6H); then φ_1 = 11ε/6, where the sum must be at most ε, and a
+        policy within 2τ_pol of V̂(q) on the data set is within 4τ_pol of the best one,
+        not 3 (docs/global-policy.md). For tabular classes ln |G| is |X| ln 2.
         """
         p = problem
         oracles = p.eps / (2**12 * p.H)
@@ -95,10 +94,7 @@ class GlobalPolicyParameters(Parameters):
         }
 
     def phi(self, level: int) -> Fraction:
-        """φ_h: what the policy may lose at learned states of a level 1..H+1.
-
-        Raises ValueError for another level.
-        """
+        """φ_h: what the policy may lose at learned states of a level 1..H+1."""
         if not 1 <= level <= self.H + 1:
             raise ValueError(f"level: {level} is not in 1..{self.H + 1}")
         if self.slack is not None:
@@ -122,8 +118,8 @@ class GlobalPolicyParameters(Parameters):
     def identity(self, level: int) -> Fraction:
         """φ_h + 4τ_val: how far V_opt may exceed the mean return on D'.
 
-        Except in the printed version the LP oracle's ε_feas is added, so that a
-        path to a learned state still passes.
+        ε_feas is added (not as printed), so that a path to a learned state still
+        passes.
         """
         error = Fraction(0) if self.version == "paper" else self.eps_feas
         return self.phi(level) + 4 * self.tau_val + error
@@ -141,9 +137,9 @@ class GlobalPolicyParameters(Parameters):
     def guarantee(self) -> Fraction | None:
         """Most that the policy returned loses; None where nothing is proved.
 
-        By induction from the last level: a learned state loses what its pruned
-        children do, and `fit_loss`. A test at level h rests on learned states there
-        losing at most φ_h. Level 1 is never tested against anything.
+        By induction from the last level: a learned state loses what its pruned children
+        do, and `fit_loss`; a test at h rests on learned states losing at most φ_h.
+        Level 1 has no test.
         """
         loss = self.fit_loss
         for level in range(self.H - 1, 0, -1):
@@ -162,8 +158,8 @@ class GlobalPolicyParameters(Parameters):
     def call_bounds(self) -> dict[str, int]:
         """Most calls of each oracle (the paper gives no counts).
 
-        A program for each learned path of a test; a CSC call for each learned path
-        whenever a level gets a new one; then one multi-data-set call.
+        An LP for each learned path of a test; a CSC call for each learned path whenever
+        a level gets a new one; then one multi-data-set call.
         """
         fits = self.M * self.H
         pooled = fits if self.fall_back else 0
@@ -177,7 +173,6 @@ class GlobalPolicyTheoremParameters(ByTheorem, GlobalPolicyParameters):
 class GlobalPolicyPracticalParameters(ByChoice, GlobalPolicyParameters):
     """Free constants.
 
-    By default φ is one constant, ε/4, accuracies are ε/16 (a state for which
-    TestLearned is true then loses at most 3ε/4), T_max is the theorem's, and infeasible
-    programs are dealt with instead of ending the run.
+    By default φ is ε/4 at all levels, accuracies are ε/16 (a state that passes
+    TestLearned then loses at most 3ε/4), and infeasible programs do not end the run.
     """

@@ -27,12 +27,11 @@ _TOLERANCE = 1e-12
 
 
 class GlobalPolicyMonitors(Review):
-    """Record a run, then check it.
+    """Record a run, then check it; bounds include the oracles' accuracies.
 
-    Bounds include the oracles' accuracies. "On each return": to a level closer to the
-    start. The paper's lemma says "at all times" of learned paths; while a call at that
-    level is in progress it does not hold, because policies of later levels have changed
-    and its own has not.
+    "On each return": to a level closer to the start. The paper's lemma says "at all
+    times", which fails during a call at that level: later policies have changed, its
+    own has not.
     """
 
     p: GlobalPolicyParameters
@@ -236,7 +235,6 @@ class GlobalPolicyMonitors(Review):
             tally.skip("the oracle cannot tell")
 
     def _loss(self, path: Path, policies: Policies) -> Fraction:
-        """V*(p) - V^π̂(p)."""
         value = self.truth.policy_path_value(path, policies)
         return self.truth.path_value(path) - value
 

@@ -21,7 +21,6 @@ __all__ = [
 
 
 def _class(task: Task) -> Problem:
-    """Draw a class that holds Q*."""
     if isinstance(task.classes, FiniteQClass):
         return Problem(task.environment, task.classes)
     if task.classes != "finite":

@@ -1,7 +1,7 @@
 """LSVEE: least squares value elimination by exploration (values by enumeration).
 
-Krishnamurthy, Agarwal and Langford 2016, "PAC Reinforcement Learning with Rich
-Observations", recalled; F is the set of functions that survive::
+Krishnamurthy, Agarwal and Langford 2016, recalled; F is the set of functions that
+survive::
 
     DFS-learn(p, F, δ)
       for a in A
@@ -13,9 +13,8 @@ Observations", recalled; F is the set of functions that survive::
       R̂(f) ← average over D of (f(x,a) - r - V̂^f(p∘a))², for f in F  (enumerates)
       F ← {f in F: R̂(f) ≤ min R̂ + slack}
 
-The outer loop is `learning.metaalg`, with V̂* the value at the root of any f in F, here
-the lowest number, and π_f as policy. No oracle is called; `enumerated` counts functions
-evaluated. What was not recalled with certainty, and why, is in docs/lsvee.md.
+Around it is `learning.metaalg`, with V̂* the value at the root of the first f in F, and
+π_f. No oracle is called; `enumerated` counts functions evaluated (docs/lsvee.md).
 
 >>> from olivine.algorithms.learning.draw_q_functions import make_q_class
 >>> from olivine.algorithms.environments import make
@@ -75,11 +74,7 @@ class Cells:
 
     @classmethod
     def of(cls, functions: FiniteQClass, level: int, data: EmpiricalMeasure) -> Cells:
-        """Sort a data set into cells.
-
-        Raises ValueError if actions or rewards are missing, or observations are not the
-        class's.
-        """
+        """Sort a data set of observations, actions and rewards into cells."""
         if data.actions is None or data.rewards is None:
             raise ValueError("data: actions or rewards are missing")
         merged = recoded(data, functions.codes(level, data.observations), None)
@@ -108,10 +103,7 @@ class Cells:
 def state_value_averages(
     functions: FiniteQClass, level: int, data: EmpiricalMeasure, members: Any
 ) -> NDArray[Any]:
-    """V̂^f = average of f(x, π_f(x)) for each of the members.
-
-    Returns Fractions, shape (members,).
-    """
+    """V̂^f = average of f(x, π_f(x)) for each of the members: Fractions."""
     codes, group = np.unique(
         functions.codes(level, data.observations), return_inverse=True
     )
@@ -130,11 +122,7 @@ def risks(
     futures: NDArray[Any],
     members: Any,
 ) -> NDArray[Any]:
-    """R̂(f) = average of (f(x, a) - r - V̂^f(p∘a))² for each of the members.
-
-    Returns Fractions, shape (members,). `futures`: v̂^f(p∘a): Fractions, shape
-    (members, K).
-    """
+    """R̂(f) = average of (f(x, a) - r - v̂^f(p∘a))²; `futures`: v̂, (members, K)."""
     # With u = f(x, a) - V̂: Σ w (u - r)² = Σ u (u Σw - 2 Σwr) + Σ w r², over one
     # denominator, so that the big array holds integers.
     of_class = _denominator(functions)
@@ -205,8 +193,8 @@ class Start:
 class Survivors(Run):
     """The state of a run: the functions of an exact class that are not eliminated.
 
-    `members`: Numbers of the survivors, ascending. `learned`: Eliminations done at each
-    level. `enumerated`: Functions evaluated so far, counted once for each data set.
+    `members`: their numbers, ascending; `learned`: eliminations by level; `enumerated`:
+    functions evaluated, counted once for each data set.
     """
 
     parameters: LsveeParameters
@@ -244,11 +232,7 @@ class Survivors(Run):
         return self.functions.greedy(member), self._estimate
 
     def learn(self, path: Path, sizes: Sizes) -> None:
-        """Call DFS-learn from outside.
-
-        Raises EventFailedError if it would learn more states than it can in the good
-        event.
-        """
+        """Call DFS-learn from outside; EventFailedError beyond the good event."""
         self._left = self.parameters.max_eliminations
         self._dfs_learn(path, sizes)
 
@@ -349,7 +333,6 @@ def lsvee(
 def _check_class(
     environment: Environment, functions: FiniteQClass, parameters: LsveeParameters
 ) -> None:
-    """Refuse what does not fit together, with a ValueError."""
     Problem(environment).check(parameters, LSVEE)
     if len(functions) != parameters.N:
         raise ValueError(f"N: {parameters.N}, but there are {len(functions)} functions")

@@ -92,11 +92,10 @@ class LsveeParameters(MetaAlgParameters):
         return root_down(self.phi_squared)
 
     def tolerance(self, level: int) -> Fraction:
-        """Largest difference of values that is a consensus, below a state of a level.
+        """Largest difference of values that is a consensus, below level 0..H.
 
-        Raises ValueError for another level. `level`: Of the state from which DFS-learn
-        may descend, 0..H; its children are tested. 0 stands for a test of the root that
-        is never made, and at level H nothing is left to test: 0.
+        0 stands for a test of the root that is never made; at H nothing is left to
+        test.
         """
         if not 0 <= level <= self.H:
             raise ValueError(f"level: {level} is not in 0..{self.H}")
@@ -110,9 +109,9 @@ class LsveeParameters(MetaAlgParameters):
     def trajectory_bound(self) -> int:
         """Trajectories at most, in the good event.
 
-        The first DFS-learn and all descents learn each of at most 1 + M(H-1)
-        states once; every rejected policy calls DFS-learn (H-1) n_exp times; and
-        there is the estimate V̂*.
+        The first DFS-learn and all descents learn each of at most 1 + M(H-1) states
+        once; every rejected policy calls DFS-learn (H-1) n_exp times; and there is the
+        estimate V̂*.
         """
         costs = [self.K * s.n_test + s.n_train for s in (self.first, self.on_demand)]
         states, calls = 1 + self.M * (self.H - 1), (self.H - 1) * self.n_exp
@@ -133,7 +132,7 @@ class LsveeParameters(MetaAlgParameters):
 
 
 class LsveeTheorem(LsveeParameters):
-    """The theorem's constants, as recalled: no copy of its paper was at hand.
+    """The theorem's constants, as recalled (docs/lsvee.md derives that they suffice).
 
     ====================  ======================================================
     φ                     ε/(320 H² √K)
@@ -146,18 +145,15 @@ class LsveeTheorem(LsveeParameters):
     ====================  ======================================================
 
     The first DFS-learn gets δ' = δ/2 and each of the at most M H · H n_exp calls on
-    demand δ/(6 M H² n_exp); inside a call, δ₁ = δ'/(2MKH) per consensus test and
-    δ₂ = δ'/(2MH) per elimination. That these constants suffice is derived in
-    docs/lsvee.md. N is the size of the class at the start.
+    demand δ/(6 M H² n_exp); inside a call, δ₁ = δ'/(2MKH) per consensus test and δ₂ =
+    δ'/(2MH) per elimination. N is the size of the class at the start.
 
     Parameters
     ----------
     eps, delta
         ε and δ in (0, 1); floats stand for their decimal digits.
-    M, K, H
-        As for `LsveeParameters`.
-    N
-        Number of functions, ``len(functions)``.
+    M, K, H, N
+        As for `LsveeParameters`; N is ``len(functions)``.
     version
         ``"theorem"`` or ``"paper"``: the same constants.
 
@@ -219,12 +215,10 @@ class LsveeTheorem(LsveeParameters):
 class LsveePractical(LsveeParameters):
     """Free constants of LSVEE.
 
-    Raises ValueError for a value out of range, or n_eval below n_exp. `eps, delta, M,
-    K, H, N`: As for `LsveeTheorem`. `n_test, n_train, slack`: Sizes, the same for the
-    first call and on demand; by default 400, 1000 K and ε²/16. `tolerance`: Of the
-    consensus test at every level; by default ε/4. `**chosen`: Any other field; with few
-    draws a state may be learned more than once, so by default one call of DFS-learn may
-    learn 10 M H.
+    By default n_test, n_train and slack are 400, 1000 K and ε²/16, the same on demand,
+    the tolerance is ε/4, and, as with few draws a state may be learned more than once,
+    one call of DFS-learn may learn 10 M H. Raises ValueError out of range, or for
+    n_eval below n_exp.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ def bellman_errors(
     """Mean squared Bellman errors of the members that competed.
 
     E[(f(x, a) - E[r | x, a] - V̂^f(p∘a))²] with x after p and a uniform: what the
-    excess risk R̂(f) - `optimal_risk` estimates. E[r | x, a] = Q*(x, a) - V*(p∘a).
+    excess risk estimates. E[r | x, a] = Q*(x, a) - V*(p∘a).
     """
     level = len(elimination.path) + 1
     codes = np.flatnonzero(chances)
@@ -104,9 +104,8 @@ _UNLISTED = "observations are features that cannot be listed"
 
 
 class LsveeMonitors(MetaAlgReview):
-    """Record a run, then check it.
+    """Record a run, then check it, by the analysis of docs/lsvee.md.
 
-    The analysis is the one that docs/lsvee.md spells out for the recalled constants;
     √K φ = ε/(320 H²), and tol(h) is the tolerance of tests below level h.
     """
 

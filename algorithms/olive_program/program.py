@@ -74,10 +74,7 @@ class Ranged:
             raise ValueError(f"empty range [{self.lower}, {least}]")
 
     def upper_kinds(self) -> tuple[list[Fraction], NDArray[np.int64] | None]:
-        """List the few upper ends, and which of them each observation has.
-
-        None where there is one for all.
-        """
+        """List the upper ends, and which each observation has; None: one for all."""
         if not self.upper_ends:
             return [self.upper], None
         return self._kinds, self._kind

@@ -1,12 +1,10 @@
 """The two-sample algorithm (paper, Algorithms 1 and 5).
 
-dfslearn walks down the tree of paths. It descends below a state unless the data
-drawn from it look like data it has: the identity test compares the means of all
-value functions, a maximum mean discrepancy. No values are stored. From the last
-level back, a policy is found by cost-sensitive classification on the data sets of
-all learned states, and its value function by least squares on one data set for
-each state that looked new. MetaAlg deploys the policy and explores on demand.
-What the paper leaves open, and what is done here, is in docs/two-sample.md.
+dfslearn descends below a state unless its data look like data it has: the identity test
+compares the means of all value functions, a maximum mean discrepancy. From the last
+level back, a policy comes from classification on the data sets of all learned states,
+and its value function from least squares on one data set for each state that looked
+new. MetaAlg deploys the policy. What the paper leaves open is in docs/two-sample.md.
 
 >>> from olivine.algorithms.learning.draw_classes import make_classes
 >>> from olivine.algorithms.environments import make
@@ -64,10 +62,7 @@ class ObservedMdp:
 
 
 def observed_mdp(environment: Environment) -> ObservedMdp:
-    """Check it, in rationals where observations are finite.
-
-    Raises ValueError if hidden dynamics are stochastic.
-    """
+    """Check it, in rationals where observations are finite; deterministic dynamics."""
     if not knows_truth(environment):
         return ObservedMdp(None, "the truth about the environment is not known")
     paths = paths_to_states(environment)
@@ -181,10 +176,7 @@ class TwoSampleLearner(Run):
     # --------------------------------------------------------------- dfslearn
 
     def dfslearn(self, path: Path, *, recursive: bool = False) -> None:
-        """Visit the state at the end of a path of h-1 actions, and below.
-
-        Raises EventFailedError after more than T_max calls at a level.
-        """
+        """Visit the state at the end of a path of h-1 actions, and below."""
         if len(path) == self.horizon:
             return  # level H+1 (docs/errata.md, 16)
         enter(path, self.calls, self.parameters.T_max, self.observers)
@@ -263,10 +255,7 @@ class TwoSampleLearner(Run):
         return policies, estimate
 
     def policy_step(self, h: int, following: Sequence[Any]) -> Any:
-        """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1}).
-
-        `h`: Level, 1-based, with a learned set. `following`: (ĝ_{h+1},); () for 0.
-        """
+        """π̂_h = argmax over Π_h of Σ over D^learned_h of V_D(π; ĝ_{h+1})."""
         p, data = self.parameters, _pooled(self.learned[h - 1])
         accuracy = p.oracle_share * p.tau_V
         costs = policy_costs(data, next_values(data, following), accuracy, p.K)
@@ -274,11 +263,7 @@ class TwoSampleLearner(Run):
         return csc(policies, data, costs, epsilon_sub=float(accuracy)).policy
 
     def value_step(self, h: int, policy: Any, following: Sequence[Any]) -> Any:
-        """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1}).
-
-        `h`: Level, 1-based, with a val set. `policy, following`: π̂_h, and (ĝ_{h+1},);
-        () for 0.
-        """
+        """ĝ_h = argmin over G_h of Σ over D^val_h of L_D(g; π̂_h, ĝ_{h+1})."""
         p, data = self.parameters, _pooled(self.val[h - 1])
         actions, rewards = decisions(data)
         taken = evaluate(policy, data.observations) == actions
@@ -334,9 +319,8 @@ def two_sample(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`Problem.check`),
-        the environment is known not to be an MDP over observations, or a reward
-        leaves [0, 1].
+        If environment, parameters and classes do not fit, the environment is known not
+        to be an MDP over observations, or a reward leaves [0, 1].
     """
     problem = Problem(environment, value_class, policy_class)
     problem.check(parameters, TWO_SAMPLE)

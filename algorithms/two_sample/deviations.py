@@ -1,10 +1,9 @@
 """How far a data set is from the truth: the deviation bounds of event E.
 
-For one data set D̃ of a state s, the largest over g' ∈ G_{h+1}, π ∈ Π_h (and
-g ∈ G_h) of |V_D̃(π; g') - V_s(π; g')| and of |L_D̃(g; π, g') - L_s(g; π, g')|,
-bracketed by searches in float64 relative to the largest difference of a cell. With
-N, C, R, S, Q the means in the data minus those in truth of K 1{x, a} times 1, 1{x'},
-r, r² and r 1{x'}, as actions are uniform,
+For a data set D̃ of a state s, the largest over g' ∈ G_{h+1}, π ∈ Π_h, g ∈ G_h of
+|V_D̃(π; g') - V_s(π; g')| and of |L_D̃(g; π, g') - L_s(g; π, g')|, bracketed in float64
+relative to the largest difference of a cell. With N, C, R, S, Q the means in the data
+minus those in truth of K 1{x, a} times 1, 1{x'}, r, r² and r 1{x'},
 
     V: Σ_x B(x, π(x)),  B(x,a) = R(x,a) + Σ_x' C(x,a,x') g'(x')
     L: Σ_x [N g(x)² - 2 B g(x) + S + Σ_x' C g'(x')² + 2 Σ_x' Q g'(x')](x, π(x)).
@@ -129,7 +128,6 @@ def _empirical(data: EmpiricalMeasure, n_actions: int) -> dict[Any, Fraction]:
 
 
 def _reward_moments(level: Any, unit: int, x: int, a: int) -> tuple[Fraction, Fraction]:
-    """E[r | x, a] and E[r² | x, a]."""
     units, weights = level.reward_units[x, a].tolist(), level.reward_weights[x, a]
     pairs = list(zip(units, weights.tolist(), strict=True))
     total = sum(w for _, w in pairs)
@@ -248,13 +246,10 @@ def _functions(
 ) -> tuple[Floats | None, bool]:
     """Functions g' to try, one per row, and whether all of them are in the class.
 
-    Given g', the rest falls apart into observations. V is affine in each g'(x'), so
-    0/1 functions suffice; L is affine in each pair (g'(x'), g'(x')²), which lies in
-    the triangle with corners (0,0), (1/2,0), (1,1): 0/1 functions bound the supremum
-    from below, corners from above.
-
-    With ``corners``, rows hold g' and then the square (or, at (1/2, 0), what
-    bounds it). None where there are too many; the class is then taken whole.
+    Given g', the rest falls apart into observations. V is affine in each g'(x'), L in
+    each pair (g'(x'), g'(x')²), in the triangle (0,0), (1/2,0), (1,1): 0/1 functions
+    bound the supremum from below, corners (rows of g' and then the square) from above.
+    None where there are too many; the class is then taken whole.
     """
     if size == 0:
         return np.zeros((1, 0)), True

@@ -67,10 +67,10 @@ class TwoSampleParameters(DfsParameters):
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """Compute what the theorem prescribes; log |G| is that for squared losses.
 
-        As printed, τ_V is set for sums over M data sets and τ_L for sums over T_max
-        of them; the algorithm sums policy values over the learned sets (up to T_max)
-        and losses over the val sets (up to M). Corrected, the two are exchanged
-        (docs/errata.md, 15), which gives the proof's own last line.
+        As printed τ_V is set for sums over M data sets, τ_L over T_max, but policy
+        values are summed over the learned sets (up to T_max) and losses over the val
+        sets (up to M): exchanged, they give the proof's own last line (docs/errata.md,
+        15).
         """
         p = problem
         calls = p.M * (p.K + 1) * (1 + p.H * p.n_exp)
@@ -90,11 +90,10 @@ class TwoSampleParameters(DfsParameters):
 
     @property
     def visits(self) -> int:
-        """Most dfslearn calls of a level in event E.
+        """Most dfslearn calls of a level in event E, no more than the theorem's T_max.
 
-        M K by recursion, which descends once below each state; on demand, in each
-        iteration, n_exp paths of the level and K children of n_exp paths. T_max is no
-        less at the theorem's constants.
+        M K by recursion, once below each state; on demand, in each iteration, n_exp
+        paths of the level and K children of n_exp paths.
         """
         on_demand = self.iterations * self.n_exp * (self.K + 1)
         return self.M * self.K + on_demand
@@ -106,11 +105,10 @@ class TwoSampleParameters(DfsParameters):
 
     @property
     def call_bounds(self) -> dict[str, int]:
-        """Most calls of each oracle: of csc, ls and lp.
+        """Most calls of csc, ls and lp: H policies and H regressions per iteration.
 
-        H policies and H regressions per iteration. The identity test compares
-        with at most M data sets (in event E), each by two programs; a level has
-        at most T_max tests.
+        An identity test (T_max a level) compares with up to M data sets, by two
+        programs each.
         """
         steps = self.iterations * self.H
         return {"csc": steps, "ls": steps, "lp": 2 * self.M * self.T_max * self.H}
@@ -127,10 +125,9 @@ class TwoSampleParameters(DfsParameters):
 
     @property
     def level_error(self) -> Fraction:
-        """2ε_V + √(4M ε_V + 2ε_L) + 8τ: error that a level adds, rounded up.
+        """2ε_V + √(4M ε_V + 2ε_L) + 8τ: error of a level, rounded up; ε_L = M τ_L.
 
-        ε_L = M τ_L. (The proof counts 2ε_V for each of M val states under the root; as
-        val states are learned states, 2ε_V for all of them together would do.)
+        (The proof counts 2ε_V for each of M val states under the root; once would do.)
         """
         losses = self.M * self.tau_L * (2 + self.oracle_share)
         root = _root_up(2 * self.M * self.policy_step + losses)
@@ -165,8 +162,8 @@ class TwoSampleTheoremParameters(ByTheorem, TwoSampleParameters):
 class TwoSamplePracticalParameters(ByChoice, TwoSampleParameters):
     """Free constants.
 
-    By default τ is 1/8 (so data sets count as different from 1/4 on), actions are taken
-    equally often in a data set, and paths explored on demand are not explored again.
+    By default τ is 1/8 (data sets differ from 1/4 on), actions are taken equally often,
+    and paths explored on demand are not explored again.
     """
 
 

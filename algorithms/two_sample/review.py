@@ -26,10 +26,7 @@ from .parameters import TwoSampleParameters
 
 
 class TwoSampleMonitors(MetaAlgReview):
-    """Record a run, then check it.
-
-    That clipping does no harm is shown in docs/two-sample.md.
-    """
+    """Record a run, then check it; clipping does no harm (docs/two-sample.md)."""
 
     p: TwoSampleParameters
     claims = claim_table(
@@ -146,7 +143,6 @@ class TwoSampleMonitors(MetaAlgReview):
         )
 
     def _check_event(self, path: Path, data: EmpiricalMeasure) -> None:
-        """Check the three deviation bounds of a data set."""
         tally, h, p = self.tallies["event"], len(path) + 1, self.p
         truth = self.truth
         if not (self.environment.space(h).is_finite and isinstance(truth, FiniteTruth)):

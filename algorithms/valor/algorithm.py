@@ -1,10 +1,9 @@
 """VALOR: values stored locally for RL (paper, Algorithms 1 to 4).
 
-dfslearn (Algorithm 3) walks down the tree of paths. Before it descends to a child it
-asks whether the value functions that agree with what has been learned already agree
-on the child's value (`consensus`). polvalfun then finds a policy for each level by
-a step that differs between VALOR (Algorithm 2) and its constrained form (Algorithm 4).
-What the paper leaves open, and what is done here, is in docs/valor.md.
+dfslearn (Algorithm 3) walks down the tree of paths, past children whose value the
+functions that agree with what was learned agree on (`consensus`). polvalfun then finds
+a policy for each level: VALOR (Algorithm 2) and its constrained form (Algorithm 4)
+differ in this step. What the paper leaves open is in docs/valor.md.
 
 >>> from olivine.algorithms.environments import make
 >>> from olivine.algorithms.learning.draw_classes import make_classes
@@ -89,10 +88,7 @@ class LocalValues(Run):
     # ------------------------------------------------------------- Algorithm 3
 
     def dfslearn(self, path: Path) -> Fraction:
-        """Learn the state at the end of a path of h-1 actions; return Ṽ.
-
-        Raises EventFailedError if something happens that cannot happen in event E.
-        """
+        """Learn the state at the end of a path of h-1 actions; return Ṽ."""
         enter(path, self.calls, self.parameters.T_max, self.observers)
         tests = [  # line 3: for a in A
             self._consensus(path, a) for a in range(self.parameters.K)
@@ -106,7 +102,6 @@ class LocalValues(Run):
         return triple.value  # line 14
 
     def _training_set(self, path: Path) -> EmpiricalMeasure:
-        """D̃ of the state at the end of a path."""
         return training_set(
             self.environment, path, self.parameters, self.rng, successors=False
         )
@@ -146,7 +141,6 @@ class LocalValues(Run):
     def _mean_return(
         self, played: EmpiricalMeasure, futures: Sequence[Fraction]
     ) -> Fraction:
-        """Average of r_h + V_a, exactly."""
         actions, rewards = decisions(played)
         weights = group_sums(
             played.weights, actions, self.parameters.K, played.total_weight
@@ -248,9 +242,8 @@ def local_values(
 def pooled_step(run: LocalValues, level: int) -> Any:
     """Line 4 of Algorithm 2: argmax over Π_h of Σ over D_h of V_D(π; {V_a}).
 
-    One CSC call on all data sets of the level, equally weighted. The oracle's ε_sub is
-    on their average, so the sum is off by at most |D_h| ε_sub, which the proposition on
-    the policy has room for (it counts 4 ε_sub a data set and uses 2 for the values).
+    One CSC call on all data sets of the level: the sum is off by at most |D_h| ε_sub,
+    for which the proposition has room (4 ε_sub a data set, 2 used for the values).
     """
     triples = run.datasets[level - 1]
     costs = np.concatenate([run.costs(t.data, t.futures) for t in triples])
@@ -264,10 +257,10 @@ def pooled_step(run: LocalValues, level: int) -> Any:
 
 
 def constrained_step(run: LocalValues, level: int) -> Any:
-    """Line 4 of Algorithm 4: a policy within ε_feas of every constraint.
+    """Line 4 of Algorithm 4: E_D[K 1{π(x_h) = a_h}(r_h + V_{a_h})] ≥ V - 2φ_h + ...
 
-    E_D[K 1{π(x_h) = a_h}(r_h + V_{a_h})] ≥ V - 2φ_h + 4ε_stat + ε_sub. Raises
-    EventFailedError if there is none, and parameters do not fall back.
+    The margin is 4ε_stat + ε_sub, met within ε_feas. Raises EventFailedError if no
+    policy does, and parameters do not fall back.
     """
     p = run.parameters
     slack = 2 * p.phi(level) - 4 * p.eps_stat - p.eps_sub
@@ -305,11 +298,11 @@ def valor(
     environment
         With deterministic hidden dynamics.
     value_class, policy_class
-        G and Π, by level or stationary, with g* and π* in them; the run sees
-        them through a guard, so that only oracles and evaluation get at them.
+        G and Π, by level or stationary, with g* and π* in them; the run sees them
+        through a guard, so that only oracles and evaluation get at them.
     parameters
-        `TheoremParameters` or `PracticalParameters`; or `FrugalParameters`, with
-        which data are drawn and read as `olivine.algorithms.valor.frugal` says.
+        `TheoremParameters` or `PracticalParameters`; or `FrugalParameters`, with which
+        data are drawn and read as `olivine.algorithms.valor.frugal` says.
     rng
         The only source of randomness.
     observers
@@ -323,8 +316,7 @@ def valor(
     Raises
     ------
     ValueError
-        If environment, parameters and classes do not fit (`Problem.check`), or a
-        reward leaves [0, 1].
+        If environment, parameters and classes do not fit, or a reward leaves [0, 1].
     """
     problem = Problem(environment, value_class, policy_class)
     return _learn(VALOR, problem, parameters, rng, pooled_step, observers)

@@ -1,12 +1,9 @@
 """Consensus: whether the functions that agree with the data agree on a new value.
 
-At each level h = 2..H the functions of G_h within φ_h of every learned value are
-searched, by two linear programs, for the highest and the lowest value at a child
-(paper, Algorithm 3, lines 5 and 6).
-
-An infeasible program (the paper says that the test passes then, but has no value to go
-on with) cannot happen in event E. The run ends with status "failure"; or, if parameters
-say ``fall_back``, φ of that level is doubled until some function agrees with the data.
+At levels h = 2..H two linear programs find the highest and the lowest value at a child
+over the functions of G_h within φ_h of every learned value (paper, Algorithm 3, lines 5
+and 6). Infeasible programs cannot happen in event E: the run fails, or, with
+``fall_back``, φ of that level is doubled until some function agrees.
 """
 
 from __future__ import annotations
@@ -104,7 +101,6 @@ class ConsensusPrograms:
         return Fraction(found.value) if exact is None else exact
 
     def _relax(self, level: int) -> None:
-        """Double φ of a level."""
         self._scale[level] *= 2
         self.rebuild(level)
 

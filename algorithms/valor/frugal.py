@@ -1,14 +1,9 @@
 """VALOR with few samples: shared data, sequential tests, costs with a baseline.
 
-The recursion, the programs, the policy steps and MetaAlg are those of
-`olivine.algorithms.valor.algorithm`. What differs is how data are drawn and read:
-
-- all calls share their data (`SharedData`); D' is the successors of D's own rows;
-- a test ends at the first look at which its answer is clear;
-- costs have a baseline, so that importance weights act only on how rewards vary;
-- D and the fresh trajectories grow with the variance of rewards and of returns.
-
-What is left of the paper's guarantee is in docs/valor.md.
+All calls share their data (`SharedData`), D' being successors of D's rows; a test ends
+at the first look with a clear answer; a baseline leaves importance weights only what
+rewards vary; sizes grow with variances. What is left of the guarantee is in
+docs/valor.md.
 """
 
 from __future__ import annotations
@@ -43,9 +38,9 @@ class SharedData:
         self._observed: Counter[Path] = Counter()
 
     def balanced(self, path: Path, n: int) -> EmpiricalMeasure:
-        """All (x_h, a_h, r_h, x_{h+1}) after a path, each action weighing the same.
+        """All (x_h, a_h, r_h, x_{h+1}) after a path, n or more of each action.
 
-        Of each action there are n draws or more.
+        Each action weighs the same.
         """
         sets = []
         for action in range(self._environment.n_actions):
@@ -54,10 +49,9 @@ class SharedData:
         return pool(sets)
 
     def successors(self, child: Path, n: int) -> list[EmpiricalMeasure]:
-        """Observations after the last action of a path: n draws or more, in batches.
+        """Observations after the last action of a path, n draws or more, in batches.
 
-        What one call added to them is one batch, so batches are independent. The
-        path ends at a level 2..H.
+        What one call adds is one batch: batches are independent. Levels 2..H.
         """
         self._draw(child, n)
         return [rows.marginal("next_observations") for rows in self._rows[child]]
@@ -76,7 +70,6 @@ class SharedData:
         return missing > 0
 
     def _draw(self, child: Path, n: int) -> None:
-        """Draw what is missing of n rows with the last action of a path."""
         missing = n - self._drawn[child]
         if missing <= 0:
             return
@@ -118,9 +111,8 @@ class FrugalValues(LocalValues):
     def _test(self, child: Path) -> ConsensusTest:
         """Look at more and more draws until the width of the values is clear.
 
-        It is where it is at most the limit (the paper's test: consensus), or above
-        by more than the noise seen between two samples (descent). What is still
-        unclear at n_test draws is a descent.
+        That is at most the limit (consensus), or above it by more than the noise
+        between two samples (descent); unclear at n_test draws is a descent.
         """
         level, p, relaxed = len(child) + 1, self.parameters, False
         self.shared.successors(child, p.n_first // 2)
@@ -143,7 +135,7 @@ class FrugalValues(LocalValues):
             n = self._next_look(level, data.draws, width)
 
     def _replenish(self, level: int, n: int) -> None:
-        """See to it that each learned state of a level has n observations."""
+        """Top up each learned state of a level to n observations."""
         most = min(n, 2 * self.parameters.n_test)
         # All of them: `any` over a generator would stop at the first.
         learned = self.programs.learned(level)
@@ -182,9 +174,9 @@ class FrugalValues(LocalValues):
     def costs(
         self, data: EmpiricalMeasure, futures: Sequence[Fraction]
     ) -> NDArray[Any]:
-        """Costs on D whose average estimates -V_D(π; {V_a}), with a baseline.
+        """Costs on D that estimate -V_D(π; {V_a}): -(b + V), -K 1{a}(r - b_a) beside.
 
-        With b_a the mean reward of action a: -(b + V) and -K 1{a}(r - b_a) beside it.
+        The baseline b_a is the mean reward of action a.
         """
         actions, rewards = decisions(data)
         ahead = np.array(futures, dtype=np.float64)
@@ -228,10 +220,9 @@ def _(
 
 
 def on_grid(first: int, least: int) -> int:
-    """Give the lowest of first times 1, 3/2, 2, 3, 4, 6, 8, ... that is at least least.
+    """Lowest of first times 1, 3/2, 2, 3, 4, 6, 8, ... that is at least least.
 
-    Sizes with few prime factors have small common multiples, so that the weights of
-    pooled sets stay small. An odd size has no 3/2.
+    Few prime factors keep the weights of pooled sets small. An odd size has no 3/2.
 
     >>> [on_grid(8, n) for n in (1, 9, 13, 17, 100)]
     [8, 12, 16, 24, 128]

@@ -77,8 +77,8 @@ class ValorParameters(DfsParameters):
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """ε_stat = ε/(2⁶·7·H²·T_max) or (constrained) ε/(2¹⁰H²), T_max = MH n_exp + M.
 
-        Only linear functionals of g are estimated, so for tabular classes ln 2 per
-        observation is enough for ln |G|.
+        Only linear functionals of g are estimated: for tabular classes ln |G| is |X| ln
+        2.
         """
         p = problem
         calls = p.M * p.H * p.n_exp + p.M
@@ -105,10 +105,7 @@ class ValorParameters(DfsParameters):
             )
 
     def phi(self, level: int) -> Fraction:
-        """φ_h = (H-h+1)(6ε_stat + 2ε_sub + ε_feas), for h = 1..H+1.
-
-        Raises ValueError for another level.
-        """
+        """φ_h = (H-h+1)(6ε_stat + 2ε_sub + ε_feas), for h = 1..H+1."""
         if not 1 <= level <= self.H + 1:
             raise ValueError(f"level: {level} is not in 1..{self.H + 1}")
         if self.slack is not None:
@@ -128,21 +125,16 @@ class ValorParameters(DfsParameters):
 
     @property
     def trajectory_bound(self) -> int:
-        """Return the proof's own sum, H T n_train + K H T n_test + M H n_eval.
-
-        Fresh trajectories, which the proof does not know, come on top.
-        """
+        """H T n_train + K H T n_test + M H n_eval, as in the proof, and fresh ones."""
         calls = self.H * self.T_max
         learning = calls * (self.rows + (self.n_fresh or 0) + self.K * self.n_test)
         return learning + self.iterations * self.n_eval
 
     @property
     def call_bounds(self) -> dict[str, int]:
-        """Most calls of each oracle: of csc, lp and multi.
+        """Most calls of csc, lp and multi: two programs a test, H policies a step.
 
-        Two programs per consensus test, H policies per policy step, up to M H
-        steps. Version ``"paper"`` counts as printed (docs/errata.md, 10): T_max H K
-        programs and M H policies.
+        Up to M H steps; version ``"paper"`` counts as printed (docs/errata.md, 10).
         """
         tests, calls = self.T_max * self.H * self.K, self.T_max * self.H
         if self.version == "paper":
@@ -162,22 +154,19 @@ class TheoremParameters(ByTheorem, ValorParameters):
 class PracticalParameters(ByChoice, ValorParameters):
     """Free constants of VALOR.
 
-    By default φ is one constant, ε/2 (levels far from the end need not be
-    coarser), actions are taken equally often in a data set, values are clipped,
-    paths with data are not explored again, and infeasible programs are dealt with
-    instead of ending the run.
+    By default φ is ε/2 at all levels, actions are taken equally often, values are
+    clipped, paths with data are not explored again, and infeasible programs do not end
+    the run.
     """
 
 
 def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
     """Fields of `PracticalParameters` for linear classes, beyond its own defaults.
 
-    Derived in docs/valor.md: 8H/ε² fresh trajectories leave Ṽ a standard error of at
-    most ε/√(32H) per level; 80 rows per parameter are enough for a policy, and n_train
-    = 2 n_test = 4.5 d²/ε² for a consensus at a learned state, where ε_stat = ε/6.
-    `environment`: With features: d is the largest number of them at a level. `eps`: ε,
-    in (0, 1). Raises ValueError for ε outside (0, 1), or an environment without
-    features.
+    Derived in docs/valor.md, d the largest number of features at a level: 8H/ε² fresh
+    trajectories leave Ṽ a standard error of at most ε/√(32H) per level; 80 rows per
+    parameter are enough for a policy, and n_train = 2 n_test = 4.5 d²/ε² for a
+    consensus (ε_stat = ε/6).
     """
     accuracy = rational(eps)
     check_unit("epsilon", accuracy)
@@ -192,10 +181,7 @@ def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
 
 
 def dimension(environment: Environment) -> int:
-    """Largest number of features at a level.
-
-    Raises ValueError if the environment has none.
-    """
+    """Largest number of features at a level; ValueError without features."""
     sizes = []
     for h in range(1, environment.horizon + 1):
         size = environment.space(h).dimension
@@ -211,8 +197,8 @@ def dimension(environment: Environment) -> int:
 class FrugalFields(ValorParameters):
     """What a run with few samples needs to know.
 
-    n_train, n_test and n_fresh, and a learned state's 2 n_test observations, are the
-    most that may be drawn; runs stop as soon as less is enough.
+    n_train, n_test, n_fresh, and a learned state's 2 n_test observations, are at most
+    drawn.
     """
 
     version: str = "frugal"
@@ -263,11 +249,8 @@ class FrugalParameters(ByChoice, FrugalFields):
 def frugal_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
     """Fields of `FrugalParameters` for linear classes, beyond its own defaults.
 
-    Four rows per feature at a first look of an action, 20 per parameter of a policy at
-    most; a test may draw as much as `linear_defaults` does, whose ε_stat it has.
-    `environment`: With features: d is the largest number of them at a level. `eps`: ε,
-    in (0, 1). Raises ValueError for ε outside (0, 1), or an environment without
-    features.
+    At most four rows per feature at a first look of an action, 20 per parameter of a
+    policy; a test may draw as much as `linear_defaults` does, whose ε_stat it has.
     """
     known = linear_defaults(environment, eps)
     d = dimension(environment)
