@@ -12,7 +12,7 @@ import numpy as np
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.verify.maxsat_route import least_unsatisfied
+from olivine.reduction.verify.optimise import least_unsatisfied
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.child.child import run_in_child
 from olivine.solvers.sat.clauses import Clauses, Message, Problem

@@ -20,7 +20,8 @@ import numpy as np
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.tolerance import critical_tolerance, tolerance_bounds
-from olivine.reduction.verify.sampled_decision import survival
+
+from benchmarks.sampled_decision import survival
 
 TWO = [[a, 2 * b] for a, b in itertools.product((1, -1), repeat=2)]
 EIGHT = [[a, 2 * b, 3 * c] for a, b, c in itertools.product((1, -1), repeat=3)]

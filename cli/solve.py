@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..reduction.family.instance import Instance
-    from ..reduction.formula.hard import Hardened
+    from ..reduction.formula.prepare import Hardened
     from ..reduction.verify.decision import Decision
     from ..reduction.verify.optimise import Optimum
 

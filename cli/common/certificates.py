@@ -88,7 +88,7 @@ def certify(
         as_checked,
         make_certificate,
     )
-    from ...reduction.certificate.export import export_proof
+    from ...reduction.certificate.files import export_proof
     from ...reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)

@@ -16,14 +16,13 @@ from ... import __version__
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.mdp.two_actions import TwoActions
 from ...algorithms.olive_program.program import OliveProgram, two_action_program
-from ...reduction.export.drn import write_drn
-from ...reduction.export.prism import write_prism
+from ...reduction.export.model_checkers import write_drn, write_prism
 from ...reduction.family.family import Family, Variant
 from ...reduction.family.instance import Instance
 from ...reduction.family.variants import refuse_sides
 from ...reduction.formula.dimacs import DimacsFile
 from ...reduction.formula.dimacs_write import write_dimacs
-from ...reduction.formula.unused import Used
+from ...reduction.formula.prepare import Used
 from ...reduction.program.optimum import least_difference, round_to_possible
 from ...reduction.program.program import ReductionModel, build
 from ...reduction.program.solve import start_of

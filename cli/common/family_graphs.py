@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...reduction.export.dot import write_dot
-from ...reduction.export.graphml import write_graphml
-from ...reduction.export.node_link import write_node_link
+from ...reduction.export.graphs import write_dot, write_graphml, write_node_link
 from ...reduction.family.family import Family
 from ...reduction.family.graph import (
     DEFAULT_MEMORY_LIMIT,

@@ -34,14 +34,13 @@ class Reading(NamedTuple):
     def read(self, path: str) -> DimacsFile:
         """Read a file, or standard input for ``-``; hard clauses become heavy ones."""
         from ...reduction.formula.dimacs import MAX_LINE, DimacsError, parse_dimacs
-        from ...reduction.formula.hard import without_hard
         from ...reduction.formula.inputs import (
             located,
             read_bytes,
             source_name,
             uncompressed,
         )
-        from ...reduction.formula.unused import without_unused
+        from ...reduction.formula.prepare import without_hard, without_unused
 
         name = source_name(path)
         max_line = MAX_LINE if self.max_bytes is None else self.max_bytes

@@ -36,7 +36,7 @@ from ..formula.formula import Formula
 from ..program.optimum import unsatisfied_from_optimum
 from ..program.witness import check, forward
 from . import checker
-from .text import certificate_text, sections
+from .files import certificate_text, sections
 
 SECONDS = 60.0
 """Default time limit of a proof and its check, together."""

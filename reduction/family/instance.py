@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formula.formula import Formula
+from ..formula.prepare import Used, without_unused
 from ..formula.pysat_objects import as_formula
-from ..formula.unused import Used, without_unused
 from .family import Family
 from .variants import Variant
 
@@ -43,7 +43,7 @@ class Instance:
             clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"
             raise ValueError(
                 f"{clauses}: the family is defined for soft clauses only; "
-                "olivine.reduction.formula.hard gives them weights"
+                "olivine.reduction.formula.prepare gives them weights"
             )
         used = without_unused(formula)
         clauses_of = formula if used is None else used.formula

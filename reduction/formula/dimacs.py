@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from .checks import MAX_VARIABLE
 from .dimacs_body import Clauses, Context, Header, integer, read_clauses
 from .formula import Formula
-from .hard import Hardened
 from .inputs import DimacsError, located, long_line, read_bytes, shown, source_name
+from .prepare import Hardened
 
 __all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs"]
 

@@ -19,7 +19,7 @@ from ...algorithms.oracles.multi import MultiResult, MultiStatus
 from ...solvers.outcome import SatStatus
 from ...solvers.sat.sat import solve_sat
 from ..formula.formula import Formula
-from ..formula.unused import Used, without_unused
+from ..formula.prepare import Used, without_unused
 from ..verify.route import RouteResult
 from .hardness import TOLERANCE, MultiInstance
 

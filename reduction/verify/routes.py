@@ -45,9 +45,9 @@ from ..formula.local_search import walksat
 from ..program.optimum import optimum as theorem_o
 from ..program.optimum import unsatisfied_from_optimum
 from ..program.witness import certify
-from .maxsat_route import maxsat_route
 from .members import MAX_VARIABLES, best_member
 from .milp_route import milp_route
+from .optimise import maxsat_route
 from .route import Results, Route, RouteResult, Settings
 
 FLIPS = 100_000

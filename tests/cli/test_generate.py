@@ -13,8 +13,7 @@ import pytest
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive_program.program import two_action_program
 from olivine.cli.common.family_folder import FILES, stages, write_folder
-from olivine.reduction.export.graphml import read_graphml
-from olivine.reduction.export.node_link import read_node_link
+from olivine.reduction.export.graphs import read_graphml, read_node_link
 from olivine.reduction.family.graph import mdp_from_graph
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.formula.hard import without_hard
+from olivine.reduction.formula.prepare import without_hard
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.verify import optimise as optimisation
 from olivine.reduction.verify.optimise import optimise

@@ -43,7 +43,7 @@ def raising(*_: object, **__: object):
 
 ENGINES = {  # by route: where the engine or the work of the route is called
     "sat": "olivine.solvers.sat.sat._solve",
-    "maxsat": "olivine.reduction.verify.maxsat_route.solve_maxsat",
+    "maxsat": "olivine.reduction.verify.optimise.solve_maxsat",
     "milp": "olivine.reduction.verify.milp_route.build",
     "brute": "olivine.reduction.verify.routes.best_member",
     "witness": "olivine.reduction.verify.routes.certify",
@@ -87,7 +87,7 @@ def test_a_system_that_gives_no_more_is_a_limit(monkeypatch, raised) -> None:
     def refuse(*_: object, **__: object):
         raise raised
 
-    monkeypatch.setattr("olivine.reduction.verify.maxsat_route.solve_maxsat", refuse)
+    monkeypatch.setattr("olivine.reduction.verify.optimise.solve_maxsat", refuse)
     done = olivine("verify", FULL2, "--json")
     assert done.record["routes"]["maxsat"]["status"] == "unknown"
     assert done.record["routes"]["maxsat"]["reason"]
@@ -154,7 +154,7 @@ def test_a_certificate_that_fails_costs_no_verdict(monkeypatch, tmp_path) -> Non
 
 
 def test_a_contradiction_is_reported(monkeypatch) -> None:
-    import olivine.reduction.verify.maxsat_route as maxsat_route
+    import olivine.reduction.verify.optimise as maxsat_route
     from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 
     def wrong(formula, n_variables, weights, **options):

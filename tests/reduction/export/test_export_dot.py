@@ -6,7 +6,7 @@ from fractions import Fraction
 import networkx as nx
 import pytest
 from hypothesis import given, settings
-from olivine.reduction.export.dot import generate_dot, write_dot
+from olivine.reduction.export.graphs import generate_dot, write_dot
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.graph import graph, graph_from_mdp
 

@@ -5,16 +5,14 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.reduction.export.graphml import (
+from olivine.reduction.export.graphs import (
     generate_graphml,
-    parse_graphml,
-    read_graphml,
-    write_graphml,
-)
-from olivine.reduction.export.node_link import (
     generate_node_link,
+    parse_graphml,
     parse_node_link,
+    read_graphml,
     read_node_link,
+    write_graphml,
     write_node_link,
 )
 from olivine.reduction.family.family import Family

@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.reduction.export import drn
-from olivine.reduction.export.drn import generate_drn, write_drn
-from olivine.reduction.export.identifiers import identifiers
-from olivine.reduction.export.prism import KEYWORDS, generate_prism, write_prism
+from olivine.reduction.export.model_checkers import (
+    KEYWORDS,
+    generate_drn,
+    generate_prism,
+    identifiers,
+    write_drn,
+    write_prism,
+)
 from olivine.reduction.family.family import Family
 
 from tests.support.families import VARIANTS, as_three_sat, families

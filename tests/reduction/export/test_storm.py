@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.reduction.export.drn import write_drn
-from olivine.reduction.export.prism import write_prism
+from olivine.reduction.export.model_checkers import write_drn, write_prism
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula

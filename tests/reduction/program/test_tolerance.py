@@ -16,12 +16,12 @@ from olivine.reduction.program.tolerance import (
     tolerance_bounds,
     tolerance_ceiling,
 )
-from olivine.reduction.verify.sampled_decision import (
+
+from benchmarks.sampled_decision import (
     Survival,
     sampled_program,
     survival,
 )
-
 from tests.support.depth import deep, spread
 from tests.support.families import (
     ALL_EIGHT,

@@ -14,17 +14,16 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from ...algorithms.exact.data import EmpiricalMeasure
-from ...algorithms.exact.seeds import RecordedSeed
-from ...algorithms.olive.environments import TabularEnvironment
-from ...algorithms.olive_program.optimisers import LeastTolerance, least_tolerance
-from ...algorithms.olive_program.sampled_program import (
+from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.olive.environments import TabularEnvironment
+from olivine.algorithms.olive_program.optimisers import LeastTolerance, least_tolerance
+from olivine.algorithms.olive_program.sampled_program import (
     SampledConstraint,
     SampledProgram,
 )
-from ..family.family import Family
-from ..program.tolerance import tolerance_ceiling
+from olivine.reduction.family.family import Family
+from olivine.reduction.program.tolerance import tolerance_ceiling
 
 
 @dataclass(frozen=True)
