@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.reduction.export import drn
+from olivine.reduction.export import model_checkers
 from olivine.reduction.export.model_checkers import (
     KEYWORDS,
     generate_drn,
@@ -149,5 +149,5 @@ def test_drn_does_not_depend_on_the_blocks(monkeypatch, block: int) -> None:
     family = Family(as_three_sat([[1, 2, 3], [-1, -2, 3]], 3), "all-levels")
     mdp = family.mdp([True, False, True])
     whole = list(generate_drn(mdp))
-    monkeypatch.setattr(drn, "_BLOCK", block)
+    monkeypatch.setattr(model_checkers, "_BLOCK", block)
     assert list(generate_drn(mdp)) == whole
