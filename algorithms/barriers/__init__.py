@@ -4,7 +4,6 @@ from .average import AverageBarrier
 from .backup import BackupBarrier
 from .square_loss import SquareLossBarrier
 
-NAMES = ("backup", "average", "square-loss")
-"""Names on the command line."""
+NAMES = ("backup", "average", "square-loss")  # names on the command line
 
 __all__ = ["NAMES", "AverageBarrier", "BackupBarrier", "SquareLossBarrier"]

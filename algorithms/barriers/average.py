@@ -51,11 +51,9 @@ from .exact import Distribution, chosen_actions, measure, pooled, roll_in, unifo
 
 A, B = 0, 1
 HALF = Fraction(1, 2)
-MAX_CONTEXTS = 16
-"""Largest m, for Π is written out: 12,870 balanced policies."""
+MAX_CONTEXTS = 16  # largest m, for Π is written out: 12,870 balanced policies
 
-Function = tuple[Fraction, Fraction]
-"""Values at s_1 and s_2."""
+Function = tuple[Fraction, Fraction]  # values at s_1 and s_2
 
 BEST: Function = (Fraction(1), Fraction(0))
 EVEN: Function = (HALF, HALF)

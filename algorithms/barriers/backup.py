@@ -30,8 +30,7 @@ from ..classes import (
 from ..environments.finite import FiniteEnvironment
 from ..environments.finite_lists import Instance, from_lists
 
-EXACT_DRAWS = 10**5
-"""Largest n for which the tail is added up in integers."""
+EXACT_DRAWS = 10**5  # largest n for which the tail is added up in integers
 
 _BERRY_ESSEEN = 0.4748
 _ROUNDING = 1e-12
@@ -122,8 +121,7 @@ def slud_bound(barrier: BackupBarrier, n: int) -> float:
 
 
 HALF = Fraction(1, 2)
-A, B = 0, 1
-"""Actions at the start, and codes of the two states of a level."""
+A, B = 0, 1  # actions at the start, and codes of the two states of a level
 
 Ties = Literal["against", "for"]
 """Whom ties favour, by the order of the classes: oracles take the first member."""
@@ -183,10 +181,7 @@ class BackupBarrier:
 
     @property
     def sample_limit(self) -> Fraction:
-        """1/(8 Δ_H²), below which g_bad is taken with probability at least 1/4.
-
-        With ρ = 2 and Δ_1 = ε it is the theorem's 4^H / (32 ε²).
-        """
+        """1/(8 Δ_H²), below which g_bad is taken with probability 1/4 or more."""
         return 1 / (8 * self.excess(self.H) ** 2)
 
     @property
@@ -230,11 +225,7 @@ class BackupBarrier:
         return Instance(self.environment(), self.values(ties), self.policies(ties))
 
     def check_floats(self) -> None:
-        """Refuse parameters at which float64 does not do what the rationals do.
-
-        Where ties matter values must be exact in float64; else Δ_H must stay well above
-        rounding.
-        """
+        """Refuse parameters (ties, small Δ_H) at which float64 is not good enough."""
         if not self.has_ties:
             if self.excess(self.H) < _LEAST_EXCESS:
                 raise ValueError(

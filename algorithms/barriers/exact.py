@@ -51,26 +51,21 @@ class Surd:
             object.__setattr__(self, name, value)
 
     def __add__(self, other: Surd | Rational) -> Surd:
-        """Sum."""
         x, d = _with(other, self)
         return Surd(self.a + x.a, self.b + x.b, d)
 
     __radd__ = __add__
 
     def __neg__(self) -> Surd:
-        """Negative."""
         return Surd(-self.a, -self.b, self.d)
 
     def __sub__(self, other: Surd | Rational) -> Surd:
-        """Difference."""
         return self + (-1 * other)
 
     def __rsub__(self, other: Surd | Rational) -> Surd:
-        """Difference, the other way."""
         return -self + other
 
     def __mul__(self, other: Surd | Rational) -> Surd:
-        """Product."""
         x, d = _with(other, self)
         return Surd(self.a * x.a + self.b * x.b * d, self.a * x.b + self.b * x.a, d)
 
@@ -87,25 +82,20 @@ class Surd:
         return _sign(self.a) if self.a**2 > self.b**2 * self.d else _sign(self.b)
 
     def __eq__(self, other: object) -> bool:
-        """Whether equal as numbers."""
         if not isinstance(other, Surd | Fraction | int):
             return NotImplemented
         return (self - other).sign() == 0
 
     def __lt__(self, other: Surd | Rational) -> bool:
-        """Whether less."""
         return (self - other).sign() < 0
 
     def __le__(self, other: Surd | Rational) -> bool:
-        """Whether at most."""
         return (self - other).sign() <= 0
 
     def __gt__(self, other: Surd | Rational) -> bool:
-        """Whether greater."""
         return (self - other).sign() > 0
 
     def __ge__(self, other: Surd | Rational) -> bool:
-        """Whether at least."""
         return (self - other).sign() >= 0
 
     __hash__ = None  # type: ignore[assignment]  # equal to rationals, which hash
@@ -144,8 +134,7 @@ def _sign(value: Fraction) -> int:
     return (value > 0) - (value < 0)
 
 
-Distribution = tuple[Fraction, ...]
-"""Probability of each code of a level."""
+Distribution = tuple[Fraction, ...]  # probability of each code of a level
 
 
 def roll_in(model: FiniteModel, policies: Sequence[Any]) -> list[Distribution]:

@@ -35,15 +35,12 @@ from ..oracles.least_squares import least_squares
 from .exact import Surd
 
 A, B = 0, 1
-ALWAYS_B = (B, B)
-"""π̂, the action at x_1 and at x_2."""
+ALWAYS_B = (B, B)  # π̂, the action at x_1 and at x_2
 OPTIMAL = (A, A)
 
-Function = tuple[Surd, Surd]
-"""Values at x_1 and x_2."""
+Function = tuple[Surd, Surd]  # values at x_1 and x_2
 
-_ACCURACY = 1e-300
-"""Asked of the LS oracle, so that it compares losses in rationals."""
+_ACCURACY = 1e-300  # asked of the LS oracle, so that it compares losses in rationals
 
 
 @dataclass(frozen=True)
@@ -135,10 +132,7 @@ class SquareLossBarrier:
         ]
 
     def bad_fits_better(self, n: int) -> float:
-        """P[Bin(n, ε) > n ε]: g_bad fits n returns of π̂ better than g* does.
-
-        The losses are ε and the share of x_2. scipy's tail, relative error below 1e-9.
-        """
+        """P[Bin(n, ε) > n ε]: g_bad fits better, to a relative error below 1e-9."""
         from scipy.stats import binom
 
         if not 1 <= n <= 10**9:
@@ -158,11 +152,7 @@ class SquareLossBarrier:
         )
 
     def count_bad_fits(self, n: int, runs: int, rng: np.random.Generator) -> int:
-        """How often the LS oracle, given {g*, g_bad}, prefers g_bad (ties: g*).
-
-        Raises ValueError if ε is not the square of a float64: rounding would break
-        ties.
-        """
+        """How often LS prefers g_bad, ties to g*; ε must be the square of a float64."""
         if self.why_not_sampled:
             raise ValueError(self.why_not_sampled)
         if runs < 1:

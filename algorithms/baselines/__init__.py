@@ -41,8 +41,7 @@ _ENOUGH: dict[str, tuple[str, ...]] = {
     PSDP: ("policy", "both"),
     FQI: (),
     BACKUP: ("policy-value", "both"),
-}
-"""What finite classes may be closed for to be what the guarantee asks for."""
+}  # what finite classes may be closed for to be what the guarantee asks for
 
 
 def _refuse_paper(task: Task, name: str) -> None:

@@ -228,11 +228,7 @@ def rmax(
     *,
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
-    """Run R-max on decoded observations.
-
-    Raises ValueError if parameters do not fit or take more than 10^9 batches, or
-    observations cannot be decoded.
-    """
+    """Run R-max on decoded observations, by at most 10^9 batches (ValueError)."""
     Problem(environment).check(parameters, RMAX, deterministic=False)
     decoding = Decoding(environment)
     least, most = parameters.m // parameters.n, 10**9  # days of work

@@ -66,7 +66,6 @@ class KernelBall(Stationary):
     radius: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse a radius or centre that is not finite, or a radius ≤ 0."""
         if not 0 < self.radius < math.inf:
             raise ValueError(f"radius: {self.radius} is not positive and finite")
         if not math.isfinite(self.centre):
@@ -83,11 +82,7 @@ class KernelBall(Stationary):
         points: int | None = None,
         squared: bool = False,
     ) -> float:
-        """Log of a cover on ``points`` observations: points · ln(1 + 2 radius / res).
-
-        On n observations the ball is that of an n-dimensional Hilbert space, |f(x)| ≤
-        ‖f‖.
-        """
+        """Log of a cover on so many points: points · ln(1 + 2 radius / resolution)."""
         if resolution is None or points is None:
             raise ValueError("resolution, points: an infinite class needs both")
         check_resolution(resolution)

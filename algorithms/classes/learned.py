@@ -293,10 +293,7 @@ class LearnedValue:
 
 
 class LearnedValueClass(_Learned):
-    """The value functions that a regressor produces, clipped to [0, 1].
-
-    `log_size` is the natural logarithm of the size to use in sample sizes, if known.
-    """
+    """The value functions that a regressor produces, clipped to [0, 1]."""
 
     def __init__(
         self,

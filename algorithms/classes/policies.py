@@ -46,7 +46,6 @@ class MixedPolicy:
             raise ValueError("weights: not positive, or they do not sum to 1")
 
     def __len__(self) -> int:
-        """Return the number of members."""
         return len(self.members)
 
     def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
@@ -69,10 +68,7 @@ def action_probabilities(
     observations: Observations,
     n_actions: int,
 ) -> NDArray[np.float64]:
-    """Probabilities (n, K), float64, of the actions of any policy.
-
-    Raises ValueError for actions beyond K, or another shape than (n,) or (n, K).
-    """
+    """Probabilities (n, K) of the actions 0..K-1 of any policy; ValueError else."""
     found = policy(observations)
     n = len(observations)
     if found.shape == (n, n_actions) and found.ndim == 2:

@@ -74,11 +74,7 @@ class PolicyClass(Protocol):
         """Return the class of one level, 1-based; a stationary class is its own."""
 
     def log_size(self, *, points: int | None = None) -> float:
-        """Natural logarithm of the number of policies a union bound counts.
-
-        Classes of infinite size count their labellings of ``points`` observations,
-        without which they raise ValueError.
-        """
+        """Log of the number of policies, or labellings of ``points`` observations."""
 
 
 def check_level(level: int, deepest: int | None = None) -> None:

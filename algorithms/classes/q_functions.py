@@ -109,7 +109,6 @@ class FiniteQClass:
         return int(self._tables[0].shape[2])
 
     def __len__(self) -> int:
-        """Return N, the number of members."""
         return len(self._tables[0])
 
     def log_size(self) -> float:
@@ -150,19 +149,13 @@ class FiniteQClass:
     def numerators(
         self, level: int, observations: Observations, members: Any = None
     ) -> NDArray[Any]:
-        """Values of an exact class times `denominator`: as `values`, but integers.
-
-        int64 where the denominator is below 2^62, else Python integers.
-        """
+        """Values of an exact class times `denominator`, int64 or Python integers."""
         table = self.numerator_table(level)
         codes = self.codes(level, observations)
         return (table if members is None else table[members])[:, codes]
 
     def numerator_table(self, level: int, *, best: bool = False) -> NDArray[Any]:
-        """`numerators` at every code of a level, read-only: (N, codes, K).
-
-        With `best` only the largest over actions: (N, codes).
-        """
+        """`numerators` at every code, (N, codes, K); the `best`, (N, codes)."""
         check_level(level, self.horizon)
         if not self.exact:
             raise ValueError("numerators: the class has values that are floats")

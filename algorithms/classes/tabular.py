@@ -126,7 +126,6 @@ class TabularPolicyClass(_OnCodes):
     n_actions: int
 
     def __post_init__(self) -> None:
-        """Refuse empty spaces with ValueError."""
         super().__post_init__()
         if self.n_actions < 1:
             raise ValueError(f"n_actions: {self.n_actions} is below 1")

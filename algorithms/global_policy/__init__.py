@@ -26,10 +26,7 @@ __all__ = [
 
 
 def _complete_classes(task: Task) -> Problem:
-    """Draw policy complete finite classes, which random ones hardly ever are.
-
-    Where observations are features, products over the hidden states are what there is.
-    """
+    """Draw policy complete classes, as random ones hardly ever are, or products."""
     env = task.environment
     codes = all(env.space(h).is_finite for h in range(1, env.horizon + 1))
     if task.classes == "finite" and codes and "violate" not in task.settings:

@@ -54,8 +54,7 @@ from ..oracles.lp import ValueProgram
 from ..oracles.multi import ClassificationSet, MultiResult, multi
 from .parameters import GLOBAL_POLICY, GlobalPolicyParameters
 
-Policies = tuple[Any, ...]
-"""π̂_1, ..., π̂_H at some time; None where there is none yet."""
+Policies = tuple[Any, ...]  # π̂_1, ..., π̂_H at some time; None where there is none yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +146,8 @@ class GlobalPolicyRun(Run):
         self._policy_class: PolicyClass = guard(problem.policies)
         self._multi = multi_oracle
 
-    # ---------------------------------------------------------------- dfslearn
-
     def dfslearn(self, path: Path, *, again: bool = False) -> None:
-        """Learn or prune the state at the end of a path.
-
-        `again`: it was pruned and has failed its test since: learn it without another.
-        """
+        """Learn or prune the state after a path, untested if pruned ``again``."""
         h = len(path) + 1  # let h = |p|+1 (printed |p|-1)
         if h > self.horizon:  # nothing is left to do after the last level
             return
@@ -199,8 +193,6 @@ class GlobalPolicyRun(Run):
     def played(self) -> Policies:
         """π̂ as the environment plays it: it may see through guards."""
         return tuple(unguard(policy) for policy in self.policies)
-
-    # ------------------------------------------------------------- TestLearned
 
     def test_learned(self, path: Path) -> bool:
         """Whether π̂ is good at the end of a path, by comparison with learned ones."""
@@ -277,8 +269,6 @@ class GlobalPolicyRun(Run):
             return found.exact_value
         values = evaluate(found.function, data.observations)
         return data.expectation_exact(values)  # so that no rounding decides
-
-    # ------------------------------------------------------------------ policy
 
     def _fit(self, level: int) -> Any:
         """π̂_h: within 2τ_pol of V̂(q) on the data set of every learned path."""

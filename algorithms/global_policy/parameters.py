@@ -116,11 +116,7 @@ class GlobalPolicyParameters(Parameters):
         return self.phi(level) + 2 * self.tau_val
 
     def identity(self, level: int) -> Fraction:
-        """φ_h + 4τ_val: how far V_opt may exceed the mean return on D'.
-
-        ε_feas is added (not as printed), so that a path to a learned state still
-        passes.
-        """
+        """φ_h + 4τ_val (+ ε_feas, not printed): room of V_opt over the mean return."""
         error = Fraction(0) if self.version == "paper" else self.eps_feas
         return self.phi(level) + 4 * self.tau_val + error
 

@@ -82,8 +82,6 @@ class GlobalPolicyMonitors(Review):
         self.ever_pruned: list[set[Path]] = [set() for _ in range(self.p.H)]
         self.calls = self.tests = 0
 
-    # ------------------------------------------------------------------ events
-
     def on_entered(self, call: Entered) -> None:
         self.calls += 1
 
@@ -184,8 +182,6 @@ class GlobalPolicyMonitors(Review):
         reason = found.reason or "the oracles cannot tell"
         tallies["realizable"].holds(found.value, reason)
 
-    # ----------------------------------------------------------------- parts
-
     def _optimal_values(self, level: int, data: EmpiricalMeasure) -> NDArray[Any]:
         """g* at the observations of a data set; of features, as floats."""
         if self.environment.space(level).is_finite:
@@ -239,10 +235,7 @@ class GlobalPolicyMonitors(Review):
         return self.truth.path_value(path) - value
 
     def _mean_returns(self, path: Path, policies: Policies) -> NDArray[Any]:
-        """E[r̄ | x, a] under π̂_{h+1:H}, right at observations of the path.
-
-        Q*(x, a) - V*(p∘a) is the mean reward.
-        """
+        """E[r̄ | x, a] under π̂_{h+1:H}; the mean reward is Q*(x, a) - V*(p∘a)."""
         children = [(*path, a) for a in range(self.p.K)]
         futures = [
             self.truth.policy_path_value(child, policies) - self.truth.path_value(child)

@@ -28,8 +28,7 @@ from ..oracles.functionals import Functional
 from ..oracles.lp import lp
 
 _ZERO = Fraction(0)
-_ROUNDING = 1e-10
-"""Of float64 searches, relative to the largest difference."""
+_ROUNDING = 1e-10  # of float64 searches, relative to the largest difference
 
 
 def value_differences(data: EmpiricalMeasure, chances: NDArray[Any]) -> NDArray[Any]:
@@ -46,10 +45,7 @@ def policy_differences(
     mean_rewards: NDArray[Any],
     futures: Sequence[Fraction],
 ) -> NDArray[Any]:
-    """Shares in the deviation of a policy that takes a at x: Fractions (|X|, K).
-
-    `chances`: p(x), (|X|,); `mean_rewards`: E[r | x, a], (|X|, K).
-    """
+    """Shares (|X|, K) in the deviation, from p(x), (|X|,), and E[r | x, a]."""
     n_actions = len(futures)
     table = np.empty((len(chances), n_actions), dtype=object)
     table[:] = _ZERO

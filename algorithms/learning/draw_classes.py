@@ -33,8 +33,7 @@ from ..exact.numbers import check_count
 ClassKind = Literal["tabular", "finite", "linear"]
 KINDS: tuple[ClassKind, ...] = ("tabular", "finite", "linear")
 
-MOST_MEMBERS = 1_000_000
-"""Most members of a finite class: they are listed."""
+MOST_MEMBERS = 1_000_000  # most members of a finite class: they are listed
 
 Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
 

@@ -72,11 +72,7 @@ def make_q_class(
 
 
 def optimal_member(functions: FiniteQClass, environment: Environment) -> int | None:
-    """Find the number of Q* in a class, None if it is not there.
-
-    Members are compared exactly where a reachable hidden state can be observed. Raises
-    ValueError as for `make_q_class`, or if the class does not fit the environment.
-    """
+    """Find the number of Q*, exact where states can be observed; None if missing."""
     if environment.space(1).is_finite:
         right, groups, _ = _of_codes(environment)
     else:
@@ -194,10 +190,7 @@ def _all_drawn(
 def _some_drawn(
     counts: Sequence[int], size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """At least 2 ``size`` members of a big product, as many as errors allow.
-
-    At first a state is right with probability at least 1/2, then less and less.
-    """
+    """At least 2 ``size`` members of a big product, at first mostly right ones."""
     drawn: dict[tuple[int, ...], None] = {}
     chance = 0.5
     while len(drawn) < 2 * size:

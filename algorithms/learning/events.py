@@ -37,8 +37,7 @@ from ..exact.data import EmpiricalMeasure
 from .results import evaluate
 
 Path = tuple[int, ...]
-Observer = Callable[[Any], object]
-"""Is told of every event of a run."""
+Observer = Callable[[Any], object]  # is told of every event of a run
 
 
 def notify(observers: Iterable[Observer], event: object) -> None:
@@ -48,10 +47,7 @@ def notify(observers: Iterable[Observer], event: object) -> None:
 
 
 class EventFailedError(Exception):
-    """Raised through dfslearn's recursion by what the good event rules out.
-
-    Algorithms catch it and return a result with status "failure".
-    """
+    """Raised through dfslearn by what the good event rules out: a "failure"."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,7 @@ from .events import Iteration, Observer
 from .registry import Algorithm, ParameterKind, Task, get, suggestion
 from .results import LearningResult, doubts, measured
 
-_BEAT = 5.0
-"""Seconds between two signs of life."""
+_BEAT = 5.0  # seconds between two signs of life
 
 
 class LearningWarning(UserWarning):

@@ -118,11 +118,9 @@ def next_values(
     return values
 
 
-_MOST_LISTED = 20_000_000
-"""Actions of explored paths that are listed at a time."""
+_MOST_LISTED = 20_000_000  # actions of explored paths that are listed at a time
 
-Explore = Callable[[Path], object]
-"""dfslearn at a path."""
+Explore = Callable[[Path], object]  # dfslearn at a path
 
 Optimise = Callable[[], tuple[Sequence[Any], Fraction]]
 """Polvalfun: one policy per level, and V̂*."""

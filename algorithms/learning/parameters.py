@@ -25,8 +25,7 @@ from ..exact.numbers import (
     rational,
 )
 
-_NONE = object()
-"""No practical default."""
+_NONE = object()  # no practical default
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,6 @@ class Declared:
         return {name: entry.meaning for name, entry in known if entry.meaning}
 
     def __post_init__(self) -> None:
-        """Check ranges, then relations; ValueError names the argument."""
         for name, entry in self.declarations().items():
             value = _check(name, getattr(self, name), entry)
             object.__setattr__(self, name, value)
@@ -227,7 +225,6 @@ class ProblemSize:
     version: Version  # ``"theorem"`` or ``"paper"``
 
     def __post_init__(self) -> None:
-        """Check ranges; ValueError names the argument."""
         check_unit("epsilon", self.eps)
         check_unit("delta", self.delta)
         for name in ("M", "K", "H"):
@@ -295,10 +292,7 @@ class ByTheorem(Parameters):
 
 
 class ByChoice(Parameters):
-    """Free parameters, with defaults that suit small problems.
-
-    Arguments as for `ByTheorem`, then any other field. ValueError out of range.
-    """
+    """Free parameters for small problems: as for `ByTheorem`, then any other field."""
 
     def __init__(
         self,

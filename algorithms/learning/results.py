@@ -26,10 +26,7 @@ from ..oracles.ledger import KINDS
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Returns of episodes that were played to measure what policies are worth.
-
-    `mean`: Their average, with its `standard_error`; `episodes`: their number.
-    """
+    """Returns of `episodes` played: their `mean`, with its `standard_error`."""
 
     mean: float
     standard_error: float
@@ -39,11 +36,7 @@ class Evaluation:
         return f"{self.mean:.4g} ± {self.standard_error:.2g} ({self.episodes} episodes)"
 
     def overlooked(self, slip: float) -> float:
-        """Probability that no episode shows a deviation of a share `slip` in (0, 1).
-
-        Where a process declared deterministic slips in a share p of episodes, all of
-        ``episodes`` agree with the first play with probability (1 - p)^episodes.
-        """
+        """(1 - slip)^episodes: the chance that no episode shows a share of slips."""
         check_unit("slip", rational(slip, "slip"))
         return float((1 - slip) ** self.episodes)
 

@@ -147,11 +147,7 @@ def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
 
 
 def classes_of(task: Task) -> Problem:
-    """Draw the classes of a task by its generator, or take those that are given.
-
-    Raises ValueError if they do not go with the environment, or are not realizable
-    (unless the task allows that).
-    """
+    """Draw the classes of a task, or take those given; ValueError if unrealizable."""
     if isinstance(task.classes, FiniteQClass):
         raise ValueError("classes: Q-functions are for lsvee and olive; give (G, Π)")
     if isinstance(task.classes, tuple):

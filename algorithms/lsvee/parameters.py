@@ -35,7 +35,6 @@ class Sizes:
     rate: Fraction
 
     def __post_init__(self) -> None:
-        """Check ranges; ValueError names the argument."""
         for name in ("n_test", "n_train"):
             object.__setattr__(self, name, check_count(name, getattr(self, name)))
         if self.slack < 0:
@@ -92,11 +91,7 @@ class LsveeParameters(MetaAlgParameters):
         return root_down(self.phi_squared)
 
     def tolerance(self, level: int) -> Fraction:
-        """Largest difference of values that is a consensus, below level 0..H.
-
-        0 stands for a test of the root that is never made; at H nothing is left to
-        test.
-        """
+        """Largest difference that is a consensus below level 0..H; at H it is 0."""
         if not 0 <= level <= self.H:
             raise ValueError(f"level: {level} is not in 0..{self.H}")
         if level == self.H:

@@ -104,10 +104,7 @@ _UNLISTED = "observations are features that cannot be listed"
 
 
 class LsveeMonitors(MetaAlgReview):
-    """Record a run, then check it, by the analysis of docs/lsvee.md.
-
-    √K φ = ε/(320 H²), and tol(h) is the tolerance of tests below level h.
-    """
+    """Record a run, then check it, by docs/lsvee.md; √K φ = ε/(320 H²)."""
 
     p: LsveeParameters
     claims = claim_table(
@@ -154,8 +151,6 @@ class LsveeMonitors(MetaAlgReview):
     def begin(self) -> None:
         super().begin()
         self._first = 0
-
-    # ------------------------------------------------------------- DFS-learn
 
     def on_descending(self, call: Descending) -> None:
         again = self.truth.state(call.path) in self.learned[call.level - 1]
@@ -237,8 +232,6 @@ class LsveeMonitors(MetaAlgReview):
                 self.tallies["td-errors"].at_most(
                     error, Fraction(25, 4) * self.p.phi_squared, f"path {list(path)}"
                 )
-
-    # ------------------------------------------------------------ outer loop
 
     def on_start(self, start: Start) -> None:
         """Check V̂*."""

@@ -85,7 +85,6 @@ class Pair:
         return Pair(self.numerators, self.denominator, np.asarray(policy))
 
     def __eq__(self, other: object) -> bool:
-        """Whether values (as rationals) and policy are the same."""
         if not isinstance(other, Pair):
             return NotImplemented
         if self.n_states != other.n_states:
@@ -204,10 +203,7 @@ def _errors(
     *,
     exact: bool,
 ) -> IntArray:
-    """Average errors times scale, pair's and distribution's denominator.
-
-    Distributions are given by states and numerators, and where each begins there.
-    """
+    """Average errors, of states and numerators from each start, times all scales."""
     if len(offsets) > _BLOCK + 1:
         found = []
         for first in range(0, len(offsets) - 1, _BLOCK):
@@ -265,10 +261,7 @@ class AverageConstraint:
 
 
 def average_constraint(mdp: MdpArrays, distribution: Distribution) -> AverageConstraint:
-    """Average Bellman error of an MDP under a distribution, in normal form.
-
-    Takes time in proportion to the actions and transitions of the support.
-    """
+    """Bring an average error to normal form, in time as the support's size."""
     support = [int(state) for state in distribution.states]
     actions = [action for state in support for action in mdp.actions(state)]
     scale = math.lcm(*denominators(mdp, np.array(actions, dtype=np.int64)))

@@ -85,7 +85,6 @@ class Distribution:
         return sum(int(p) for p in self.numerators)
 
     def __eq__(self, other: object) -> bool:
-        """Whether level and probabilities (as rationals) are the same."""
         if not isinstance(other, Distribution):
             return NotImplemented
         return (

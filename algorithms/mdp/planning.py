@@ -117,11 +117,7 @@ def _first_best(
 
 
 def state_distribution(mdp: MdpArrays, policy: ArrayLike, level: int) -> Distribution:
-    """Exact distribution of the state met at time step `level` under a policy.
-
-    Time steps 1..horizon count states from the start; where the MDP is not layered they
-    differ from the level labels.
-    """
+    """Exact distribution of the state met at a time step, 1 at the start."""
     if not 1 <= level <= mdp.horizon:
         raise ValueError(f"time step {level} is outside 1..{mdp.horizon}")
     return next(islice(state_distributions(mdp, policy), level - 1, None))

@@ -21,16 +21,11 @@ from .distributions import Distribution
 Rational = Fraction | int
 ActionData = tuple[str, Rational, Mapping[str, Rational]]
 """(name, reward, {successor: probability})."""
-StateData = tuple[str, int, Sequence[ActionData]]
-"""(name, level, actions)."""
+StateData = tuple[str, int, Sequence[ActionData]]  # (name, level, actions)
 
 
 class TabularMDP(MdpArrays):
-    """A finite episodic MDP, exact: probabilities and rewards are rationals.
-
-    Its arrays are those of `MdpArrays`; planning (`optimal_values`, `evaluate`,
-    `distribution`) is exact.
-    """
+    """A finite episodic MDP of exact rationals, as `MdpArrays`, planned exactly."""
 
     @classmethod
     def from_lists(
@@ -103,22 +98,25 @@ class TabularMDP(MdpArrays):
         return changed
 
     def padded(self) -> TabularMDP:
-        """Give every state the same number of actions by repeating its last one.
-
-        Values, levels and optimal policies (ties to the first action) stay.
-        """
+        """Repeat last actions up to one number in all states; optimal values stay."""
         return dataclasses.replace(self, **_padded_arrays(self))
 
     def validate(self, *, names: bool = True) -> None:
-        """Check everything that the class promises; ValueError names state and action.
+        """Check everything that the class promises.
 
-        `names`: whether to check the labels, too; made on demand, they take most of the
-        time.
+        Parameters
+        ----------
+        names
+            Whether to check the labels, too; made on demand, they take most of the time.
+
+        Raises
+        ------
+        ValueError
+            Naming the state and action at fault.
         """
         validate(self, names=names)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all fields agree; rewards are compared by value."""
         if not isinstance(other, TabularMDP):
             return NotImplemented
         if (self.horizon, self.start) != (other.horizon, other.start):

@@ -22,11 +22,7 @@ from .tabular import ActionData, StateData, TabularMDP
 
 @dataclass(frozen=True, eq=False)
 class TwoActions:
-    """A layered MDP together with the one of two actions.
-
-    Nodes are numbered state by state, in a tree level by level, and named by the state
-    and the bits that lead there: "C1", "C1/0", "C1/01".
-    """
+    """A layered MDP together with the one of two actions, nodes named "C1/01", say."""
 
     original: TabularMDP
 
@@ -122,10 +118,7 @@ class TwoActions:
         return Pair.from_fractions(values, self.original_policy(pair.policy))
 
     def constraints(self, distribution: Distribution) -> list[Distribution]:
-        """Give what constrains a distribution here: at roots, and at each node below.
-
-        A Bellman equation of an action is now a sum of those of the nodes on its path.
-        """
+        """Give what constrains a distribution here: at roots, and each node below."""
         shares = distribution.probabilities()
         level = self.mdp.state_level
         roots = {int(self.offsets[s]): p for s, p in shares.items()}

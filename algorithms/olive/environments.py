@@ -25,10 +25,7 @@ from .finite_pairs import pairs_of_class
 
 
 class LayeredEnvironment:
-    """An environment of the project, its observations numbered through all levels.
-
-    Observation x of level h (from 1) has the code ``offsets[h-1] + x``.
-    """
+    """An environment, x of level h (from 1) having the code ``offsets[h-1] + x``."""
 
     def __init__(
         self, environment: Environment, functions: FiniteQClass | None = None
@@ -85,10 +82,7 @@ class LayeredEnvironment:
     def explore(
         self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
     ) -> LevelData:
-        """Draw n trajectories with a uniform action at one level; its tuples.
-
-        Raises ValueError for a level or a policy that does not fit; so in `follow`.
-        """
+        """Draw n trajectories with a uniform action at one level; its tuples."""
         if not 1 <= level <= self.horizon:
             raise ValueError(f"level {level} is outside 1..{self.horizon}")
         rules: list[ActionRule] = [*self.policies(policy)[: level - 1], "uniform"]
@@ -146,15 +140,11 @@ class LayeredEnvironment:
         return recoded(tuples, own, following)
 
 
-MAX_TRAJECTORIES = 2**53
-"""Counts above this are not exact in numpy's samplers."""
+MAX_TRAJECTORIES = 2**53  # counts above this are not exact in numpy's samplers
 
 
 class SampledEnvironment(Protocol):
-    """An episodic environment with finitely many observations 0..n-1.
-
-    Codes differ between levels wherever g and π are to differ.
-    """
+    """An episodic environment with observations 0..n-1, other ones a level."""
 
     @property
     def horizon(self) -> int:

@@ -28,11 +28,7 @@ from ..olive_program.sampled_program import SampledConstraint, SampledProgram
 def pairs_of_q_functions(
     action_counts: ArrayLike, functions: Iterable[Sequence[Fraction | int]]
 ) -> list[Pair]:
-    """Turn Q-functions into pairs (x ↦ f(x, π_f(x)), π_f), ties to the first action.
-
-    OLIVE with Q-functions is OLIVE with these pairs (paper, appendix; Jiang et al.
-    2017, A.2). `action_counts`: (n,).
-    """
+    """Turn f into (x ↦ f(x, π_f(x)), π_f): OLIVE's form for Q-functions."""
     counts = as_integers("action_counts", action_counts, np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).tolist()
     pairs = []
@@ -103,7 +99,6 @@ class PairStack:
         self.policies: NDArray[np.int32] = np.stack([pair.policy for pair in pairs])
 
     def __len__(self) -> int:
-        """Return N."""
         return len(self.policies)
 
     def inside(self, ranges: Ranged) -> NDArray[np.bool_]:
@@ -162,11 +157,7 @@ def _integers(values: Sequence[Fraction]) -> tuple[int, IntArray]:
 
 
 class FinitePairs:
-    """A finite class of pairs, walked through exactly.
-
-    Errors of all pairs are computed once for each constraint, as OLIVE's programs only
-    grow; `evaluated` counts them.
-    """
+    """A finite class, walked through exactly; `evaluated` counts errors computed."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = tuple(pairs)
@@ -176,7 +167,6 @@ class FinitePairs:
         self.evaluated = 0
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
         return len(self.pairs)
 
     def maximise(self, program: Program) -> Answer:

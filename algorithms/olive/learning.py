@@ -45,8 +45,7 @@ from .parameters import (
 from .review import SampledRun, Setting, TrueErrors, olive_reports, optimal_pair
 from .run import olive_sampled
 
-SECONDS = 60.0
-"""Default time limit of an engine for the program of a round."""
+SECONDS = 60.0  # default time limit of an engine for the program of a round
 
 CHOICES = {
     "M": "bound on the Bellman rank; by default the hidden states of a level",
@@ -54,8 +53,7 @@ CHOICES = {
     "tiebreak": "first, last or largest level; or random: level and maximiser",
     "engine": "of tabular classes: highs or another MILP engine, or exact",
     "time_limit": "seconds of the engine for a round's program",
-}
-"""What the theorem leaves open."""
+}  # what the theorem leaves open
 
 PRACTICAL = OliveParameters.settings() | {
     "all_levels": "whether a round adds the constraints of all levels"

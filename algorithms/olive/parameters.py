@@ -21,8 +21,7 @@ from typing import Any
 from ..exact.numbers import rational
 from ..learning.parameters import Declared, declared
 
-_LARGEST = 1e60
-"""Of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats."""
+_LARGEST = 1e60  # of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats
 
 
 def _check_margin(name: str, value: Any) -> None:
@@ -42,11 +41,7 @@ def _check_limit(name: str, limit: Any) -> None:
 
 @dataclass(frozen=True)
 class OliveParameters(Declared):
-    """What a run of sampled OLIVE needs to know.
-
-    It stops when the estimated errors add up to at most `stop`. `max_rounds` None: no
-    limit.
-    """
+    """Parameters of sampled OLIVE; `stop` ends a run, `max_rounds` None: no limit."""
 
     tolerance: Fraction = declared(
         _check_margin,

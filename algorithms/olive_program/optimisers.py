@@ -82,10 +82,7 @@ def _exact_point(outcome: LinearOutcome) -> list[Fraction] | None:
 def _model(
     program: OliveProgram | SampledProgram, value: Fraction, ceiling: Fraction
 ) -> tuple[LinearModel, int, OliveProgram | SampledProgram]:
-    """Write the model with a variable φ in place of the ceiling in a constraint's rows.
-
-    All other rows hold for every tolerance up to the ceiling.
-    """
+    """Write the model with a variable φ in place of the ceiling of constraints."""
     relaxed: OliveProgram | SampledProgram
     if isinstance(program, OliveProgram):
         relaxed = OliveProgram(
@@ -141,11 +138,7 @@ class _Tabular:
     def another(
         self, program: Program, value: Fraction, rng: np.random.Generator
     ) -> Answer:
-        """Maximise random integer weights over the pairs that are worth enough.
-
-        This finds extreme points, not uniformly; what the program leaves free is
-        uniform.
-        """
+        """Maximise random weights over the pairs worth enough: not uniform."""
         built = program_model(program, self.form)
         answer = self._solve(program, _face(built, value, rng))
         return _scattered(program, built, answer, rng)
@@ -158,10 +151,7 @@ class _Tabular:
 
 
 class Milp(_Tabular):
-    """Tabular classes, by a MILP engine in floating point, confirmed exactly.
-
-    The engine's policy is kept and the best values for it, a vertex, computed exactly.
-    """
+    """Tabular classes, by a MILP engine: its policy, with exact values for it."""
 
     def __init__(
         self,
@@ -233,10 +223,7 @@ def _face(built: PairModel, value: Fraction, rng: np.random.Generator) -> PairMo
 def _scattered(
     program: Program, built: PairModel, answer: Answer, rng: np.random.Generator
 ) -> Answer:
-    """Draw what the model leaves free about a pair.
-
-    Actions of a state without binaries are alike, or do not occur; so with values.
-    """
+    """Draw what the model leaves free: actions without binaries, unused values."""
     if answer.pair is None:
         return answer
     policy = rng.integers(program.action_counts).astype(np.int32)

@@ -223,10 +223,7 @@ class PairModel:
         terms: Mapping[int, Affine],
         ends: tuple[Fraction, Fraction],
     ) -> int:
-        """Add a variable with the value of the chosen action's term, by big-M rows.
-
-        `ends` is a range that holds it whenever the program is satisfied.
-        """
+        """Add a variable, within `ends`, of the chosen action's term, by big-M rows."""
         low, high = ends
         y = self.model.add_variable(name, low, high)
         for local, term in terms.items():
@@ -321,10 +318,7 @@ def add_exact_constraint(
 def error_terms(
     program: OliveProgram, distribution: Distribution, with_backup: Container[int]
 ) -> tuple[list[tuple[int, bool, Fraction]], Fraction]:
-    """Terms of E_D[g(x) − b(x)]: state, whether its b(x), coefficient; constant.
-
-    Where a state has no variable b(x), its one action's backup is written out.
-    """
+    """Terms of E_D[g(x) − b(x)], b(x) written out without a variable; constant."""
     terms: list[tuple[int, bool, Fraction]] = []
     constant = Fraction(0)
     for state, share in distribution.probabilities().items():

@@ -187,11 +187,7 @@ class Violation:
 
 
 class OliveProgram(Ranged):
-    """OLIVE's program over all tabular (g, π) of an MDP.
-
-    Raises ValueError if the tolerance is negative, a range empty, a parameter no exact
-    rational, or a distribution names an unknown state.
-    """
+    """OLIVE's program over all tabular (g, π) of an MDP, everything rational."""
 
     def __init__(
         self,
@@ -291,11 +287,7 @@ class OliveProgram(Ranged):
 
 
 def average_bellman_errors(mdp: TabularMDP, pair: Pair) -> list[Fraction]:
-    """Average Bellman errors along the pair's own policy, one a time step.
-
-    Entry h−1 is E[g(x_h) − r_h − g(x_{h+1})] over the states met at step h = 1..horizon
-    under π. Their sum is g(s0) − V^π(s0).
-    """
+    """E[g(x_h) − r_h − g(x_{h+1})] under π for h = 1..horizon; sum g(s0) − V^π(s0)."""
     met = Distributions.from_iterable(state_distributions(mdp, pair.policy))
     return as_fractions(*average_errors(mdp, met, pair), met)
 

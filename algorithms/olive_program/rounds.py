@@ -222,11 +222,7 @@ def _constrain(
     stop: Fraction,
     all_levels: bool,
 ) -> tuple[int, tuple[Constraint, ...]]:
-    """Choose a level and add its constraint, or those of all levels.
-
-    One of H errors exceeds stop/H, which is at least the tolerance: a level is
-    eligible.
-    """
+    """Choose a level (one error exceeds stop/H) and constrain it, or all levels."""
     horizon, tolerance = len(errors), world.program.tolerance
     eligible = [
         h

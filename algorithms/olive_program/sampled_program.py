@@ -46,10 +46,7 @@ class LevelData:
 
 @dataclass(frozen=True)
 class Term:
-    """What one observation contributes when π takes one action there.
-
-    The affine function weight · g(x) − reward − Σ coefficients · g(successors).
-    """
+    """One observation's weight · g(x) − reward − Σ coefficients · g(successors)."""
 
     weight: Fraction
     reward: Fraction
@@ -90,11 +87,7 @@ class SampledConstraint:
     def of(
         cls, data: LevelData, action_counts: NDArray[np.int64], level: int
     ) -> SampledConstraint:
-        """Group a data set with uniform actions by observation and action.
-
-        Raises ValueError if a column is missing, or a code or an action is out of
-        range.
-        """
+        """Group a data set with uniform actions by observation and action."""
         groups = {} if data.tuples is None else _grouped(data.tuples, action_counts)
         terms: dict[int, dict[int, Term]] = {}
         for (state, action), group in sorted(groups.items()):

@@ -210,11 +210,7 @@ class SolverTiebreak:
 
 
 class RandomTiebreak:
-    """A random maximiser (`Optimiser.another`), a uniform eligible level by default.
-
-    Where none other is found within the limits the optimiser's is taken, and the
-    answer's `reason` says so. With γ > 0 any pair within γ of the optimum will do.
-    """
+    """A random maximiser, or one within γ; the optimiser's own where none is found."""
 
     def __init__(
         self,
@@ -272,10 +268,7 @@ class ScriptedTiebreak:
         return self._then.seed
 
     def maximiser(self, problem: RoundProblem) -> Answer:
-        """Take the script's next pair and verify that it is a maximiser, or ValueError.
-
-        No program is solved where the pair attains the upper end of the range.
-        """
+        """Take the script's next pair, verified to be a maximiser (ValueError)."""
         move = next(self._script, None)
         if move is None:
             self._level = None

@@ -47,7 +47,6 @@ class CountedArray(np.ndarray[Any, Any]):
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **options: Any
     ) -> Any:
-        """Do it on plain arrays, and count operands and results."""
         given = [_plain(x) for x in inputs]
         if options.get("out") is not None:
             options["out"] = tuple(_plain(x) for x in options["out"])
@@ -57,7 +56,6 @@ class CountedArray(np.ndarray[Any, Any]):
     def __array_function__(
         self, func: Any, types: Any, args: Any, kwargs: Any
     ) -> Any:  # fmt: skip
-        """As for ufuncs; a sort of n entries counts n log n."""
         found = func(*_plain(args), **_plain(kwargs))
         size = max((np.size(x) for x in _arrays((args, kwargs))), default=1)
         factor = 1

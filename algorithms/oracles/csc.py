@@ -38,8 +38,7 @@ from .results import (
     support,
 )
 
-_CHUNK = 1 << 22
-"""Entries of the members × observations table held at a time."""
+_CHUNK = 1 << 22  # entries of the members × observations table held at a time
 
 
 def minimise_tabular(

@@ -112,14 +112,12 @@ def _of_size_one(
     return theta / spread if spread > 0 else theta
 
 
-_LARGEST_PROGRAM = 50_000
-"""Nonzeros up to which the program is solved whole."""
+_LARGEST_PROGRAM = 50_000  # nonzeros up to which the program is solved whole
 
 _PAIRS = 3
 _ROUNDS = 30
 _OPTIMUM = 1e-6
-_LIMIT = 1e6
-"""Largest |θ_a,i|."""
+_LIMIT = 1e6  # largest |θ_a,i|
 
 
 def separators(
@@ -320,10 +318,7 @@ def weighted_multiclass(
 
 
 def pair_values(costs: Costs) -> Costs:
-    """Values (n, K) whose differences weigh the pairs: ∫_0^c(a) dt / |{b : c(b) ≤ t}|.
-
-    Costs count from the least, so each step up to the j-th smallest is divided by j.
-    """
+    """Values (n, K), c from the least: ∫_0^c(a) dt / |{b : c(b) ≤ t}| weighs pairs."""
     order = np.argsort(costs, axis=1, kind="stable")
     ascending = np.take_along_axis(costs, order, axis=1)
     steps = np.diff(ascending, axis=1) / np.arange(1, costs.shape[1])

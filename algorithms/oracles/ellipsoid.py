@@ -24,16 +24,12 @@ _SMALLEST_CUBE = 1e-6
 _INFLATION = 1e-8
 """Relative growth of each axis and iteration, above rounding while t ≥ 1e-6."""
 
-_TIGHTENING = 1 - 1e-6
-"""Share of ε_feas used inside; the rest is left to rounding."""
+_TIGHTENING = 1 - 1e-6  # share of ε_feas used inside; the rest is left to rounding
 
 
 @dataclass(frozen=True)
 class EllipsoidResult(LpResult):
-    """An `LpResult` with the bound that the proof gives.
-
-    `operations`: Multiply-adds and comparisons done.
-    """
+    """An `LpResult`, operations counted, with the bound that the proof gives."""
 
     # Iterations after which the answer is certain, computed beforehand
     iteration_bound: int = 0

@@ -37,10 +37,7 @@ class Functional:
     def expectation(
         cls, data: EmpiricalMeasure, *, field: Field = "observations"
     ) -> Functional:
-        """E_D[g(x)], or E_D[g(x')], exactly; g is 0 where the episode ended.
-
-        Raises ValueError if the column is missing.
-        """
+        """E_D[g(x)], or E_D[g(x')], exactly; g is 0 where the episode ended."""
         column = getattr(data, field)
         if column is None:
             raise ValueError(f"{field}: this measure has none")
@@ -51,7 +48,6 @@ class Functional:
         return functional
 
     def __len__(self) -> int:
-        """Return the number of evaluations."""
         return len(self.observations)
 
     def __call__(self, function: ValueFunction) -> float:

@@ -40,11 +40,7 @@ from .results import (
 def fit_learned(
     value_class: LearnedValueClass, problem: Regression, epsilon_sub: float
 ) -> LeastSquaresResult:
-    """Fit on the mean target of each observation, weighted.
-
-    The bound is the distance to the least loss of any function into [0, 1], whatever
-    the regressor can represent.
-    """
+    """Fit weighted means; the bound is the distance to the best of all functions."""
     observations, groups = support(problem.data)
     if not problem.data.is_finite:  # rows that agree are one observation
         observations, groups = np.unique(observations, axis=0, return_inverse=True)

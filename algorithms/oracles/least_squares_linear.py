@@ -24,8 +24,7 @@ from .results import LeastSquaresResult, scaled_integers, summation_bound
 
 Array = NDArray[np.float64]
 
-_ACTIVE = 1e-10
-"""A constraint this near to its limit counts as active."""
+_ACTIVE = 1e-10  # a constraint this near to its limit counts as active
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +192,7 @@ def _ranged(value_class: LinearValueClass, features: NDArray[Any]) -> NDArray[An
     return features if table is None else table
 
 
-_SLACK = 1e-12
-"""Range violations this small are left to `_pull_inside`."""
+_SLACK = 1e-12  # range violations this small are left to `_pull_inside`
 
 
 def _worst(

@@ -68,7 +68,6 @@ class Ledger:
     _tokens: list[Token[tuple[Ledger, ...]]] = field(default_factory=list, repr=False)
 
     def __enter__(self) -> Ledger:
-        """Start recording."""
         self._tokens.append(_open_ledgers.set((*_open_ledgers.get(), self)))
         return self
 
@@ -78,7 +77,6 @@ class Ledger:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop recording; what was recorded stays."""
         _open_ledgers.reset(self._tokens.pop())
 
     @property

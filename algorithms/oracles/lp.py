@@ -108,10 +108,7 @@ class _Restarted:
 
 @singledispatch
 def open_program(value_class: Any) -> Backend:
-    """Open a program that keeps something between solves; ``open_program.register``.
-
-    Where nothing is kept, `solve_lp` is enough.
-    """
+    """Open a program kept between solves; ``open_program.register`` adds a kind."""
     if solve_lp.dispatch(type(value_class)) is solve_lp.dispatch(object):
         raise ValueError(_no_oracle(value_class))
     return _Restarted(value_class)
@@ -141,11 +138,7 @@ open_program.register(KernelBall, KernelProgram)
 
 
 class ValueProgram:
-    """A linear program over a value class that grows and is solved again, kept warm.
-
-    Raises ValueError if there is no LP oracle for the class, or a constraint evaluates
-    it outside.
-    """
+    """A linear program over a value class, kept warm as it grows."""
 
     def __init__(
         self, value_class: ValueClass, constraints: Sequence[Constraint] = ()

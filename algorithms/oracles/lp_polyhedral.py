@@ -30,8 +30,7 @@ from ..classes.tabular import TabularValue, TabularValueClass
 from .functionals import Constraint, Functional
 from .results import LpResult, LpStatus, summation_bound
 
-ExactRow = tuple[list[int], list[Fraction]]
-"""Indices and coefficients of a row over z."""
+ExactRow = tuple[list[int], list[Fraction]]  # indices and coefficients of a row over z
 
 
 class Form(Protocol):
@@ -245,8 +244,6 @@ class PolyhedralProgram:
             return LpResult.infeasible(epsilon_sub, epsilon_feas, outcome.iterations)
         return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
 
-    # ------------------------------------------------------------------ rows
-
     def _flush(self, objective: Functional) -> None:
         functionals = [c.functional for c in self._pending]
         ranges = self._form.range_rows([*functionals, objective])
@@ -266,8 +263,6 @@ class PolyhedralProgram:
         self._high = np.r_[self._high, high]
         flags = np.arange(fresh.shape[0]) < n_ranges
         self._is_range = np.r_[self._is_range, flags]
-
-    # ---------------------------------------------------------- certificates
 
     def _certify(
         self,
@@ -312,10 +307,7 @@ class PolyhedralProgram:
         return bound, summation_bound(len(y) + len(costs), mass)
 
     def _refuted(self) -> bool:
-        """Whether multipliers in float64 prove that no point is feasible.
-
-        They come from the elastic program: the least t with every row relaxed by t.
-        """
+        """Whether float64 multipliers, of the elastic program, prove infeasibility."""
         columns = len(self._form.lower)
         has_high = np.flatnonzero(np.isfinite(self._high))
         has_low = np.flatnonzero(np.isfinite(self._low))
@@ -339,8 +331,6 @@ class PolyhedralProgram:
         np.add.at(y, has_low, -outcome.multipliers[len(has_high) :])
         bound, doubt = self._dual_bound(np.zeros(columns), y)
         return bound + doubt < 0
-
-    # --------------------------------------------------------------- exactly
 
     def _solve_exactly(
         self,

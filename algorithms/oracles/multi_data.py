@@ -157,7 +157,6 @@ class Problem:
         self.groups: list[NDArray[np.int64]] = np.split(where.reshape(-1), ends)
 
     def __len__(self) -> int:
-        """Return J, the number of data sets."""
         return len(self.data)
 
     @property

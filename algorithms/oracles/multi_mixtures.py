@@ -38,8 +38,7 @@ from .results import CscResult, summation_bound
 ROUNDING_SHARE = 1 / 64
 """Share of ε_feas that rounding may take before costs are added up exactly."""
 
-ACCURACY_SHARE = 1 / 8
-"""Share of ε_feas that is asked of every CSC call."""
+ACCURACY_SHARE = 1 / 8  # share of ε_feas that is asked of every CSC call
 
 
 class CscOracle(Protocol):
@@ -103,10 +102,7 @@ class Pricing:
         self.tables = self.problem.rationals
 
     def price(self, weights: NDArray[Any]) -> Priced:
-        """Find a policy of nearly least weighted excess: one CSC call.
-
-        λ ≥ 0, (J,), float64 or Fractions, sum to 1, or nearly; rounded where costs are.
-        """
+        """Find a policy of nearly least excess for weights λ (J,): one CSC call."""
         if not self.is_exact:
             weights = weights.astype(np.float64)
         costs = self.tables.combined(weights)
@@ -149,8 +145,6 @@ class Pricing:
         size = max(1.0, float(np.abs(floats).max()))
         error = self.tables.error * 1.01 + summation_bound(terms, size)
         return excess, float(excess.max()) + error
-
-    # --------------------------------------------------------------- answers
 
     def feasible(
         self,
@@ -282,8 +276,7 @@ def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 COLUMNS = "column-generation"
 
-SMOOTHING = 0.7
-"""Share of the best weights so far in the weights of the next CSC call."""
+SMOOTHING = 0.7  # share of the best weights so far in the weights of the next CSC call
 
 
 class Master(Protocol):

@@ -71,10 +71,7 @@ def random_least_squares(
 def random_lp(
     rng: np.random.Generator, n_observations: int, n_constraints: int
 ) -> LpProblem:
-    """Draw a program like VALOR's, feasible by construction.
-
-    Constraints are |V - E_D[g]| ≤ 1/100 around a hidden g; supports are full.
-    """
+    """Draw a program like VALOR's: |V - E_D[g]| ≤ 1/100 around a hidden g."""
     hidden = rng.random(n_observations)
     codes = np.arange(n_observations)
 

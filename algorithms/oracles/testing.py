@@ -58,9 +58,6 @@ _ENTRIES = st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e-9, 1e6])
 _WEIGHTS = st.one_of(st.integers(1, 4), st.sampled_from([0, 1, 10**18, 10**30]))
 
 
-# ------------------------------------------------------------------ strategies
-
-
 @st.composite
 def features(
     draw: st.DrawFn, *, max_observations: int = 5, max_dimension: int = 3
@@ -162,9 +159,6 @@ def lp_problems(
     count = draw(st.integers(0, max_constraints))
     constraints = tuple(constraint() for _ in range(count))
     return LpProblem(size, functional(), constraints, draw(st.booleans()))
-
-
-# -------------------------------------------------------------------- verdicts
 
 
 def verify_csc(
@@ -330,9 +324,6 @@ def _judge_operations(done: int | None, bound: float | None) -> None:
     if bound is not None:
         assert done is not None, "operations: not reported"
         assert 0 < done <= bound, f"operations: {done} exceed the bound {bound}"
-
-
-# ---------------------------------------------------------------------- growth
 
 
 @dataclass(frozen=True)

@@ -149,8 +149,7 @@ class Regression:
     estimate: Fraction  # V̂*
 
 
-_CLOSE = Fraction(1, 10**9)
-"""Discrepancies in float64 are good to much less."""
+_CLOSE = Fraction(1, 10**9)  # discrepancies in float64 are good to much less
 
 
 class TwoSampleLearner(Run):
@@ -172,8 +171,6 @@ class TwoSampleLearner(Run):
         self.calls = [0] * self.horizon
         self._values, self._policies = guard(problem.values), guard(problem.policies)
         self._test = self._values if test_class is None else guard(test_class)
-
-    # --------------------------------------------------------------- dfslearn
 
     def dfslearn(self, path: Path, *, recursive: bool = False) -> None:
         """Visit the state at the end of a path of h-1 actions, and below."""
@@ -234,8 +231,6 @@ class TwoSampleLearner(Run):
             for measure in (known, data)
         )
         return abs(one - other)
-
-    # -------------------------------------------------------------- polvalfun
 
     def polvalfun(self) -> tuple[list[Any], Fraction]:
         """Find π̂_{1:H} and V̂*, from the last level back."""

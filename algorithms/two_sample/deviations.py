@@ -33,14 +33,11 @@ from ..learning.events import Path
 
 Floats = NDArray[np.float64]
 
-_MOST_ROWS = 1024
-"""Functions g' that are tried."""
+_MOST_ROWS = 1024  # functions g' that are tried
 
-_MOST_STEPS = 2 * 10**7
-"""Numbers that a search over finite classes may add up."""
+_MOST_STEPS = 2 * 10**7  # numbers that a search over finite classes may add up
 
-_ROUNDING = 1e-10
-"""Of float64 searches, relative to the largest difference."""
+_ROUNDING = 1e-10  # of float64 searches, relative to the largest difference
 
 
 @dataclass(frozen=True)
@@ -140,9 +137,6 @@ def relative(table: NDArray[Any], unit: Fraction) -> Floats:
     if unit == 0:
         return np.zeros(table.shape)
     return np.asarray((table / unit).astype(np.float64))
-
-
-# ------------------------------------------------------------------- the suprema
 
 
 def policy_value_deviation(

@@ -105,30 +105,18 @@ class TwoSampleParameters(DfsParameters):
 
     @property
     def call_bounds(self) -> dict[str, int]:
-        """Most calls of csc, ls and lp: H policies and H regressions per iteration.
-
-        An identity test (T_max a level) compares with up to M data sets, by two
-        programs each.
-        """
+        """Most calls of csc, ls, lp: T_max tests a level, M data sets, two LPs each."""
         steps = self.iterations * self.H
         return {"csc": steps, "ls": steps, "lp": 2 * self.M * self.T_max * self.H}
 
-    # ------------------------------------------------- what the analysis claims
-
     @property
     def policy_step(self) -> Fraction:
-        """2ε_V: largest loss of π̂_h in a learned state against ĝ_{h+1}.
-
-        ε_V = T_max τ_V, and T_max oracle_share τ_V for the oracle.
-        """
+        """2ε_V, ε_V = T_max τ_V: largest loss of π̂_h in a learned state."""
         return self.T_max * self.tau_V * (2 + self.oracle_share)
 
     @property
     def level_error(self) -> Fraction:
-        """2ε_V + √(4M ε_V + 2ε_L) + 8τ: error of a level, rounded up; ε_L = M τ_L.
-
-        (The proof counts 2ε_V for each of M val states under the root; once would do.)
-        """
+        """2ε_V + √(4M ε_V + 2ε_L) + 8τ, ε_L = M τ_L: error of a level, rounded up."""
         losses = self.M * self.tau_L * (2 + self.oracle_share)
         root = _root_up(2 * self.M * self.policy_step + losses)
         return self.policy_step + root + self.tau * (8 + 2 * self.oracle_share)
@@ -153,10 +141,7 @@ class TwoSampleParameters(DfsParameters):
 
 
 class TwoSampleTheoremParameters(ByTheorem, TwoSampleParameters):
-    """The constants of the theorem, corrected or as printed.
-
-    log_G and log_Pi are ``log_size(squared=True)`` and ``log_size()`` of the classes.
-    """
+    """The theorem's constants, of ``log_size(squared=True)`` and ``log_size()``."""
 
 
 class TwoSamplePracticalParameters(ByChoice, TwoSampleParameters):

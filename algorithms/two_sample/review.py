@@ -93,8 +93,6 @@ class TwoSampleMonitors(MetaAlgReview):
         self.val: list[list[int]] = [[] for _ in levels]
         self.val_data: list[list[EmpiricalMeasure]] = [[] for _ in levels]
 
-    # -------------------------------------------------------------- dfslearn
-
     def on_entered(self, call: Entered) -> None:
         h, path = call.level - 1, call.path
         self.calls[h] += 1
@@ -178,8 +176,6 @@ class TwoSampleMonitors(MetaAlgReview):
         else:
             tally.skip(f"{place}: only bounded from above, by {float(found.upper):.3g}")
 
-    # ------------------------------------------------------------- polvalfun
-
     def on_regression(self, fit: Regression) -> None:
         """Check values and policies against the proposition."""
         self._check_nested()
@@ -232,8 +228,6 @@ class TwoSampleMonitors(MetaAlgReview):
     def policy_loss(self) -> Fraction:
         """Give the proposition's term."""
         return self.p.policy_bound
-
-    # ------------------------------------------------------------------- end
 
     def ended(self, result: LearningResult) -> None:
         super().ended(result)

@@ -85,8 +85,6 @@ class LocalValues(Run):
         """Give the draws of x_h behind the constraint of a learned state."""
         return triple.data
 
-    # ------------------------------------------------------------- Algorithm 3
-
     def dfslearn(self, path: Path) -> Fraction:
         """Learn the state at the end of a path of h-1 actions; return Ṽ."""
         enter(path, self.calls, self.parameters.T_max, self.observers)
@@ -205,8 +203,6 @@ class LocalValues(Run):
         else:
             gains = returns + table.astype(np.float64)[actions]
         return importance_costs(actions, gains, self.parameters.K)
-
-    # ------------------------------------------------------------- Algorithm 2
 
     def polvalfun(self, step: PolicyStep) -> tuple[list[Any], Fraction]:
         """π̂_{1:H} by a policy step, and V̂* (Algorithm 2, or 4)."""

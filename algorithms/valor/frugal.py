@@ -49,10 +49,7 @@ class SharedData:
         return pool(sets)
 
     def successors(self, child: Path, n: int) -> list[EmpiricalMeasure]:
-        """Observations after the last action of a path, n draws or more, in batches.
-
-        What one call adds is one batch: batches are independent. Levels 2..H.
-        """
+        """Observations after a path's last action, n or more, a batch for each call."""
         self._draw(child, n)
         return [rows.marginal("next_observations") for rows in self._rows[child]]
 
@@ -106,8 +103,6 @@ class FrugalValues(LocalValues):
         """All observations of the state, whichever call drew them."""
         return self.shared.observations(triple.path)
 
-    # -------------------------------------------------------------- the test
-
     def _test(self, child: Path) -> ConsensusTest:
         """Look at more and more draws until the width of the values is clear.
 
@@ -157,8 +152,6 @@ class FrugalValues(LocalValues):
         times = (width - limit + noise) / noise
         return min(on_grid(p.n_first, max(n + 1, math.ceil(n * times**2))), p.n_test)
 
-    # ------------------------------------------------------------ the policy
-
     def _training_set(self, path: Path) -> EmpiricalMeasure:
         """D: n_first rows of each action, or up to n_train in all as rewards vary."""
         p = self.parameters
@@ -174,10 +167,7 @@ class FrugalValues(LocalValues):
     def costs(
         self, data: EmpiricalMeasure, futures: Sequence[Fraction]
     ) -> NDArray[Any]:
-        """Costs on D that estimate -V_D(π; {V_a}): -(b + V), -K 1{a}(r - b_a) beside.
-
-        The baseline b_a is the mean reward of action a.
-        """
+        """Costs on D for -V_D(π; {V_a}), beside the mean reward of each action."""
         actions, rewards = decisions(data)
         ahead = np.array(futures, dtype=np.float64)
         if self.parameters.eps_sub < EXACT_COSTS:

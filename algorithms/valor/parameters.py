@@ -75,11 +75,7 @@ class ValorParameters(DfsParameters):
 
     @classmethod
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
-        """ε_stat = ε/(2⁶·7·H²·T_max) or (constrained) ε/(2¹⁰H²), T_max = MH n_exp + M.
-
-        Only linear functionals of g are estimated: for tabular classes ln |G| is |X| ln
-        2.
-        """
+        """ε_stat = ε/(2⁶·7·H²·T_max), constrained ε/(2¹⁰H²); T_max = MH n_exp + M."""
         p = problem
         calls = p.M * p.H * p.n_exp + p.M
         share = 2**10 if p.algorithm == CONSTRAINED else 2**6 * 7 * calls
@@ -132,10 +128,7 @@ class ValorParameters(DfsParameters):
 
     @property
     def call_bounds(self) -> dict[str, int]:
-        """Most calls of csc, lp and multi: two programs a test, H policies a step.
-
-        Up to M H steps; version ``"paper"`` counts as printed (docs/errata.md, 10).
-        """
+        """Most calls of csc, lp, multi; ``"paper"`` as printed (docs/errata.md, 10)."""
         tests, calls = self.T_max * self.H * self.K, self.T_max * self.H
         if self.version == "paper":
             lp, steps = tests, self.iterations
@@ -195,11 +188,7 @@ def dimension(environment: Environment) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class FrugalFields(ValorParameters):
-    """What a run with few samples needs to know.
-
-    n_train, n_test, n_fresh, and a learned state's 2 n_test observations, are at most
-    drawn.
-    """
+    """What a run with few samples needs to know; sizes are the most drawn."""
 
     version: str = "frugal"
     n_first: int = count("draws of an action at the first look", practical=24)

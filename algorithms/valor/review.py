@@ -62,8 +62,6 @@ class ValorMonitors(MetaAlgReview):
         self.calls = [0] * self.p.H
         self._gstar: list[Any] | None = None
 
-    # -------------------------------------------------------------- dfslearn
-
     def on_entered(self, call: Entered) -> None:
         self.calls[call.level - 1] += 1
 
@@ -132,8 +130,6 @@ class ValorMonitors(MetaAlgReview):
             self._gstar = self.truth.optimal_value_functions()
         function = self._gstar[triple.level - 1]
         return Fraction(triple.data.expectation(function(triple.data.observations)))
-
-    # ------------------------------------------------------------ MetaAlg, end
 
     def policy_loss(self) -> Fraction:
         """Give the proposition's term."""
