@@ -107,7 +107,7 @@ class TabularMDP(MdpArrays):
         Parameters
         ----------
         names
-            Whether to check the labels, too; made on demand, they take most of the time.
+            Whether to check labels, too; made on demand, they take most of the time.
 
         Raises
         ------

@@ -38,10 +38,7 @@ class SharedData:
         self._observed: Counter[Path] = Counter()
 
     def balanced(self, path: Path, n: int) -> EmpiricalMeasure:
-        """All (x_h, a_h, r_h, x_{h+1}) after a path, n or more of each action.
-
-        Each action weighs the same.
-        """
+        """All (x_h, a_h, r_h, x_{h+1}) after a path: n or more of each action."""
         sets = []
         for action in range(self._environment.n_actions):
             self._draw((*path, action), n)
