@@ -191,7 +191,7 @@ MUTANTS = [
     (LSVEE_SIZES, "32 * log(12", "4 * log(12", "lsvee-constants"),
     (f"{LSVEE_STEPS}.choose", "self.members[0]", "self.members[-1]", "lsvee-on-demand"),
     (f"{LSVEE_STEPS}._dfs_learn", "if not test.agreed", "if False", "lsvee-consensus"),
-    (f"{BASELINES}:theorem_parameters", "accuracy / (4 * reach)", "accuracy / reach",
+    (f"{BASELINES}:theorem_parameters", "accuracy / (4 * factor)", "accuracy / factor",
      "baseline-constants"),
     (f"{BASELINES}:theorem_parameters", "tau / 4", "8 * tau", "baseline-constants"),
     (f"{BASELINES}:theorem_parameters", "square / (8 * M)", "4 * square",

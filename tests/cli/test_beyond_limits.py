@@ -25,7 +25,7 @@ RMAX = ["learn", "rmax", "--env", "lock", "--params", "practical", "--json"]
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["learn", "all", "--seeds", ABSURD], "1000000"),
+        (["compare", "--seeds", ABSURD], "1000000"),
         (["contrast", "--instances", ABSURD, "-o", "x"], "10000"),
         (["learn", "psdp", "--env", "grid", "--set", f"horizon={ABSURD}"], "horizon"),
         (["learn", "psdp", "--env", "lock", "--set", f"horizon={ABSURD}"], "in 1.."),

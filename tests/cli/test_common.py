@@ -35,7 +35,7 @@ def test_choices_are_those_of_the_library() -> None:
     assert [r.value for r in RouteName] == list(ROUTES)
     assert [e.value for e in EngineName] == list(ENGINES)
     assert [t.value for t in TiesName] == list(TIES)
-    assert {r.value for r in LevelsName} == set(LEVEL_RULES)
+    assert {r.value for r in LevelsName} == {*LEVEL_RULES, "all"}
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,8 @@ def _read(path: str, time_limit: float | None) -> LinearOutcome:
 
 
 def _status(verdict: str) -> tuple[Status, str]:
-    if verdict.startswith("Optimal - "):
+    # Within the gap, which is 0.
+    if verdict.startswith(("Optimal - ", "Optimal (within gap tolerance) - ")):
         return Status.OPTIMAL, ""
     if verdict.startswith(("Infeasible", "Integer infeasible")):
         return Status.INFEASIBLE, ""
