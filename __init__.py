@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from .reduction.family.environment import make
     from .reduction.family.family import Family
     from .reduction.family.graph import graph
-    from .reduction.formula.dimacs import parse_dimacs, read_dimacs
-    from .reduction.formula.dimacs_write import write_dimacs
+    from .reduction.formula.dimacs import parse_dimacs, read_dimacs, write_dimacs
     from .reduction.formula.formula import Formula
     from .reduction.formula.pysat_objects import to_pysat
     from .reduction.formula.random_formula import random_ksat
@@ -93,8 +92,7 @@ _HOMES = {
     "reduction.family.environment": ("make",),
     "reduction.family.family": ("Family",),
     "reduction.family.graph": ("graph",),
-    "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs"),
-    "reduction.formula.dimacs_write": ("write_dimacs",),
+    "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs", "write_dimacs"),
     "reduction.formula.formula": ("Formula",),
     "reduction.formula.pysat_objects": ("to_pysat",),
     "reduction.formula.random_formula": ("random_ksat",),

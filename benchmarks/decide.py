@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.verify.decision import decide

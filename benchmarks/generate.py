@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olivine.cli.common.family_folder import FILES
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import write_dimacs
 
 from benchmarks.decide import planted
 from benchmarks.figures import Figure, exponent, process, with_pace

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import write_dimacs
 
 from benchmarks.decide import by_olivine, by_pysat, planted
 from benchmarks.figures import Figure, growth, in_sum, process

@@ -25,9 +25,8 @@ from ..algorithms.oracles.counting import counted_tables
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
-from ..reduction.program.accuracy import decides, optimum_within
 from ..reduction.program.optimum import optimum
-from ..reduction.program.tolerance import tolerance_bounds
+from ..reduction.program.tolerance import decides, optimum_within, tolerance_bounds
 from ..reduction.run.every_tie import Noise, every_tie
 from ..reduction.run.levels import LevelRule
 from ..solvers import treewidth

@@ -247,7 +247,7 @@ def _record(
 def _accuracy(family: Family) -> dict[str, Any]:
     """Say at which ε OLIVE's program decides the formula, where that is known."""
     from ..reduction.family.variants import Variant
-    from ..reduction.program.accuracy import accuracy
+    from ..reduction.program.tolerance import accuracy
 
     if family.variant is not Variant.STRICT:
         return {}

@@ -20,8 +20,7 @@ from ...reduction.export.model_checkers import write_drn, write_prism
 from ...reduction.family.family import Family, Variant
 from ...reduction.family.instance import Instance
 from ...reduction.family.variants import refuse_sides
-from ...reduction.formula.dimacs import DimacsFile
-from ...reduction.formula.dimacs_write import write_dimacs
+from ...reduction.formula.dimacs import DimacsFile, write_dimacs
 from ...reduction.formula.prepare import Used
 from ...reduction.program.optimum import least_difference, round_to_possible
 from ...reduction.program.program import ReductionModel, build

@@ -1,9 +1,10 @@
-r"""Reading formulas in DIMACS form: CNF, WCNF with a header, headerless WCNF.
+r"""Formulas in DIMACS form: CNF, WCNF with a header, headerless WCNF.
 
 PySAT's reader refuses what circulates (SATLIB's ``%`` ending, clauses over several
 lines) and accepts what should be refused (no header, a wrong one), so this is a reader
 of our own. docs/dimacs.md has the grammar. A line has at most `MAX_LINE` bytes, unless
-``max_bytes`` says how many the whole may have.
+``max_bytes`` says how many the whole may have. What is written reads as the same
+formula.
 
 >>> from olivine.reduction.formula.dimacs import parse_dimacs
 >>> file = parse_dimacs([b"p cnf 3 1\n1 -2 0\n"])
@@ -19,19 +20,21 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...solvers.files import write_text
 from .checks import MAX_VARIABLE
 from .dimacs_body import Clauses, Context, Header, integer, read_clauses
 from .formula import Formula
 from .inputs import DimacsError, located, long_line, read_bytes, shown, source_name
 from .prepare import Hardened
 
-__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs"]
+__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs", "write_dimacs"]
 
 InputFormat = Literal["cnf", "wcnf"]
 """What a reader may be asked to read; WCNF with a header or without."""
@@ -294,3 +297,125 @@ def _is_named_wcnf(source: str) -> bool:
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
     return name.endswith(".wcnf")
+
+
+OutputFormat = Literal["cnf", "wcnf", "wcnf-headerless"]
+
+_BLOCK = 4096
+"""Clauses that are made text at a time."""
+_CLAUSE = "%d "
+
+
+def write_dimacs(
+    formula: Formula,
+    path: str | os.PathLike[str],
+    *,
+    format: OutputFormat | None = None,
+    comments: Iterable[str] = (),
+) -> None:
+    """Write a formula to a file, which appears complete or not at all.
+
+    Parameters
+    ----------
+    formula
+        Any formula.
+    path
+        The file, or ``"-"`` for standard output. The text is not compressed.
+    format, comments
+        As in `dimacs_lines`.
+
+    Raises
+    ------
+    ValueError
+        As `dimacs_lines` does; nothing is written then.
+    OSError
+        If the file cannot be written.
+    """
+    parts = _parts(formula, format, comments)
+    name = os.fspath(path)
+    if name == "-":
+        sys.stdout.writelines(parts)
+        sys.stdout.flush()
+    else:
+        write_text(name, parts)
+
+
+def dimacs_lines(
+    formula: Formula,
+    *,
+    format: OutputFormat | None = None,
+    comments: Iterable[str] = (),
+) -> Iterator[str]:
+    r"""Give the lines of a formula in DIMACS form, each with its line feed.
+
+    Parameters
+    ----------
+    formula
+        Any formula.
+    format
+        ``cnf`` for a plain formula, ``wcnf`` (with header) or ``wcnf-headerless`` for
+        one with weights; None for ``cnf`` or ``wcnf``. The header of a formula with
+        hard clauses gives them a top weight above the total of the others.
+    comments
+        Texts to begin with, of one line or several.
+
+    Raises
+    ------
+    ValueError
+        If the format cannot hold the formula: weights in ``cnf``, none in the others;
+        variables above the largest one used, or no clause, in ``wcnf-headerless``.
+
+    Examples
+    --------
+    >>> formula = Formula.from_clauses([(1, -2), ()], weights=[5, 1])
+    >>> list(dimacs_lines(formula))
+    ['p wcnf 2 2\n', '5 1 -2 0\n', '1 0\n']
+    """
+    parts = _parts(formula, format, comments)
+    return (line for part in parts for line in part.splitlines(keepends=True))
+
+
+def _parts(
+    formula: Formula, format: OutputFormat | None, comments: Iterable[str]
+) -> Iterator[str]:
+    """Give the same as `dimacs_lines`, many lines at a time."""
+    if format is None:
+        format = "wcnf" if formula.is_weighted else "cnf"
+    if format not in ("cnf", "wcnf", "wcnf-headerless"):
+        raise ValueError(f"unknown format {format!r}")
+    if formula.is_weighted != (format != "cnf"):
+        kind = "a weighted" if formula.is_weighted else "a plain"
+        raise ValueError(f"{format} cannot hold {kind} formula")
+    if format == "wcnf-headerless":
+        largest = int(np.abs(formula.literals).max(initial=0))
+        if formula.n_variables > largest or not len(formula):
+            raise ValueError(
+                "headerless WCNF cannot hold a formula without clauses or with "
+                f"unused variables at the end ({formula.n_variables} variables, "
+                f"the largest used is {largest})"
+            )
+    return _text(formula, format, list(comments))
+
+
+def _text(formula: Formula, format: OutputFormat, comments: list[str]) -> Iterator[str]:
+    for comment in comments:
+        for line in comment.splitlines() or [""]:
+            yield f"c {line}".rstrip() + "\n"
+    hard_mark = "h"
+    if format != "wcnf-headerless":
+        header = f"p {format} {formula.n_variables} {len(formula)}"
+        if formula.hard is not None:
+            hard_mark = str(formula.total_weight + 1)
+            header += f" {hard_mark}"
+        yield header + "\n"
+    for first in range(0, len(formula), _BLOCK):
+        ends = formula.offsets[first : first + _BLOCK + 1]
+        literals = iter(formula.literals[ends[0] : ends[-1]].tolist())
+        lines = [_CLAUSE * width + "0\n" for width in np.diff(ends).tolist()]
+        if formula.weights is not None:
+            for j, weight in enumerate(
+                formula.weights[first : first + _BLOCK].tolist()
+            ):
+                # A hard clause has weight 0.
+                lines[j] = f"{weight or hard_mark} {lines[j]}"
+        yield "".join(lines) % tuple(literals)

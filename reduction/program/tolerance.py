@@ -1,4 +1,4 @@
-"""How much tolerance φ, or sampling, the decision by OLIVE's program stands.
+"""How much tolerance φ, sampling, or which ε the decision by OLIVE's program stands.
 
 With φ > 0 a pair need meet the average Bellman equations up to φ only, and the optimum
 of an unsatisfiable formula rises. Its *critical tolerance* is the least φ at which it
@@ -6,10 +6,16 @@ reaches `best`, the optimum of a satisfiable formula at φ = 0: below it the opt
 still decides the formula. docs/reduction.md has the closed forms, in u, the least
 unsatisfied weight, W, the total weight, and the penalty p, with their proofs. They hold
 for u ≥ 1; for u = 0 it is 0.
+
+`accuracy` is L of docs/complexity.md: with tolerance τ the optimum of `strict` is v(σ,
+τ), σ the least share of the weight that is left unsatisfied. With OLIVE's own φ =
+ε/(12H√M) and estimates within η of the expectations the optimum then tells satisfiable
+formulas from others (N1, N2).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -130,3 +136,62 @@ def critical_tolerance(
     return CriticalTolerance(
         value, by != "numerical", by, lower, upper, found.pair, found.seconds
     )
+
+
+EXACT_EPSILON = Fraction(2, 25)
+"""Up to this every run of `strict` meets the hard program, with exact expectations."""
+SAMPLED_EPSILON = Fraction(1, 15)
+"""Below this every run does on OLIVE's own samples."""
+
+
+def optimum_within(variant: Variant, share: Fraction, tolerance: Fraction) -> Fraction:
+    """v(σ, τ): the optimum of `strict` for τ up to 13/800, of `gap` for small τ."""
+    if variant is Variant.STRICT:
+        slope = Fraction(3, 2) + share / 3
+        return Fraction(3, 20) - share / 60 + slope * tolerance
+    if variant is Variant.GAP:
+        lost = share * (Fraction(1, 4) + 2 * tolerance / 3)
+        return min(Fraction(1), 1 + 4 * tolerance - lost)
+    raise ValueError(
+        f"the optimum with a tolerance is known for strict and gap, not for {variant}"
+    )
+
+
+def decides(share: Fraction, phi: Fraction, eta: Fraction) -> bool:
+    """Whether the optimum of `strict` tells a share σ, whatever the estimates."""
+    worst = optimum_within(Variant.STRICT, share, phi + eta)
+    return optimum_within(Variant.STRICT, Fraction(0), phi - eta) > worst
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Up to which ε OLIVE's runs decide a formula by `strict`."""
+
+    # The least σ that the formula can have if it is unsatisfiable: the lightest clause
+    # over the total weight
+    share: Fraction
+    rank: int  # M, the greatest number of states of a level
+    exact: Fraction  # With exact expectations: at every ε up to this
+    sampled: float  # With own samples, with probability 1 − δ: at every ε below this
+    # Unused variables that lift the latter to 1/15, without weights; 0 where it is
+    unused: int
+
+
+def accuracy(family: Family) -> Accuracy:
+    """Say at which ε OLIVE's program decides the formula of a `strict` family.
+
+    Raises ValueError for another variant.
+    """
+    if family.variant is not Variant.STRICT:
+        raise ValueError(
+            f"at which ε OLIVE's runs decide is known for strict, not {family.variant}"
+        )
+    n, m = family.n_variables, family.n_clauses
+    lightest = 1 if family.weights is None else int(family.weights.min())
+    share = Fraction(lightest, family.total_weight)
+    rank = max(m + n + 1, 2 * n + 1)
+    # φ = ε/(36 √M) must stay below σ/(180 + 40σ).
+    most = 36 * math.sqrt(rank) * float(share / (180 + 40 * share))
+    sampled = min(float(SAMPLED_EPSILON), most)
+    needed = math.ceil((1 / (3 * share) + Fraction(2, 27)) ** 2) - (m + n)
+    return Accuracy(share, rank, EXACT_EPSILON, sampled, max(0, needed))

@@ -25,8 +25,7 @@ from ..model.model import LinearModel, Row, Variable
 from ..model.program_files import write_lp, write_mps
 from ..outcome import Answer, LinearOutcome, Status
 from . import engines
-from .engines import available_engines, read_optimum
-from .pulp_adapter import PulpModel, to_pulp
+from .engines import PulpModel, available_engines, read_optimum, to_pulp
 
 __all__ = [
     "PulpModel",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from olivine.cli.common import family_folder, memory
 from olivine.cli.experiments.runs import OutOfTimeError, limited
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, run_olivine

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.cli.extract import _read_folder
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.extract import extract
 from olivine.reduction.program.formulations import FORMULATIONS

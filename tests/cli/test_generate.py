@@ -16,8 +16,7 @@ from olivine.cli.common.family_folder import FILES, stages, write_folder
 from olivine.reduction.export.graphs import read_graphml, read_node_link
 from olivine.reduction.family.graph import mdp_from_graph
 from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, small_files

@@ -17,8 +17,7 @@ from olivine.cli.figures.family_scene import scene
 from olivine.cli.report import verdict
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Parameters, Variant
-from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.witness import forward

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import ROOT

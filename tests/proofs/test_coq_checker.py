@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from olivine.reduction.certificate import checker as python_checker
 from olivine.reduction.family.instance import Instance
-from olivine.reduction.formula.dimacs_write import write_dimacs
+from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.formula import Formula
 
 from tests.reduction.certificate.test_certificate_forgery import CASES, REFUSED, made

@@ -16,8 +16,7 @@ import pulp
 from ...child.temporary import scratch_folder
 from ...lp import highs
 from ...outcome import Answer, LinearOutcome, Status
-from ..pulp_adapter import MAJOR, PulpModel
-from . import UNREADABLE, Engine
+from . import MAJOR, UNREADABLE, Engine, PulpModel
 
 _TOLERANCES = ("primalTolerance", "dualTolerance", "integerTolerance")
 

@@ -10,8 +10,7 @@ import pulp
 
 from ...lp import highs
 from ...outcome import Answer, LinearOutcome, Status
-from ..pulp_adapter import PulpModel
-from . import UNREADABLE, Engine
+from . import UNREADABLE, Engine, PulpModel
 
 
 def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:

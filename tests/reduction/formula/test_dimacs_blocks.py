@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.reduction.formula.dimacs import DimacsError, parse_dimacs
-from olivine.reduction.formula.dimacs_write import dimacs_lines
+from olivine.reduction.formula.dimacs import DimacsError, dimacs_lines, parse_dimacs
 from olivine.reduction.formula.inputs import CHUNK
 
 from tests.support.depth import deep, spread

@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.reduction.formula.dimacs import DimacsError, parse_dimacs, read_dimacs
-from olivine.reduction.formula.dimacs_write import dimacs_lines, write_dimacs
+from olivine.reduction.formula.dimacs import (
+    DimacsError,
+    dimacs_lines,
+    parse_dimacs,
+    read_dimacs,
+    write_dimacs,
+)
 from olivine.reduction.formula.formula import Formula
 
 from tests.support.formulas import formulas

@@ -22,10 +22,10 @@ from olivine.reduction.certificate.certificate import as_checked
 from olivine.reduction.formula.dimacs import (
     DimacsError,
     DimacsFile,
+    dimacs_lines,
     parse_dimacs,
     read_dimacs,
 )
-from olivine.reduction.formula.dimacs_write import dimacs_lines
 from pysat.formula import CNF, WCNF
 from pysat.solvers import Solver
 

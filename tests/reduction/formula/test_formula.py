@@ -16,7 +16,7 @@ from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.formulas import assignments, formulas, formulas_with_assignments
 
-DOCUMENTED = ("dimacs", "dimacs_write", "formula", "random_formula")
+DOCUMENTED = ("dimacs", "formula", "random_formula")
 
 
 def truth(clause, assignment):

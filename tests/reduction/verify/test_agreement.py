@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.program.optimum import optimum as theorem_o
-from olivine.reduction.verify.agreement import combine
 from olivine.reduction.verify.route import ROUTES, RouteResult
+from olivine.reduction.verify.verification import combine
 
 PAPER8 = Parameters(Variant.PAPER, Fraction(1, 8), 8)  # as full3 has it
 ONE = Fraction(1)

@@ -5,9 +5,9 @@ from itertools import product
 
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.verify.agreement import combine
 from olivine.reduction.verify.milp_route import milp_route
 from olivine.reduction.verify.route import Settings
+from olivine.reduction.verify.verification import combine
 from olivine.solvers.outcome import Status
 
 FULL3 = Formula.from_clauses(list(product((1, -1), (2, -2), (3, -3))))
