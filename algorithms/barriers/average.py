@@ -316,7 +316,6 @@ class _Run:
         return AverageRound(found, tuple(policies), predicted, achieved, new)
 
     def visit(self, policies: Sequence[Any]) -> int:
-        """Add the distributions of a roll-in; return how many are new."""
         new = 0
         for h, met in enumerate(roll_in(self.model, policies), 1):
             if met in self.visited[h - 1]:

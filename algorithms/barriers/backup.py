@@ -138,8 +138,7 @@ class BackupBarrier:
     H: int  # Length of the chains, at least 1; the environment has H + 1 levels
     epsilon: Fraction  # ε, what choosing b loses, in (0, 1/2]
     ratio: Fraction = Fraction(2)  # ρ in (1, 2]; 2 is the paper's
-    # Δ_1, in [ε, 1/2]; by default ε if ρ = 2 (the paper's), else half way between ε and
-    # 1/2
+    # Δ_1 in [ε, 1/2]; by default ε if ρ = 2 (the paper's), else half way between
     first_excess: Fraction | None = None
 
     def __post_init__(self) -> None:

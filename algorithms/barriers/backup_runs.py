@@ -55,8 +55,7 @@ def absolute(prediction: Fraction, target: Fraction) -> Fraction:
 class Replay:
     """The course of a Bellman backup."""
 
-    # For h = 1..H, which function fits best at x_{h,b}; where they tie, ties go to whom
-    # they favour
+    # Which function fits best at x_{h,b}, h = 1..H; ties go to whom they favour
     taken: tuple[Taken, ...]
     value: Fraction  # ĝ_1(x_{1,b})
     # Whether b seems better at the start ("bad"), worse ("good"), or neither
@@ -86,7 +85,6 @@ def replay(
 
 
 def _taken(advantage: Fraction) -> Taken:
-    """By how much the bad one is ahead."""
     if advantage == 0:
         return "tie"
     return "bad" if advantage > 0 else "good"

@@ -117,7 +117,6 @@ class Surd:
 
 
 def _with(other: Surd | Rational, own: Surd) -> tuple[Surd, Fraction]:
-    """Take both under one root; ValueError if there are two."""
     x = other if isinstance(other, Surd) else Surd(other)
     if own.b and x.b and own.d != x.d:
         raise ValueError(f"d: {own.d} and {x.d} do not mix")

@@ -43,8 +43,7 @@ class BatchParameters(Parameters):
     on_policy: bool = flag(
         "whether values are fitted to trajectories of their own", default=False
     )
-    # For backup: whether n trajectories of each state *and action* are drawn, so that
-    # "given a = π(x)" is an average over exactly n
+    # For backup: whether n trajectories of each state *and action* are drawn
     per_action: bool = flag(
         "whether each action is sampled n times in each state", default=False
     )
@@ -166,8 +165,7 @@ def practical_parameters(
 class RmaxParameters(PacParameters):
     """Constants of R-max."""
 
-    # X, K, H: largest number of observations of a level (hidden states where
-    # observations are features), actions, levels
+    # Most observations of a level (of features: hidden states), actions, levels
     X: int = count()
     K: int = count()
     H: int = count()

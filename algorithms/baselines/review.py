@@ -217,7 +217,6 @@ def _dot(chances: Sequence[Fraction], values: Sequence[Fraction]) -> Fraction:
 def _check_model(
     tally: Tally, model: FiniteModel, learned: RmaxModel, bound: Fraction
 ) -> None:
-    """Rewards and next cells of known pairs, against the truth."""
     for h in range(1, model.horizon + 1):
         level = model.levels[h - 1]
         known = np.argwhere(learned.known(h)).tolist()

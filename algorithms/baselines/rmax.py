@@ -213,8 +213,7 @@ class Batch(NewPolicies):
     """A batch of R-max."""
 
     number: int  # 1-based
-    # The model that was planned with, as it stands: it is changed after the batch
-    # unless the run ends
+    # The model that was planned with; it changes after the batch
     model: RmaxModel
     policies: Sequence[Any]  # What was played, one per level
     unknown: int  # Visits to pairs that were not known

@@ -15,11 +15,9 @@ class _ByLevel:
 
     @property
     def horizon(self) -> int:
-        """H."""
         return len(self.classes)
 
     def admit(self, observations: Any, name: str = "observations") -> Observations:
-        """Refuse with a ValueError: it depends on the level."""
         raise ValueError(f"{self._kind}: pick a level with at_level first")
 
 

@@ -76,7 +76,6 @@ class _Finite(Stationary):
     def evaluate_all(
         self, observations: Observations, start: int = 0, stop: int | None = None
     ) -> NDArray[Any]:
-        """Results of the members from ``start`` to before ``stop``: (members, n)."""
         admitted = self.admit(observations)
         if self._table is not None:
             return self._table[start:stop, admitted]

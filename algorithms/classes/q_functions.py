@@ -272,7 +272,6 @@ def _as_table(values: Any, level: int) -> NDArray[Any]:
 
 
 def _check_range(table: NDArray[Any], one: int, level: int) -> None:
-    """Refuse values (numerators over ``one``) outside [0, 1]."""
     bad = ~np.asarray((table >= 0) & (table <= one), dtype=np.bool_)
     if bad.any():
         i, x, a = np.argwhere(bad)[0].tolist()

@@ -87,7 +87,6 @@ class _OnCodes(Stationary):
             raise ValueError(f"n_observations: {self.n_observations} is below 1")
 
     def _points(self, points: int | None) -> int:
-        """How many codes a union bound counts."""
         most = self.n_observations
         return most if points is None else min(most, points)
 

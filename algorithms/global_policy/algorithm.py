@@ -395,7 +395,6 @@ def global_policy(
 
 
 def _mean_return(data: EmpiricalMeasure) -> Fraction:
-    """E_D[r̄]; ValueError where a return is not in [0, 1]."""
     returns = data.rewards
     if returns is None:
         raise ValueError("data: returns are missing")

@@ -233,7 +233,6 @@ class _OnStates:
     def evaluate_all(
         self, observations: Any, start: int = 0, stop: int | None = None
     ) -> NDArray[Any]:
-        """Results of members, shape (members, n)."""
         admitted = cast("Any", self).admit(observations)
         return self._rows[start:stop, self._decode(admitted)]
 

@@ -205,8 +205,7 @@ def metaalg(
         for k in range(1, parameters.iterations + 1):  # line 4: for k = 1, ..., MH
             found, estimate = optimise()  # line 5: polvalfun
             policies = tuple(found)
-            # Lines 6 and 7. The environment, not the algorithm, plays the policy:
-            # it may see through guards.
+            # Lines 6 and 7. The environment may see through guards.
             played = [unguard(policy) for policy in policies]
             deployed = environment.run(
                 played, parameters.n_eval, rng, first=parameters.n_exp

@@ -170,8 +170,7 @@ class PacParameters(Declared):
     # eps, delta: ε and δ, in (0, 1)
     eps: Fraction = unit("epsilon")
     delta: Fraction = unit("delta")
-    # ``"theorem"`` (corrected where an erratum applies), ``"paper"`` (constants as
-    # printed) or ``"practical"``
+    # ``"theorem"`` (corrected), ``"paper"`` (as printed) or ``"practical"``
     version: str = "practical"
 
     def to_json(self) -> dict[str, Any]:

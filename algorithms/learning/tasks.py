@@ -181,7 +181,6 @@ def _refuse_idle(kind: str, chosen: Mapping[str, Any]) -> None:
 def _made_on_purpose(
     task: Task, complete: Any, violate: Any, size: Any
 ) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
-    """Make finite classes that satisfy, or violate, an assumption."""
     setting = "complete" if violate is None else "violate"
     if complete is not None and violate is not None:
         raise ValueError("complete and violate: choose one")

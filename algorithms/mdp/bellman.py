@@ -36,12 +36,10 @@ from .distributions import Distribution, Distributions
 class Pair:
     """A value function g and a policy π on the states 0..n-1, exact."""
 
-    # Shape (n,), int64, or object holding Python integers; the value of state s is
-    # ``numerators[s] / denominator``
+    # Shape (n,); the value of state s is ``numerators[s] / denominator``
     numerators: IntArray
     denominator: int  # A positive integer, common to all states
-    # int32, shape (n,): the *local* action index of each state, 0-based within the
-    # state's own actions
+    # int32, shape (n,): each state's *local* action index, from 0
     policy: NDArray[np.int32]
 
     def __post_init__(self) -> None:

@@ -26,8 +26,7 @@ class Distribution:
     """The distribution of the state met at a time step; below 1 after endings."""
 
     states: NDArray[np.int64]  # int64, shape (k,), strictly increasing
-    # Shape (k,), positive integers (int64, or object holding Python integers); state
-    # ``states[i]`` has probability ``numerators[i] / denominator``
+    # Positive, (k,): ``states[i]`` has probability ``numerators[i] / denominator``
     numerators: IntArray
     denominator: int  # A positive integer, at least the sum of the numerators
     level: int  # The time step, 1-based
@@ -105,8 +104,7 @@ class Distribution:
 class Distributions(Sequence[Distribution]):
     """A sequence of distributions in flat arrays."""
 
-    # int64, shape (N+1,); distribution i has the entries ``offsets[i]:offsets[i+1]`` of
-    # the next two arrays
+    # int64, (N+1,); distribution i is ``offsets[i]:offsets[i+1]`` of what follows
     offsets: NDArray[np.int64]
     # int64, shape (S,), strictly increasing within a distribution
     states: NDArray[np.int64]

@@ -139,7 +139,6 @@ def state_distributions(mdp: MdpArrays, policy: ArrayLike) -> Iterator[Distribut
 def _step(
     mdp: MdpArrays, actions: NDArray[np.int64], numerators: IntArray, denominator: int
 ) -> tuple[NDArray[np.int64], IntArray, int]:
-    """Push a distribution over states with their chosen actions one step on."""
     own = mdp.transition_denominator[actions]
     scale = lcm_of(own)
     exact = not fits_int64(denominator * scale)  # the masses sum to at most this

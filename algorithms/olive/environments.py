@@ -242,7 +242,6 @@ class TabularEnvironment:
     def _step(
         self, taken: Iterable[tuple[int, int, int]], rng: np.random.Generator
     ) -> list[tuple[int, int, int, int]]:
-        """Rows (state, global action, successor or END, count), from counts."""
         rows = []
         for state, action, count in taken:
             successors = self.mdp.successors(action)

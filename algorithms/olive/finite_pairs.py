@@ -150,7 +150,6 @@ class PairStack:
 
 
 def _integers(values: Sequence[Fraction]) -> tuple[int, IntArray]:
-    """Fractions as Python integers over a common denominator."""
     scale = math.lcm(*(value.denominator for value in values))
     whole = [value.numerator * (scale // value.denominator) for value in values]
     return scale, object_array(whole)

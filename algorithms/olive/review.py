@@ -240,7 +240,6 @@ class _Review:
         }
 
     def always(self) -> None:
-        """Check what needs no estimate's truth."""
         result, tallies, p = self.result, self.tallies, self.setting.parameters
         bound = p.trajectory_bound(self.setting.levels)
         if bound is None:
@@ -282,13 +281,11 @@ class _Review:
         bound.at_most(lost, most, "suboptimality")
 
     def skip_estimates(self, reason: str) -> None:
-        """Note why estimates cannot be judged."""
         premises = "initial", "evaluation", "deviations", "realizable"
         for name in (*premises, "maximiser", "optimum-kept", "optimism", "progress"):
             self.tallies[name].skip(reason)
 
     def estimates(self, truth: TrueErrors, best: Pair) -> None:
-        """Compare what was estimated of the pairs of interest with the truth."""
         program, tallies = self.result.program, self.tallies
         finite = self.setting.finite
         pairs = [best, *(r.pair for r in self.result.rounds)]

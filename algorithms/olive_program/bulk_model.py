@@ -53,8 +53,6 @@ def bulk_model(program: OliveProgram, form: Form) -> ProgramModel:
 
 
 class _Builder:
-    """Adds the variables and rows sort by sort."""
-
     def __init__(self, program: OliveProgram, with_q: bool) -> None:
         self._program, self._mdp, self._with_q = program, program.mdp, with_q
         self.model = LargeModel("olive")
@@ -82,7 +80,6 @@ class _Builder:
         self.model.set_objective([start], [1], maximise=True)
 
     def maps(self) -> tuple[MutableMapping[Any, Any], ...]:
-        """Give the variables of values, policies, f(x,a) and backups, made late."""
         bounds, offset = offsets(self._counts).tolist(), self._mdp.action_offset
 
         def by_action(first: Ints) -> dict[int, dict[int, int]]:
@@ -262,7 +259,6 @@ class _Builder:
             )
 
     def _terms(self, actions: Ints) -> tuple[Ints, list[_Term]]:
-        """Kind of each action by its reward and range, and what the kinds are."""
         mdp, lower = self._mdp, self._program.lower
         ends, scale = _over(self._ends)
         entries, bounds = gather(mdp.transition_offset, actions)

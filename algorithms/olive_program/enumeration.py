@@ -34,8 +34,7 @@ class Enumeration:
     optimum: Fraction | None  # Exact optimum, or None if no pair is feasible
     pair: Pair | None  # A pair that attains it, or None
     policies: int  # Number of policies that differ where it matters
-    # solved, bounded, covered: how many of them were settled in each way; they add up
-    # to `policies`
+    # How many of them were settled in each way
     solved: int
     bounded: int
     covered: int
@@ -125,7 +124,6 @@ class _PolicyLp:
         ]
 
     def move(self, choice: Mapping[int, int]) -> None:
-        """Take other actions in some states; only the rows concerned change."""
         changed = {s for s, local in choice.items() if self.policy[s] != local}
         for state in changed:
             self.policy[state] = choice[state]
@@ -183,7 +181,6 @@ class _Search:
                 self.explore({**choice, left[0]: local})
 
     def _settle(self, choice: Mapping[int, int]) -> None:
-        """Settle one policy that no proof covers, and learn from it."""
         self.lp.move(choice)
         multipliers = self._bounding(self.lp.session.solve())
         if multipliers is not None:
@@ -219,7 +216,6 @@ class _Search:
     def _learn(
         self, choice: Mapping[int, int], multipliers: Sequence[Fraction]
     ) -> None:
-        """Keep a proof for the policies to come, unless it covers this one only."""
         used = self.lp.states_of(i for i, y in enumerate(multipliers) if y)
         program = self.lp.program
         if self.best_value == program.upper_of(program.mdp.start):

@@ -122,7 +122,6 @@ def _sampled_model(program: SampledProgram, form: Form) -> PairModel:
 
 
 def _add_sampled_constraint(built: PairModel, program: SampledProgram, i: int) -> None:
-    """|Σ_x contribution of x| ≤ φ."""
     indices: list[int] = []
     coefficients: list[Fraction] = []
     constant = Fraction(0)

@@ -32,8 +32,7 @@ class LeastTolerance:
     # The tolerance, exact for the pair; None if none up to the ceiling was found
     tolerance: Fraction | None
     pair: Pair | None  # A pair with the demanded objective that needs this tolerance
-    # Whether it is proved that no smaller tolerance will do (without a tolerance: that
-    # none up to the ceiling will)
+    # Whether it is proved that no smaller one (or none up to the ceiling) will do
     proved: bool
     seconds: float  # Wall time in the engine
     # Why there is no tolerance, where a limit or the engine is to blame
@@ -129,7 +128,6 @@ class _Tabular:
     time_limit: float | None
 
     def _outcome(self, model: LinearModel) -> tuple[LinearOutcome, float]:
-        """Solve a model: the outcome, and the engine's own seconds."""
         raise NotImplementedError
 
     def maximise(self, program: Program) -> Answer:
@@ -185,8 +183,6 @@ class BranchAndBound(_Tabular):
 def _read(
     program: Program, built: PairModel, outcome: LinearOutcome, began: float
 ) -> Answer:
-    """Turn an outcome into an answer; the pair is checked as it is read."""
-
     def seconds() -> float:
         return time.monotonic() - began
 

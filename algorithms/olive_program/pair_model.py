@@ -70,7 +70,6 @@ def action_classes(mdp: TabularMDP, state: int) -> list[int]:
 
 
 def _action_key(mdp: TabularMDP, action: int) -> object:
-    """Reward, and successors with shares of the least common denominator."""
     low, high = (int(t) for t in mdp.transition_offset[action : action + 2])
     targets = mdp.transition_target[low:high].tolist()
     numerators = mdp.transition_numerator[low:high].tolist()

@@ -82,16 +82,14 @@ class OliveRound(Generic[Constraint]):
     number: int  # 1-based
     pair: Pair  # The maximiser (g, π)
     optimum: Fraction  # Its exact objective, the predicted value
-    # Whether it is proved that no pair left is better; see
-    # `olivine.algorithms.olive_program.optimisers`
+    # Whether it is proved (see `optimisers`) that no pair left is better
     proved: bool
     # Average Bellman error at levels 1..H (estimated, if sampled)
     errors: tuple[Fraction, ...]
     level: int | None  # The level chosen; None in the round that ends the run
     # The constraints added: `Distribution`s or `SampledConstraint`s
     added: tuple[Constraint, ...]
-    # seconds, engine_seconds: wall time in the optimiser, and of it in the engine
-    # itself
+    # Wall time in the optimiser, and of it in the engine itself
     seconds: float
     engine_seconds: float
     trajectories: int  # Trajectories collected up to the end of the round
@@ -117,8 +115,7 @@ class OliveResult(Generic[Constraint]):
     seconds: float  # Wall time in the optimiser, the call that ended the run included
     reason: str  # For "undecided"
     program: Program  # The program with all constraints
-    # The generator of the data, as it stood before the first draw; None with exact
-    # expectations
+    # The data's generator before the first draw; None with exact expectations
     seed: RecordedSeed | None = None
     # The generator of the tie-break, as it stood before the first round; None if it
     # draws nothing. (One generator may serve both: then `seed` says all.)

@@ -30,8 +30,7 @@ from .program import Ranged, Upper
 class LevelData:
     """What trajectories showed at one level."""
 
-    # (x, a, r, x′) of the trajectories that reach the level, x′ being `END` where the
-    # episode ends; None if none does
+    # (x, a, r, x′) of trajectories that reach the level, x′ maybe `END`; None: none
     tuples: EmpiricalMeasure | None
     # Number of trajectories, those that ended before the level included
     trajectories: int
@@ -79,8 +78,7 @@ class SampledConstraint:
 
     level: int  # The level of the data, 1-based
     trajectories: int  # Number of trajectories behind the data
-    # For each observation seen, the term of each action seen there, by local index; any
-    # other action contributes nothing
+    # Terms by observation and local action; those not seen contribute nothing
     terms: Mapping[int, Mapping[int, Term]]
 
     @classmethod

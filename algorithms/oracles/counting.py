@@ -130,7 +130,6 @@ def _wrapped(value: Any, tally: Tally | None) -> Any:
 
 @contextmanager
 def _conversions_count() -> Iterator[None]:
-    """``np.asarray`` and the like drop subclasses; here they keep them."""
     names = ("asarray", "array", "ascontiguousarray", "copy")
     plain = {name: getattr(np, name) for name in names}
 

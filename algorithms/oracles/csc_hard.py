@@ -76,7 +76,6 @@ def minimise_linear(
 def _candidates(
     features: NDArray[Any], totals: NDArray[Any], shares: NDArray[Any]
 ) -> Iterator[NDArray[np.float64]]:
-    """θ of shape (K, d), cheap candidates first."""
     yield np.zeros((totals.shape[1], features.shape[1]))
     starts = [_regress(features, totals, shares)]
     yield starts[0]
@@ -358,7 +357,6 @@ def filter_tree(learner: Learner, features: Features, costs: Costs) -> Predictor
 def _knockout(
     learner: Learner, features: Features, costs: Costs, first: int, end: int
 ) -> Predictor:
-    """Train the subtree of the actions from ``first`` to before ``end``."""
     if end - first == 1:
         return _constant(first)
     middle = (first + end) // 2

@@ -180,7 +180,6 @@ class _Search:
         self.gap = max(0.0, self.ceiling - self.best_value)
 
     def _cut(self, normal: NDArray[Any]) -> None:
-        """Replace the ellipsoid by the least one around its better half."""
         n = len(self.centre)
         direction = self.factor.T @ normal
         size = float(np.linalg.norm(direction))

@@ -33,8 +33,7 @@ class LeastDistance:
 
     r: Array  # Upper triangular and regular, shape (d, d)
     z: Array  # Shape (d,)
-    # g, h: constraints, shapes (m, d) and (m,); feasible, the box |θ_i| ≤ `bound` among
-    # them
+    # Feasible constraints g, h, (m, d) and (m,), with the box |θ_i| ≤ `bound`
     g: Array
     h: Array
     bound: float  # Half-width of the box

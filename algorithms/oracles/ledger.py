@@ -42,14 +42,12 @@ class Call:
 
     kind: str  # Which oracle
     rows: int  # Size of the input: rows of all data and functionals it was given
-    # Basic operations the oracle reports, or None where an engine does not count its
-    # own
+    # Basic operations that the oracle reports; None where an engine counts none
     operations: int | None
     seconds: float  # Wall time
     # Whether the accuracies asked for were achieved, by the oracle's own certificate
     honoured: bool
-    # The oracle that made the call (a "multi" calls "csc"), or None for a call made by
-    # the algorithm
+    # The oracle that made the call (a "multi" calls "csc"); None: the algorithm
     inside: str | None
 
 
@@ -59,8 +57,7 @@ class Ledger:
 
     # Oracle calls in order of completion
     entries: list[Call] = field(default_factory=list)
-    # evaluations, evaluated_rows: how often functions were evaluated outside of
-    # oracles, and on how many observations in total
+    # Evaluations of functions outside of oracles, and of observations by them
     evaluations: int = 0
     evaluated_rows: int = 0
     # Attempts to get at a guarded class in another way, as messages

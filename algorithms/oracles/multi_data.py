@@ -56,8 +56,7 @@ class InfeasibilityCertificate:
     """Weights that prove no policy, and no mixture, meets every limit."""
 
     weights: tuple[Fraction, ...]  # λ ≥ 0, one a data set, not all 0
-    # A certified lower bound, positive, on the least of Σ_j λ_j (cost_j(π) - U_j) over
-    # the class
+    # Certified positive lower bound on Σ_j λ_j (cost_j(π) - U_j) over the class
     margin: float
 
 
@@ -212,7 +211,6 @@ def _limit(item: ClassificationSet) -> Fraction:
 def _weighted_rows(
     data: EmpiricalMeasure, costs: NDArray[Any]
 ) -> tuple[EmpiricalMeasure, NDArray[Any]]:
-    """Leave rows of weight 0 out: their observations do not count."""
     used = np.asarray(data.weights != 0, dtype=np.bool_)
     if used.all():
         return data, costs

@@ -214,7 +214,6 @@ class Pricing:
 
 
 def _rounded_up(value: float | Fraction) -> float:
-    """Least float that is not below, or the one after it."""
     rounded = float(value)
     return float(np.nextafter(rounded, np.inf)) if rounded < value else rounded
 
@@ -426,7 +425,6 @@ class _Run:
         return FloatMaster(count, float(self._magnitude))
 
     def _go_exact(self) -> None:
-        """Measure the policies again in rationals, and pose the program anew."""
         self._pricing.go_exact()
         self._in_rationals = True
         self._master = self._new_master()

@@ -109,7 +109,6 @@ class _Certified:
 
     @property
     def honoured(self) -> bool:
-        """Whether the suboptimality is certified to be as asked."""
         return self.suboptimality <= self.epsilon_sub
 
 

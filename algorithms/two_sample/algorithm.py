@@ -130,8 +130,7 @@ class Visit(AtPath):
     """A call of dfslearn, after its identity test."""
 
     data: EmpiricalMeasure  # D̃: (x_h, a_h, r_h, x_{h+1}) with a_h uniform
-    # Discrepancy of D̃ from each data set of D^val_h, in the order in which they were
-    # added; d_MMD is the least, infinite if there is none
+    # Discrepancies of D̃ from D^val_h, in order; d_MMD is the least, infinite if none
     distances: tuple[float | Fraction, ...]
     recursive: bool  # Whether dfslearn was called by itself
     new: bool  # Whether D̃ was added to D^val_h, for d_MMD > 2τ

@@ -229,7 +229,6 @@ def _summed(
 def _policy_table(
     policies: PolicyClass, shape: tuple[int, ...]
 ) -> NDArray[np.int64] | None:
-    """Actions of all members, (members, X); None for other classes."""
     if isinstance(policies, FinitePolicyClass):
         return np.asarray(policies.evaluate_all(np.arange(shape[0])))
     return None

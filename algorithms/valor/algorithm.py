@@ -340,7 +340,6 @@ def _learn(
     step: PolicyStep,
     observers: Sequence[Observer],
 ) -> LearningResult:
-    """Run MetaAlg with dfslearn and a policy step."""
     problem.check(parameters, algorithm)
     run = local_values(parameters, problem, rng, observers)
     return learn(
