@@ -43,14 +43,10 @@ class TooWideError(ValueError):
 class Elimination(NamedTuple):
     """What the dynamic programming found."""
 
-    cost: int
-    """Least weight of falsified clauses."""
-    model: NDArray[np.bool_]
-    """An assignment that leaves it, shape (n,)."""
-    width: int
-    """Of the tree decomposition; 0 where there is nothing to decide."""
-    entries: int = 0
-    """Entries of tables that were made, added to or compared: its steps, counted."""
+    cost: int  # least weight of falsified clauses
+    model: NDArray[np.bool_]  # an assignment that leaves it, shape (n,)
+    width: int  # of the tree decomposition; 0 where there is nothing to decide
+    entries: int = 0  # of tables, made, added to or compared: its steps, counted
 
 
 @dataclass(frozen=True)

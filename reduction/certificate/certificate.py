@@ -87,10 +87,8 @@ class CertificateOutcome:
     ----------
     certificate
         Judged valid; None where none was found within the limits.
-    reason
-        Why there is none, else "".
-    seconds
-        Wall time.
+    reason, seconds
+        Why there is none, else ""; wall time.
     """
 
     certificate: Certificate | None
@@ -116,18 +114,16 @@ def make_certificate(
         The optimum, found by whatever means: it is proved here.
     assignment
         n truth values, of the 3-SAT form, whose pair attains the optimum.
-    time_limit
-        Wall seconds for the proof and its check, None for no limit.
-    memory_limit
-        Bytes for each of them, beyond what the caller holds.
+    time_limit, memory_limit
+        Wall seconds for the proof and its check; bytes for each of them, beyond what
+        the caller holds.
 
     Returns
     -------
     CertificateOutcome
-        Without a certificate where a limit was reached, where a bound on large
-        weights takes too many clauses to count (`checker.MAX_CLAUSES`), where a
-        number has more than 200 digits, or where unused variables were left out:
-        the format gives a value to each.
+        Without a certificate where a limit was reached, a bound on large weights takes
+        too many clauses to count (`checker.MAX_CLAUSES`), a number has more than 200
+        digits, or unused variables were left out: the format gives a value to each.
 
     Raises
     ------

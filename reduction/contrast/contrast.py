@@ -57,14 +57,10 @@ class Measurement:
     """One run of one series on one formula."""
 
     series: str  # See the module
-    # n, m: variables and clauses
-    n: int
-    m: int
-    # Number of the formula; it is drawn from ``default_rng([seed, n, instance])``
-    instance: int
-    # CPU time, so that other processes hardly count: of an engine's process for a MILP,
-    # the least of `REPEATS` for an oracle
-    seconds: float
+    n: int  # variables
+    m: int  # clauses
+    instance: int  # the formula is drawn from ``default_rng([seed, n, instance])``
+    seconds: float  # CPU time: of a MILP's process, the least of `REPEATS` of an oracle
     work: int  # See the module
     censored: bool  # Whether the time limit cut it off
     status: str  # The engine's or oracle's word

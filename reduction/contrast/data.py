@@ -36,15 +36,12 @@ RADIUS = 0.01
 class OracleData:
     """The three problems."""
 
-    # n_states, n_actions: |X| and K
     n_states: int
-    n_actions: int
+    n_actions: int  # K
     data: EmpiricalMeasure  # Tuples (x, a, r, x')
-    # costs, targets: for CSC, shape (n, K), and LS, shape (n,)
-    costs: NDArray[np.float64]
-    targets: NDArray[np.float64]
-    # objective, constraints: for LP
-    objective: Functional
+    costs: NDArray[np.float64]  # for CSC, shape (n, K)
+    targets: NDArray[np.float64]  # for LS, shape (n,)
+    objective: Functional  # for LP, as the constraints
     constraints: tuple[Constraint, ...]
 
     def csc(self) -> CscResult:

@@ -27,17 +27,14 @@ class Fit:
     """A fitted growth law."""
 
     law: Law  # "power": exp(intercept) n^slope; "exponential": exp(intercept + slope n)
-    # slope, intercept: of the line through the logarithms
-    slope: float
+    slope: float  # of the line through the logarithms
     intercept: float
     error: float  # Standard error of the slope
     deviation: float  # Standard deviation of ln y about the line
-    # first, last: range of n it is fitted on
-    first: int
+    first: int  # range of n it is fitted on
     last: int
-    # points, censored: number of measurements, and how many of them a limit cut off
-    points: int
-    censored: int
+    points: int  # number of measurements
+    censored: int  # how many of them a limit cut off
 
     def __call__(self, n: NDArray[Any]) -> NDArray[np.float64]:
         """Values of the law."""

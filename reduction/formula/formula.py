@@ -1,7 +1,7 @@
 """Formulas in conjunctive normal form: immutable, flat arrays, exact weights.
 
-A formula is a multiset of clauses as written: clauses may be empty,
-tautological, repeated or repeat a literal, and variables may be unused.
+A formula is a multiset of clauses as written: clauses may be empty, tautological,
+repeated or repeat a literal, and variables may be unused.
 """
 
 from __future__ import annotations
@@ -198,13 +198,7 @@ class Formula(_Clauses):
         return np.diff(self.offsets)
 
     def clause(self, j: int) -> tuple[int, ...]:
-        """Literals of clause j, 0 <= j < m.
-
-        Raises
-        ------
-        IndexError
-            If there is no clause j.
-        """
+        """Literals of clause j, 0 <= j < m; else IndexError."""
         if not 0 <= j < self.n_clauses:
             raise IndexError(f"no clause {j} among {self.n_clauses}")
         return tuple(self.literals[self.offsets[j] : self.offsets[j + 1]].tolist())
@@ -219,10 +213,7 @@ class Formula(_Clauses):
     def three_sat(self) -> ThreeSat:
         """Bring the formula into 3-SAT form; see `olivine.reduction.formula.three_sat`.
 
-        Raises
-        ------
-        ValueError
-            If a clause is hard, or the fresh variables exceed 2^31-1.
+        ValueError if a clause is hard, or the fresh variables exceed 2^31-1.
         """
         if self.hard is not None:
             j = int(np.argmax(self.hard))
@@ -311,10 +302,8 @@ class ThreeSat(_Clauses):
     weights
         int64, shape (m,), or None if the original is plain.
     source
-        int64, shape (m,), nondecreasing: index of the clause of the original
-        that each comes from, `NO_SOURCE` if the original has none.
-    original
-        The formula before.
+        int64, shape (m,), nondecreasing: index of the clause of `original`, the formula
+        before, that each comes from; `NO_SOURCE` if that has none.
     """
 
     n_variables: int
@@ -338,15 +327,8 @@ class ThreeSat(_Clauses):
     def extend(self, assignment: ArrayLike) -> NDArray[np.bool_]:
         """Choose the fresh variables as well as they can be chosen.
 
-        Parameters
-        ----------
-        assignment
-            Of the original: booleans, shape (original.n_variables,).
-
-        Returns
-        -------
-        Booleans, shape (n,). The weight left unsatisfied is exactly that which
-        `assignment` leaves unsatisfied in the original.
+        From booleans of shape (original.n_variables,) to (n,); they leave exactly the
+        weight unsatisfied that `assignment` leaves unsatisfied in the original.
         """
         given = checked_assignment(assignment, self.original.n_variables)
         values = np.zeros(self.n_variables, dtype=np.bool_)
@@ -370,15 +352,8 @@ class ThreeSat(_Clauses):
     def restrict(self, assignment: ArrayLike) -> NDArray[np.bool_]:
         """Drop the fresh variables.
 
-        Parameters
-        ----------
-        assignment
-            Booleans, shape (n,).
-
-        Returns
-        -------
-        Booleans, shape (original.n_variables,). They leave no more weight of
-        the original unsatisfied than `assignment` does here.
+        From booleans of shape (n,) to (original.n_variables,); they leave no more
+        weight of the original unsatisfied than `assignment` does here.
         """
         values = checked_assignment(assignment, self.n_variables)
         return values[: self.original.n_variables].copy()

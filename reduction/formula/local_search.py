@@ -31,8 +31,7 @@ class LocalSearch:
     """Best assignment that a search met."""
 
     assignment: NDArray[np.bool_]  # Boolean array, shape (n,)
-    # Weight (number, when unweighted) of the clauses it leaves unsatisfied
-    unsatisfied: int
+    unsatisfied: int  # weight of the clauses it leaves unsatisfied
     flips: int  # Number of flips made
     seed: RecordedSeed  # The generator before the search
 

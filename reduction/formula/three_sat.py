@@ -1,21 +1,9 @@
 """The 3-SAT form of a formula: exactly three literals in each clause.
 
-Literals of a clause are taken distinct, in the order of first occurrence; a
-tautology stays and is counted. Then, with fresh variables n+1, n+2, ... in the
-order of the clauses,
-
-- one or two literals: the last one is repeated; three stay;
-- k > 3 literals: a chain of k-2 clauses with k-3 fresh variables y,
-  (l1 l2 y1) (-y1 l3 y2) ... (-y_{k-3} l_{k-1} l_k);
-- the empty clause: one fresh z, (z z z) (-z -z -z);
-- no clause at all: a tautology on x1 (fresh if there is no variable).
-
-Every clause made of a weighted one inherits its weight (`Formula.three_sat`).
-
-Lemma 1. The least weight of unsatisfied clauses is the same before and after:
-given the original variables, the best choice of the fresh ones leaves one
-clause of a chain unsatisfied if its original is, none otherwise, and no choice
-leaves none if the original is unsatisfied. `ThreeSat.extend` makes that choice.
+docs/reduction.md has the rules and Lemma 1: the least weight of unsatisfied clauses is
+the same before and after. Literals of a clause are taken distinct, in the order of
+first occurrence; fresh variables n+1, n+2, ... come in the order of the clauses. Given
+the original variables, `ThreeSat.extend` makes the best choice of the fresh ones.
 """
 
 from __future__ import annotations

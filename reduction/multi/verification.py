@@ -33,12 +33,10 @@ class MultiVerification:
     """What the routes found, together."""
 
     instance: MultiInstance  # The multi-data-set problem
-    # variables, clauses: of the formula as given
-    variables: int
+    variables: int  # of the formula as given
     clauses: int
     satisfiable: bool | None  # The verdict, None where no route has one
-    # Read off the deterministic policy, of the formula as given; it satisfies it. None
-    # if no such policy was found.
+    # Of the formula as given, read off the deterministic policy if there is one
     assignment: NDArray[np.bool_] | None
     routes: Mapping[MultiRoute, RouteResult]  # What each route found
     mixture: MultiResult  # The mixture form's answer

@@ -48,11 +48,8 @@ def build(
     Parameters
     ----------
     family
-        The family.
-    formulation
-        One of `FORMULATIONS`.
-    form
-        One of `FORMS`.
+    formulation, form
+        One of `FORMULATIONS`, of `FORMS`.
     tolerance
         φ >= 0, on the absolute average Bellman errors.
     lower, upper
@@ -66,9 +63,8 @@ def build(
     Raises
     ------
     ValueError
-        If a name is unknown or a parameter out of range; or if `strengthened`
-        or `projected` is asked for with a tolerance or another range than
-        the variant's, for which they do not hold.
+        If a name is unknown or a parameter out of range; or for a tolerance or another
+        range than the variant's with `strengthened` or `projected`.
     """
     chosen = next((known for known in FORMS if known == form), None)
     if chosen is None:

@@ -33,13 +33,11 @@ Reason = Literal["closed form", "branch and bound", "numerical"]
 class CriticalTolerance:
     """The critical tolerance of a family."""
 
-    # The least tolerance found at which g(s0) = best, attained by `pair`; None if time
-    # ran out
+    # Least tolerance found at which g(s0) = best, attained by `pair`; None: out of time
     value: Fraction | None
     exact: bool  # Whether it is proved to be the least
     by: Reason  # What proves it; "numerical": the engine's word
-    # lower, upper: what the closed forms say
-    lower: Fraction
+    lower: Fraction  # what the closed forms say
     upper: Fraction
     pair: Pair | None  # A pair with g(s0) = best that needs the tolerance
     seconds: float  # Wall time in the engine
@@ -167,8 +165,7 @@ def decides(share: Fraction, phi: Fraction, eta: Fraction) -> bool:
 class Accuracy:
     """Up to which ε OLIVE's runs decide a formula by `strict`."""
 
-    # The least σ that the formula can have if it is unsatisfiable: the lightest clause
-    # over the total weight
+    # Least σ of the formula if unsatisfiable: the lightest clause over the total weight
     share: Fraction
     rank: int  # M, the greatest number of states of a level
     exact: Fraction  # With exact expectations: at every ε up to this

@@ -25,15 +25,14 @@ from .optimum import step
 def forward(family: Family, assignment: ArrayLike) -> Pair:
     """Turn an assignment into a feasible pair.
 
-    The true literals are worth `top`, the false ones 0. A satisfied clause
-    takes the action that spells its truth values and is worth `top`, an
-    unsatisfied one takes 001 and is worth 2/3 of it. s0 takes [solve] unless
-    [try C_j] on the first satisfied clause is strictly better.
+    The true literals are worth `top`, the false ones 0. A satisfied clause takes the
+    action that spells its truth values and is worth `top`, an unsatisfied one takes 001
+    and is worth 2/3 of it. s0 takes [solve] unless [try C_j] on the first satisfied
+    clause is strictly better.
 
     Parameters
     ----------
     family
-        The family.
     assignment
         n truth values, of the variables of the 3-SAT form.
 
@@ -112,19 +111,14 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
     Parameters
     ----------
     family
-        The family.
     pair
-        A feasible pair; need not be optimal, nor come from `forward`.
+        Feasible, or a ValueError names a violated constraint; need not be optimal, nor
+        come from `forward`.
 
     Returns
     -------
     numpy.ndarray
         bool, shape (n,): values of the variables of the 3-SAT form.
-
-    Raises
-    ------
-    ValueError
-        If the pair is not feasible; the message names a violated constraint.
     """
     check(family, pair)
     layout, n = family.layout, family.n_variables

@@ -124,11 +124,8 @@ class Optimum:
     # "optimal"; "feasible", a limit was reached with an assignment known;
     # "unsatisfiable", the hard clauses conflict; or "unknown"
     status: str
-    # Weight of the soft clauses that `assignment` leaves unsatisfied; the least where
-    # optimal
-    cost: int | None = None
-    # The best known, of the formula as read, bool, shape (n,)
-    assignment: NDArray[np.bool_] | None = None
+    cost: int | None = None  # weight of the soft clauses that `assignment` leaves
+    assignment: NDArray[np.bool_] | None = None  # best known, of the formula as read
     value: Fraction | None = None  # Exact g(s0) of its pair
     remarks: tuple[str, ...] = ()  # What happened on the way, for people
 

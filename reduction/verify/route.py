@@ -83,32 +83,14 @@ class RouteResult:
 
 @dataclass(frozen=True)
 class Settings:
-    """How routes run.
+    """How routes run; ValueError for an unknown formulation or engine."""
 
-    Attributes
-    ----------
-    formulation
-        Of the MILP route; None chooses by size, see `formulation_for`.
-    time_limit
-        Seconds for each route; None takes each route's own, infinity sets none.
-    rng
-        For the local search.
-    engine
-        Of the MILP route.
-
-    Raises
-    ------
-    ValueError
-        If the formulation is unknown, or the engine is not installed.
-    """
-
-    formulation: str | None
-    time_limit: float | None
-    rng: np.random.Generator
-    engine: str = "highs"
+    formulation: str | None  # of the MILP route; None chooses by size
+    time_limit: float | None  # seconds for each; None for each one's own, or infinity
+    rng: np.random.Generator  # for the local search
+    engine: str = "highs"  # of the MILP route
 
     def __post_init__(self) -> None:
-        """Refuse what no route could work with."""
         if self.formulation is not None and self.formulation not in FORMULATIONS:
             names = ", ".join(FORMULATIONS)
             raise ValueError(

@@ -70,8 +70,7 @@ def combine(parameters: Parameters, results: Results) -> Combined:
     if unsatisfied is None and optimum is not None:
         implied = unsatisfied_from_optimum(parameters, optimum)
         attained = [r.attained for r in results.values() if r.attained is not None]
-        # Under the cap the optimum only bounds u from below; an assignment
-        # that leaves just that settles it.
+        # Under the cap it only bounds u from below; an assignment may settle it.
         if implied.exact or implied.at_least in attained:
             unsatisfied = implied.at_least
     by = () if optimum is None else _provers(proofs, optimum, best)
@@ -150,17 +149,15 @@ class Verification(Combined):
 
     Attributes
     ----------
-    variables, clauses
-        Of the formula as given.
-    three_sat_variables, three_sat_clauses
-        Of its 3-SAT form.
+    variables, clauses, three_sat_variables, three_sat_clauses
+        Of the formula as given, and of its 3-SAT form.
     variant, penalty
         Of the family.
     satisfiable
         Verdict, or None where nothing proves one.
     unsatisfied
-        Least unsatisfied weight (number of clauses, when unweighted) of the
-        3-SAT form, or None where it is not proved.
+        Least unsatisfied weight (number of clauses, when unweighted) of the 3-SAT form,
+        or None where it is not proved.
     optimum
         Exact optimum of OLIVE's program, or None where it is not proved.
     optimum_by
@@ -168,11 +165,9 @@ class Verification(Combined):
     routes
         What each route found.
     contradictions
-        Answers that exclude each other; see `combine`.
-    seed
-        Of the local search.
-    seconds
-        Wall time.
+        Answers that exclude each other.
+    seed, seconds
+        Of the local search; wall time.
     """
 
     variables: int

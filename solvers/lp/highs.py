@@ -206,8 +206,7 @@ class ArrayOutcome:
 
     status: Status  # Its verdict, within its tolerances
     values: NDArray[np.float64] | None  # float64, shape (columns,); None unless OPTIMAL
-    # Shadow prices of the rows, float64: the rate at which the optimum grows with a
-    # row's limit; None unless OPTIMAL
+    # Shadow prices: the rate at which the optimum grows with a row's limit; if OPTIMAL
     multipliers: NDArray[np.float64] | None
     iterations: int  # Simplex iterations of this solve
 

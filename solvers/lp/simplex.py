@@ -119,11 +119,9 @@ class SimplexResult:
     """Where the method ended."""
 
     status: Literal["optimal", "infeasible", "limit"]  # ``"limit"``: time ran out
-    # A vertex that is optimal when `status` is ``"optimal"``, else ()
-    values: tuple[Fraction, ...]
-    # One a row in the row's own scale. When optimal, shadow prices that prove it
-    # (`olivine.solvers.lp.duality.dual_bound`); when infeasible, a refutation
-    # (`olivine.solvers.lp.duality.refutes`); else ().
+    values: tuple[Fraction, ...]  # a vertex that is optimal, or ()
+    # One a row in its own scale: shadow prices when optimal (`duality.dual_bound`), a
+    # refutation when infeasible (`duality.refutes`), else ()
     multipliers: tuple[Fraction, ...]
     basis: Basis  # The last one, fit to start from again
     pivots: int  # How many were made

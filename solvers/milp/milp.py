@@ -218,8 +218,7 @@ class ScaledObjective:
     """A model with the same feasible points and another objective."""
 
     model: LinearModel  # Its objective has coprime integer coefficients and no constant
-    # scale, constant: at every feasible point the original's objective is the scaled
-    # one divided by `scale`, which is positive, plus `constant`
+    # The original's objective is the scaled one divided by `scale` > 0, plus `constant`
     scale: Fraction
     constant: Fraction
 

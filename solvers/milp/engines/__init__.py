@@ -32,15 +32,14 @@ MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-at
 class PulpModel:
     """A model as a PuLP problem."""
 
-    # The `pulp.LpProblem`, a minimisation in integers; see
-    # `olivine.solvers.model.integer_form`. In PuLP 4 variables live as long as it does.
+    # The `pulp.LpProblem`, a minimisation in integers (`IntegerForm`). In PuLP 4
+    # variables live as long as it does.
     problem: Any
-    # The model's names of variables and rows by the problem's short names; for what the
-    # problem has beyond the model, a description
+    # The model's names, or descriptions of what was added, by the problem's short ones
     names: dict[str, str]
     negated: bool  # Whether the problem minimises the negative of the model's objective
-    # The problem's variables: the model's in their order, then added ones. One that
-    # nothing uses is unknown to the engines and stays without value.
+    # The model's in their order, then added ones. One that nothing uses is unknown to
+    # the engines and stays without value.
     variables: list[Any]
 
     def values(self) -> tuple[float | None, ...]:
