@@ -77,8 +77,7 @@ class Surd:
             return _sign(self.a)
         if self.a == 0 or (self.a > 0) == (self.b > 0):
             return _sign(self.b)
-        # Of opposite signs: the larger absolute value decides (never equal, as
-        # √d is irrational here).
+        # Of opposite signs: the larger absolute value decides, as √d is irrational.
         return _sign(self.a) if self.a**2 > self.b**2 * self.d else _sign(self.b)
 
     def __eq__(self, other: object) -> bool:

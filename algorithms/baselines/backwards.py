@@ -132,8 +132,7 @@ def psdp(
     """Run PSDP with uniform roll-in and the CSC oracle, n trajectories per level.
 
     Dynamics may be stochastic. The estimate is the weighted average return of π̂_1 in
-    its own data. ValueError if parameters or classes do not fit, or a return leaves [0,
-    1].
+    its own data. ValueError if classes do not fit, or a return leaves [0, 1].
     """
     check_batch(Problem(environment, policies=policy_class), parameters, PSDP)
     classes = guard(policy_class)
@@ -214,9 +213,8 @@ def backup(
 ) -> LearningResult:
     """Run the Bellman backup algorithm with the CSC and LS oracles.
 
-    Dynamics are deterministic; the truth says which paths lead to which states, of
-    which each gets n trajectories. The estimate is the average of ĝ_1. ValueError as
-    for `psdp`.
+    Dynamics are deterministic; the truth gives paths to states, n trajectories for
+    each. The estimate is the average of ĝ_1. ValueError as for `psdp`.
     """
     problem = Problem(environment, value_class, policy_class)
     check_batch(problem, parameters, BACKUP, deterministic=True)

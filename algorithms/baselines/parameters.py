@@ -192,10 +192,9 @@ class RmaxParameters(PacParameters):
 
     @property
     def batches(self) -> int:
-        """Most batches of a run.
+        """Most batches: each but the last has more than n ε/4 visits to unknown pairs.
 
-        Each but the last visits unknown pairs more than n ε/4 times, and N pairs are
-        unknown for at most m - 1 + n visits each.
+        N pairs are unknown for at most m - 1 + n visits each.
         """
         needed = math.floor(self.pairs * (self.m - 1 + self.n) / self.patience) + 1
         if self.max_batches is None:
@@ -254,13 +253,7 @@ def propagation(K: int, H: int) -> int:
     >>> propagation(4, 2)
     20
     """
-    roots = (h * _root_up(K**h) for h in range(1, H + 1))
-    return 2 * sum(roots)
-
-
-def _root_up(number: int) -> int:
-    root = math.isqrt(number)
-    return root if root * root == number else root + 1
+    return 2 * sum(h * (math.isqrt(K**h - 1) + 1) for h in range(1, H + 1))
 
 
 def _draws(width: int, union: float, deviation: Fraction) -> int:

@@ -39,9 +39,8 @@ class Decoding:
     """Cells, on which rewards depend, and hidden states, on which moves depend.
 
     Finite observations are their own cells; features are decoded into states, which are
-    both; without the truth each code is a state. Learning algorithms do not see this,
-    which makes R-max a reference, not a competitor. `states_of_cells`: int64 (cells,)
-    per level.
+    both; without the truth each code is a state. Learning algorithms do not see this:
+    R-max is a reference, not a competitor. `states_of_cells`: int64 (cells,) per level.
     """
 
     def __init__(self, environment: Environment) -> None:

@@ -144,8 +144,7 @@ class LinearValueClass(OnFeatures):
         """Log of a cover: d ln ceil(bound · L / resolution), L the largest Σ_i |φ_i|.
 
         A grid on θ of half-width resolution / L moves no value by more than the
-        resolution. L is known only for a table of features. Raises ValueError without
-        it, or a resolution.
+        resolution. L is known only for a table of features; else ValueError.
         """
         if resolution is None:
             raise ValueError("resolution: a linear class is infinite, give one")

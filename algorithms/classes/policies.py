@@ -99,10 +99,8 @@ def action_weights(
     """Integer action weights of a policy, or of an action rule: (n, K).
 
     `policy` is ``"uniform"``, an action, or a policy. The probability of an action is
-    its weight (int64 or Python integers) over the row's sum; exact for a `MixedPolicy`,
-    and for float probabilities those floats, normalised. Raises ValueError for an
-    unknown action or rule, or probabilities that are negative or do not sum to 1 within
-    1e-9.
+    its weight over the row's sum, exact for a `MixedPolicy`; float probabilities stand
+    for those floats, normalised, and must sum to 1 within 1e-9, else ValueError.
     """
     n = len(observations)
     if isinstance(policy, str):

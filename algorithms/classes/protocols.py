@@ -52,10 +52,9 @@ class ValueClass(Protocol):
         """Natural logarithm of the number of functions a union bound counts.
 
         `resolution` None: as many members as attain every supremum of functionals
-        linear in g; otherwise the size of a cover in the supremum norm. `points`: the
-        number of distinct observations that can occur, where the size depends on it.
-        `squared`: whether g² occurs beside g. Raises ValueError for what is needed and
-        missing.
+        linear in g; otherwise the size of a cover in the supremum norm. `points`: how
+        many observations can occur, where the size depends on it. `squared`: whether g²
+        occurs beside g.
         """
 
 

@@ -106,11 +106,7 @@ class TabularValueClass(_OnCodes):
         points: int | None = None,
         squared: bool = False,
     ) -> float:
-        """|X| ln 2 for linear functionals, their suprema being at 0/1 functions.
-
-        With ``squared`` twice that, g² and g free of each other; at a resolution a
-        grid: |X| ln ceil(1/(2 resolution)).
-        """
+        """|X| ln 2 for functionals, twice if ``squared``; or by a grid's resolution."""
         count = self._points(points)
         if resolution is None:
             return (2 if squared else 1) * count * math.log(2)

@@ -135,7 +135,6 @@ class GlobalPolicyParameters(Parameters):
 
         By induction from the last level: a learned state loses what its pruned children
         do, and `fit_loss`; a test at h rests on learned states losing at most φ_h.
-        Level 1 has no test.
         """
         loss = self.fit_loss
         for level in range(self.H - 1, 0, -1):
@@ -154,8 +153,8 @@ class GlobalPolicyParameters(Parameters):
     def call_bounds(self) -> dict[str, int]:
         """Most calls of each oracle (the paper gives no counts).
 
-        An LP for each learned path of a test; a CSC call for each learned path whenever
-        a level gets a new one; then one multi-data-set call.
+        An LP for each learned path of a test; CSC for all, then multi, for each new
+        one.
         """
         fits = self.M * self.H
         pooled = fits if self.fall_back else 0
@@ -167,8 +166,7 @@ class GlobalPolicyTheoremParameters(ByTheorem, GlobalPolicyParameters):
 
 
 class GlobalPolicyPracticalParameters(ByChoice, GlobalPolicyParameters):
-    """Free constants.
+    """Free constants: by default φ = ε/4, accuracies ε/16, no failure if infeasible.
 
-    By default φ is ε/4 at all levels, accuracies are ε/16 (a state that passes
-    TestLearned then loses at most 3ε/4), and infeasible programs do not end the run.
+    A state that passes TestLearned then loses at most 3ε/4.
     """

@@ -30,8 +30,7 @@ class GlobalPolicyMonitors(Review):
     """Record a run, then check it; bounds include the oracles' accuracies.
 
     "On each return": to a level closer to the start. The paper's lemma says "at all
-    times", which fails during a call at that level: later policies have changed, its
-    own has not.
+    times", which fails during a call: later policies have changed, its own has not.
     """
 
     p: GlobalPolicyParameters

@@ -248,11 +248,7 @@ def chance_of_unlearned(
     learned: Sequence[Collection[int]],
     policies: Sequence[Any],
 ) -> Fraction:
-    """Probability that an episode meets a state outside the learned ones, 1..H.
-
-    Analyses of exploration on demand add it to a policy's loss at learned states. The
-    truth has deterministic hidden dynamics, exact.
-    """
+    """Probability that an episode meets a state outside the learned ones."""
     hit = Fraction(0)
     here: dict[int, tuple[Fraction, tuple[int, ...]]] = {
         truth.state(()): (Fraction(1), ())

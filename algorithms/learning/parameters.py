@@ -348,9 +348,8 @@ class MetaAlgParameters(Parameters):
 class DfsParameters(MetaAlgParameters):
     """What dfslearn needs to know in VALOR and in the two-sample algorithm.
 
-    More than T_max calls of dfslearn at a level have left event E: a failure. With
-    `balanced` each action is taken equally often (n_train a multiple of K): less noise
-    than the uniform actions that the theorem analyses.
+    More than T_max calls of a level have left event E. `balanced`: each action equally
+    often (n_train a multiple of K), with less noise than the theorem's uniform actions.
     """
 
     n_train: int = count(

@@ -75,11 +75,10 @@ class Parts:
 class Algorithm:
     """An entry of the registry.
 
-    `run` runs it (ValueError for a task that does not fit); `default_classes` is the
-    kind of classes where none is chosen, `without_truth` where none can be made around
-    the truth. `settings` have their meanings, `assumptions` are the names in
-    `olivine.algorithms.assumptions` of what the guarantee asks; `parts` is what it was
-    declared with, None for one that has only `run`.
+    `run` raises ValueError for a task that does not fit; `without_truth` is the kind of
+    classes where none can be made around the truth. `settings` have their meanings;
+    `assumptions` are names of `olivine.algorithms.assumptions` that the guarantee asks
+    for; `parts` is what it was declared with, None for one that has only `run`.
     """
 
     name: str

@@ -191,10 +191,10 @@ class Start:
 
 
 class Survivors(Run):
-    """The state of a run: the functions of an exact class that are not eliminated.
+    """The functions of an exact class, by number, that are not eliminated.
 
-    `members`: their numbers, ascending; `learned`: eliminations by level; `enumerated`:
-    functions evaluated, counted once for each data set.
+    `learned`: eliminations by level; `enumerated`: functions evaluated, for each data
+    set.
     """
 
     parameters: LsveeParameters

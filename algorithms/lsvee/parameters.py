@@ -50,8 +50,7 @@ class LsveeParameters(MetaAlgParameters):
     # first, on_demand: sizes of the first DFS-learn, and of those on demand
     first: Sizes
     on_demand: Sizes
-    # Most states that one call of DFS-learn from outside may learn (M H by the
-    # analysis); a run that needs more has left the good event and fails
+    # Most states that a call of DFS-learn may learn (M H in the good event)
     max_eliminations: int = count(
         "states that one call of DFS-learn may learn",
         practical=lambda p: 10 * p.M * p.H,
@@ -104,8 +103,8 @@ class LsveeParameters(MetaAlgParameters):
     def trajectory_bound(self) -> int:
         """Trajectories at most, in the good event.
 
-        The first DFS-learn and all descents learn each of at most 1 + M(H-1) states
-        once; every rejected policy calls DFS-learn (H-1) n_exp times; and there is the
+        The first DFS-learn and all descents learn each of 1 + M(H-1) states once;
+        rejected policies call DFS-learn (H-1) n_exp times each; and there is the
         estimate V̂*.
         """
         costs = [self.K * s.n_test + s.n_train for s in (self.first, self.on_demand)]
@@ -210,10 +209,10 @@ class LsveeTheorem(LsveeParameters):
 class LsveePractical(LsveeParameters):
     """Free constants of LSVEE.
 
-    By default n_test, n_train and slack are 400, 1000 K and ε²/16, the same on demand,
-    the tolerance is ε/4, and, as with few draws a state may be learned more than once,
-    one call of DFS-learn may learn 10 M H. Raises ValueError out of range, or for
-    n_eval below n_exp.
+    By default n_test, n_train and slack are 400, 1000 K and ε²/16, also on demand, the
+    tolerance is ε/4, and a call of DFS-learn may learn 10 M H, as with few draws a
+    state may be learned more than once. Raises ValueError out of range, or for n_eval
+    below n_exp.
     """
 
     def __init__(

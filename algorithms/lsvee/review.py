@@ -65,8 +65,8 @@ def bellman_errors(
 ) -> list[Fraction]:
     """Mean squared Bellman errors of the members that competed.
 
-    E[(f(x, a) - E[r | x, a] - V̂^f(p∘a))²] with x after p and a uniform: what the
-    excess risk estimates. E[r | x, a] = Q*(x, a) - V*(p∘a).
+    E[(f(x, a) - E[r | x, a] - V̂^f(p∘a))²], a uniform; E[r | x, a] = Q*(x, a) -
+    V*(p∘a).
     """
     level = len(elimination.path) + 1
     codes = np.flatnonzero(chances)

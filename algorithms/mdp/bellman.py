@@ -161,8 +161,7 @@ def _wide(
 ) -> tuple[NDArray[np.int64], int, int]:
     """Find the distributions for which int64 is not enough, so that others stay fast.
 
-    Also returned: a common denominator of the others' actions, and one of these
-    distributions' actions.
+    Also the others' common denominator, and one of these distributions' actions.
     """
     wholes = [r.denominator for r in mdp.reward_table]
     parts = [d // math.gcd(d, pair.denominator) for d in wholes]
@@ -253,8 +252,7 @@ class AverageConstraint:
     # Positive; the error is what follows divided by it, in lowest terms
     denominator: int
     base: Affine  # The error when each state of the support takes its action 0
-    # Triples (state, local action, affine function) in order: what taking the action
-    # instead of action 0 adds; functions that are 0 are left out
+    # (state, local action, affine function): what it adds to action 0, if not 0
     changes: tuple[tuple[int, int, Affine], ...]
 
 

@@ -53,8 +53,7 @@ def _induction(mdp: MdpArrays, chosen: NDArray[np.int64] | None) -> Pair:
     rewards = [r * denominator for r in mdp.reward_table]
     largest = max(abs(rewards[i]) for i in distinct(mdp.reward_index[used]))
     weight = magnitude(mdp.transition_denominator[used])
-    # a value is a sum of at most max(heights) rewards; before its division an
-    # expectation is larger by the factor `weight`
+    # At most max(heights) rewards, times `weight` before an expectation is divided.
     exact = not fits_int64(int(largest * len(groups)) * weight)
     # only rewards of unused actions can be fractions still
     table = np.array([int(r) for r in rewards], dtype=object)

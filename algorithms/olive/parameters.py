@@ -101,10 +101,9 @@ def theorem_parameters(
 
     φ = ε/(12 H √M); stop at 5ε/8; with L = ln(6 H √M ζ / ε), n_est = 32 ln(6N/δ)/ε²,
     n_eval = 288 H² ln(12 H² M L/δ)/ε², n = 4608 H² M K ln(12 N H M L/δ)/ε²; at most M H
-    L / ln(5/3) rounds, and one to stop. `rank`: M, a bound on the Bellman rank (states
-    of a level will do). `log_size`: ln N, N pairs (g, π): for tabular values ln 2 per
-    state, plus ln K for policies. `norm_bound`: ζ; 2√M by default, right for M hidden
-    states.
+    L / ln(5/3) rounds, and one to stop. `rank`: M, at most the states of a level.
+    `log_size`: ln N, N pairs (g, π): tabular, ln 2 + ln K per state. `norm_bound`: ζ;
+    by default 2√M, right for M hidden states.
     """
     if not 0 < epsilon < 1 or not 0 < delta < 1:
         raise ValueError(f"epsilon {epsilon} and delta {delta} must lie in (0, 1)")
@@ -145,12 +144,11 @@ def rounds_of_a_level(
 def practical_parameters(
     epsilon: float, *, horizon: int, n_actions: int, rank: int, **chosen: Any
 ) -> OliveParameters:
-    """Free parameters, with defaults that suit small problems.
+    """Free parameters, with defaults that suit small problems; `chosen`: any field.
 
     φ = ε/(6H); stop at ε/2, which leaves the other half for the estimates; n_est =
     64/ε², n_eval = 16 H²/ε² (errors are then off by about ε/(8H)), n = 4K/φ² (a
     standard error of a quarter of φ for (V*, π*)); the theorem's limit on the rounds.
-    `chosen`: any field.
     """
     accuracy = rational(epsilon)
     if not 0 < accuracy < 1 or min(horizon, n_actions, rank) < 1:

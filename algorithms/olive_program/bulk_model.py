@@ -126,11 +126,7 @@ class _Builder:
         return np.array([kind_of(*ends, False) for ends in ranges], dtype=np.int64)
 
     def _distinct(self, states: Ints) -> tuple[Ints, Ints, Ints]:
-        """States with several distinct actions; how many; and which those are.
-
-        Equal actions have equal hashes; only where two hashes agree are actions
-        compared.
-        """
+        """States with several distinct actions, by hash first; how many; which."""
         mdp = self._mdp
         states = states[mdp.action_counts[states] > 1]
         actions, bounds = gather(mdp.action_offset, states)

@@ -254,8 +254,7 @@ def mean_discrepancy(
     )
     if above.value is None or below.value is None:
         raise ValueError("value_class: it is empty on these observations")
-    # Either direction bounds the supremum from above: keep the larger value,
-    # and the larger of the two upper bounds minus it.
+    # Keep the larger value; either direction bounds the supremum from above.
     best = above if above.value >= -below.value else below
     if best.function is None:
         raise AssertionError("an optimal program has a function")

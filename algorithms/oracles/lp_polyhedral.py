@@ -325,8 +325,7 @@ class PolyhedralProgram:
         if outcome.multipliers is None:
             return False
         y = np.zeros(len(self._high))
-        # Shadow prices of a minimisation; as multipliers of a maximisation of
-        # -t they change sign.
+        # Shadow prices of a minimisation: for a maximisation of -t signs change.
         np.add.at(y, has_high, -outcome.multipliers[: len(has_high)])
         np.add.at(y, has_low, -outcome.multipliers[len(has_high) :])
         bound, doubt = self._dual_bound(np.zeros(columns), y)

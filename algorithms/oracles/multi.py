@@ -252,8 +252,7 @@ def multi(
 def solve_disjoint(pricing: Pricing) -> MultiResult:
     """Solve the tabular problem without shared observations: one CSC call.
 
-    What is best for equal weights is best for each data set by itself; if it exceeds a
-    limit by more than ε_feas, a call on that data set alone proves it.
+    Equal weights give the best for each set; a call on a set alone proves a failure.
     """
     count = len(pricing.problem)
     found = pricing.price(np.full(count, 1 / count))

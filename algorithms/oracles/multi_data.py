@@ -65,8 +65,7 @@ class MultiResult:
     """Result of multi-data-set classification."""
 
     status: MultiStatus  # See `MultiStatus`
-    # The mixture found (of one member, for a deterministic answer); with UNKNOWN the
-    # best one known, if any; None when infeasible
+    # The mixture found; with UNKNOWN the best one known, if any; None when infeasible
     policy: MixedPolicy | None
     # Its average cost on each data set, float64, shape (J,); None without policy
     costs: NDArray[np.float64] | None
@@ -222,8 +221,7 @@ class FloatTables:
     """The matrix M, of shape (J, S K), in float64.
 
     `error` bounds the rounding of `excess`, and of a `combined` cost less the combined
-    limits, for every policy and weights that sum to 1; `operations` is of one such
-    call.
+    limits, for all policies and weights; `operations` is of one such call.
     """
 
     def __init__(self, problem: Problem) -> None:

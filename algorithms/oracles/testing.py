@@ -100,11 +100,7 @@ def csc_problems(
     observations: NDArray[Any] | None = None,
     n_actions: int | None = None,
 ) -> CscProblem:
-    """Small problems of cost-sensitive classification over codes.
-
-    For a class of your own, give what it admits: ``observations``, codes (N,) or
-    features (N, d), of which the rows are drawn, and ``n_actions``.
-    """
+    """Small CSC problems over codes, or over ``observations`` of your own class."""
     size = draw(st.integers(1, max_observations))
     size = size if observations is None else len(observations)
     k = draw(st.integers(1, max_actions)) if n_actions is None else n_actions

@@ -67,10 +67,9 @@ class TwoSampleParameters(DfsParameters):
     def constants(cls, problem: ProblemSize) -> dict[str, Any]:
         """Compute what the theorem prescribes; log |G| is that for squared losses.
 
-        As printed τ_V is set for sums over M data sets, τ_L over T_max, but policy
-        values are summed over the learned sets (up to T_max) and losses over the val
-        sets (up to M): exchanged, they give the proof's own last line (docs/errata.md,
-        15).
+        As printed τ_V is set for sums over M data sets, τ_L over T_max; policy values
+        are summed over the learned sets (up to T_max) and losses over the val sets (up
+        to M): exchanged, they give the proof's own last line (docs/errata.md, 15).
         """
         p = problem
         calls = p.M * (p.K + 1) * (1 + p.H * p.n_exp)
@@ -92,8 +91,7 @@ class TwoSampleParameters(DfsParameters):
     def visits(self) -> int:
         """Most dfslearn calls of a level in event E, no more than the theorem's T_max.
 
-        M K by recursion, once below each state; on demand, in each iteration, n_exp
-        paths of the level and K children of n_exp paths.
+        M K by recursion; on demand, by iteration, n_exp paths and K children of n_exp.
         """
         on_demand = self.iterations * self.n_exp * (self.K + 1)
         return self.M * self.K + on_demand
@@ -145,11 +143,7 @@ class TwoSampleTheoremParameters(ByTheorem, TwoSampleParameters):
 
 
 class TwoSamplePracticalParameters(ByChoice, TwoSampleParameters):
-    """Free constants.
-
-    By default τ is 1/8 (data sets differ from 1/4 on), actions are taken equally often,
-    and paths explored on demand are not explored again.
-    """
+    """Free constants: by default τ is 1/8, actions are balanced, no path twice."""
 
 
 def _root_up(square: Fraction) -> Fraction:

@@ -67,8 +67,7 @@ class ValorParameters(DfsParameters):
     clip: bool = flag(
         "whether learned values are clipped to [0, 1]", default=False, practical=True
     )
-    # Where a program is infeasible, which cannot happen in event E: fail, or double φ
-    # of the level until it is feasible, or take the pooled policy step.
+    # Where a program is infeasible: fail, or double φ, or take the pooled step.
     fall_back: bool = flag(
         "whether to go on where a program is infeasible", default=False, practical=True
     )
@@ -148,18 +147,16 @@ class PracticalParameters(ByChoice, ValorParameters):
     """Free constants of VALOR.
 
     By default φ is ε/2 at all levels, actions are taken equally often, values are
-    clipped, paths with data are not explored again, and infeasible programs do not end
-    the run.
+    clipped, no path is explored twice, and infeasible programs do not end the run.
     """
 
 
 def linear_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
-    """Fields of `PracticalParameters` for linear classes, beyond its own defaults.
+    """Fields of `PracticalParameters` for linear classes of d features a level.
 
-    Derived in docs/valor.md, d the largest number of features at a level: 8H/ε² fresh
-    trajectories leave Ṽ a standard error of at most ε/√(32H) per level; 80 rows per
+    8H/ε² fresh trajectories leave Ṽ a standard error of at most ε/√(32H); 80 rows per
     parameter are enough for a policy, and n_train = 2 n_test = 4.5 d²/ε² for a
-    consensus (ε_stat = ε/6).
+    consensus (ε_stat = ε/6; docs/valor.md).
     """
     accuracy = rational(eps)
     check_unit("epsilon", accuracy)
