@@ -68,7 +68,7 @@ def barrier(
             "--epsilon",
             parser=parse_rational,
             metavar="E",
-            help="backup: what the wrong action loses, in [1/4096, 1/2], 1/4 by "
+            help="backup: loss of the wrong action, in [1/4096, 1/2], 1/4 by "
             "default; square-loss: probability of the second observation, in (0, 1), "
             "1/16 by default.",
             show_default=False,
@@ -80,7 +80,7 @@ def barrier(
             "--ratio",
             parser=parse_rational,
             metavar="R",
-            help="backup: by how much the wrong function's error grows a level, in "
+            help="backup: growth of the wrong function's error per level, in "
             "(1, 2]; 2, the paper's, by default. Below 2 there are no ties.",
             show_default=False,
         ),
@@ -90,7 +90,7 @@ def barrier(
         typer.Option(
             "--ties",
             metavar="against|for",
-            help="backup: whom ties favour; against the algorithm by default.",
+            help="backup: ties go for or against the algorithm; against by default.",
             show_default=False,
         ),
     ] = None,
@@ -138,10 +138,10 @@ def barrier(
 ) -> int:
     """Run one of the barriers of the paper's appendix "Additional Barriers".
 
-    backup: Bellman backups need a number of samples exponential in the horizon, where
-    VALOR does not. average: exploration with average constraints stops 1/2 below the
-    optimum, where OLIVE and VALOR do not. square-loss: a bound on the square loss to
-    an ε-optimal roll-out keeps functions that are √ε off.
+    backup: Bellman backups need a number of samples exponential in the horizon;
+    VALOR does not. average: exploration with average constraints stops 1/2 below
+    the optimum; OLIVE and VALOR do not. square-loss: a bound on the square loss to
+    an ε-optimal roll-out keeps functions that are off by √ε.
 
     Exit status: 0 done, 1 a contradiction to what is proved, 2 bad input.
 

@@ -36,7 +36,7 @@ def check(
     ],
     variant: Annotated[
         options.VariantName | None,
-        typer.Option("--variant", help="Demand that it is about this variant."),
+        typer.Option("--variant", help="Require this variant."),
     ] = None,
     penalty: options.PenaltyOption = None,
     export: Annotated[
@@ -44,7 +44,7 @@ def check(
         typer.Option(
             metavar="DIR",
             help="Write the refuted formula here, with its proof as DRAT and LRAT, "
-            "for other people's checkers.",
+            "for other checkers.",
         ),
     ] = None,
     input_format: options.ReadAs = None,
@@ -54,9 +54,9 @@ def check(
 ) -> int:
     """Check a certificate of the optimum of OLIVE's program.
 
-    The checker is one small module that shares no code with the rest. It reads
-    the formula by itself, checks every constraint of the family's program in
-    exact arithmetic, and the proof.
+    The checker is one small module that shares no code with the rest. It has its
+    own reader for the formula, checks every constraint of the family's program in
+    exact arithmetic, and checks the proof.
 
     Exit status: 0 valid, 1 not valid (with the reason), 2 unreadable.
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 def claims(
     identifiers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Only these entries; all by default."),
+        typer.Argument(metavar="[ID]...", help="Names of entries; all by default."),
     ] = None,
     run: Annotated[
-        bool, typer.Option("--run", help="Run the checks and give verdicts.")
+        bool, typer.Option("--run", help="Run the checks and print verdicts.")
     ] = False,
     page: Annotated[
         Path | None,
@@ -47,7 +47,9 @@ def claims(
             show_default=False,
         ),
     ] = None,
-    brief: Annotated[bool, typer.Option("--brief", help="One line an entry.")] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Print one line per entry.")
+    ] = False,
     json_lines: Json = False,
 ) -> int:
     """List the claims of the paper and of this project, or check them with --run.

@@ -25,11 +25,12 @@ def compare(
     rows: options.Rows = None,
     json_lines: Json = False,
 ) -> int:
-    """Compare algorithms: what each needs and gets on each environment.
+    """Compare algorithms: the cost and success of each on each environment.
 
-    Counts the runs that end ε-optimal, trajectories, oracle calls and seconds. The
-    runs of a pair may take thirty times the limit of a run. Runs that are stopped or
-    not begun count among all seeds, and are reported.
+    Counts the runs that end ε-optimal, trajectories, oracle calls and seconds. All
+    runs of an algorithm on an environment together may take thirty times the limit
+    of one run. Runs that are stopped or not begun count among all seeds and are
+    reported separately.
 
     Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
 

@@ -85,11 +85,11 @@ def contrast(
 ) -> int:
     """Measure OLIVE's program against the CSC, LS and LP oracles as formulas grow.
 
-    Random 3-SAT formulas with 4.26 clauses a variable; on the family of each, the
-    program in its three formulations (10 seconds each unless --time-limit says
-    otherwise) and the oracles on data from a member; on the same formula, the
-    multi-data-set oracle for one policy and for mixtures. Writes contrast.json,
-    contrast.md, contrast.png and contrast.svg.
+    Draws random 3-SAT formulas with 4.26 clauses per variable. On the family of
+    each it times the program in its three formulations (10 seconds each unless
+    --time-limit sets another limit) and the oracles on data from a member; on the
+    formula it times the multi-data-set oracle for one policy and for mixtures.
+    Writes contrast.json, contrast.md, contrast.png and contrast.svg.
 
     Example: [bold]olivine contrast --max-n 40 -o out[/bold]
     """

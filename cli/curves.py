@@ -25,11 +25,11 @@ def curves(
     rows: options.Rows = None,
     json_lines: Json = False,
 ) -> int:
-    """Draw learning curves: what a run would return if it were stopped, and its value.
+    """Draw learning curves: the value of each algorithm's policy during its run.
 
-    Each algorithm runs on each environment with each seed. The value of the policy
-    that it would return is recorded as trajectories grow, for the median and range
-    over seeds. Runs that their limit stops keep the curve that they have.
+    Each algorithm runs on each environment with each seed. A curve shows the value
+    of the policy that the run would return if it stopped, against trajectories, as
+    median and range over seeds. A run that its limit stops keeps its curve so far.
 
     Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing or were
     stopped.

@@ -67,11 +67,12 @@ def draw(
 ) -> int:
     """Draw the family of MDPs of a formula like the paper's figure.
 
-    From left to right: s0 and its actions, clause states, literal states and their
-    rewards. Of larger formulas neighbouring clauses and variables are bundled.
+    The picture shows, from left to right, s0 and its actions, the clause states,
+    the literal states and their rewards. For larger formulas, neighbouring clauses
+    and variables are bundled.
 
-    Exit status: 0; 2 bad input; 3 no assignment to highlight was settled within the
-    limits (the picture is written all the same).
+    Exit status: 0 done, 2 bad input, 3 no assignment to highlight was found within
+    the limits (the picture is written nevertheless).
 
     Example: [bold]olivine draw tests/cases/satlib/uf20-01.cnf -o uf20.svg[/bold]
     """

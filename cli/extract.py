@@ -33,7 +33,7 @@ def extract(
     solution: Annotated[
         str,
         typer.Argument(
-            metavar="SOLUTION", help="What a solver says of DIR's program.lp or .mps."
+            metavar="SOLUTION", help="A solver's solution of DIR's program.lp or .mps."
         ),
     ],
     json_lines: Json = False,
@@ -42,14 +42,14 @@ def extract(
 
     SOLUTION is a file of HiGHS (--solution_file), CBC (-solution), SCIP (write
     solution), Gurobi or CPLEX (.sol), or glpsol (-o). Its values are rounded within
-    the solver's tolerances, made a pair of values and policy whose every constraint is
-    checked in rationals, and the pair an assignment of three_sat.cnf. The exact value
-    is a lower bound on the optimum; it is the optimum where the formula is satisfied.
-    That nothing is better remains the solver's word, which olivine verify
-    --certificate proves.
+    the solver's tolerances to a pair of values and policy, whose constraints are
+    checked in rationals, and the pair gives an assignment of three_sat.cnf. Its exact
+    value is a lower bound on the optimum, and the optimum itself if the assignment
+    satisfies the formula. Otherwise only the solver claims that nothing is better;
+    olivine verify --certificate proves it.
 
-    Exit status: 0 if something is proved, 3 if nothing is (with the reason), 2 for
-    a bad file.
+    Exit status: 0 something is proved, 2 bad input, 3 nothing is proved (with the
+    reason).
 
     Example: [bold]olivine extract model model/highs.sol[/bold]
     """

@@ -91,7 +91,7 @@ def generate(
         str | None,
         typer.Option(
             metavar="Y",
-            help="Write graphs and models with the rewards of this member: a bit a "
+            help="Write graphs and models with the rewards of this member: a bit per "
             "variable (of the input or of the 3-SAT form), as in 0110; all 0 if not "
             "given.",
         ),
@@ -100,7 +100,7 @@ def generate(
         bool,
         typer.Option(
             "--two-actions",
-            help="Give each state two actions: binary trees in place of wide choices.",
+            help="Give each state two actions: binary trees replace wide choices.",
         ),
     ] = False,
     start: Annotated[
@@ -136,21 +136,27 @@ def generate(
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
 
-    The graph is written as node-link JSON, GraphML and DOT, and the member for
-    model checkers in Storm's DRN and in PRISM's language. Beside them stand
-    three_sat.cnf, the 3-SAT form, and family.json with sizes, rewards, the
-    numbering of states and the meaning of the short names in the program files.
-    The objective there is g(s0), or -g(s0) minimised; program.mps keeps to the
-    columns of fixed MPS, and says so where a number is too long for them. The head
-    of both says how little two values of the optimum may differ: solve with a
-    relative gap of 0 (mip_rel_gap in HiGHS) and an absolute gap below that. --engine
-    reads both back and solves them; olivine extract takes any solver's solution. In
-    variant paper trying a clause has a negative reward, which Storm takes (with
-    --exact) and PRISM refuses; the other variants have none (docs/model-checkers.md
-    has the commands). With --two-actions the graph, the models and the program are
-    those of the member with two actions a state and a horizon of order log(n + m),
-    with the same optimum. The folder appears complete or not at all; at a limit of
-    time or memory nothing is written, and the exit status is 3.
+    The folder holds the graph as node-link JSON, GraphML and DOT; a member for
+    model checkers in Storm's DRN and in PRISM's language; three_sat.cnf, the 3-SAT
+    form; and family.json with sizes, rewards, the numbering of states and the
+    meaning of the short names in the program files.
+
+    The program maximises g(s0) (or minimises -g(s0)). program.mps is fixed MPS,
+    unless a number is too long for its columns; it then says so. The first lines of
+    program.lp and program.mps give the least difference between two values of the
+    optimum: solve with a relative gap of 0 (mip_rel_gap in HiGHS) and an absolute
+    gap below it. --engine reads both files back and solves them; olivine extract
+    accepts any solver's solution.
+
+    In variant paper, trying a clause has a negative reward, which Storm accepts
+    (with --exact) and PRISM does not; the other variants have none
+    (docs/model-checkers.md has the commands). With --two-actions, the graph, the
+    models and the program are those of an MDP with two actions per state, a horizon
+    of order log(n + m) and the same optimum. The folder appears complete or not at
+    all.
+
+    Exit status: 0 done, 2 bad input, 3 a limit of time or memory was reached
+    (nothing is written).
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """

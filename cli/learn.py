@@ -32,7 +32,7 @@ def learn(
         str | None,
         typer.Argument(
             metavar="ALGORITHM",
-            help="See --list.",
+            help="Name of an algorithm, see --list.",
             autocompletion=options.complete_algorithms,
             show_default=False,
         ),
@@ -61,14 +61,14 @@ def learn(
         bool,
         typer.Option(
             "--check-assumptions",
-            help="Check what the algorithm assumes of its classes before the run; a "
-            "violation, shown with a counterexample, refuses it.",
+            help="Check the algorithm's assumptions on its classes before the run; a "
+            "violation ends the command with a counterexample.",
         ),
     ] = False,
     run_anyway: Annotated[
         bool,
         typer.Option(
-            "--run-anyway", help="Check the assumptions, and run in any case."
+            "--run-anyway", help="Check the assumptions, and run even if one fails."
         ),
     ] = False,
     json_lines: Json = False,
@@ -76,14 +76,14 @@ def learn(
     """Run a learning algorithm on an environment.
 
     The seed fixes the environment, the classes and the samples. Monitors compare
-    the run with the environment's true values; a claim of the paper that is
-    violated where it must hold is a contradiction. An algorithm that finds no
-    policy ends with status "failure", which is a result.
+    the run with the environment's true values. A violation of the paper's claims
+    where they must hold is a contradiction. An algorithm that finds no policy ends
+    with status "failure", which is a result.
 
-    olivine compare runs all algorithms on all environments, olivine curves draws
+    olivine compare runs all algorithms on all environments; olivine curves draws
     their learning curves.
 
-    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 the run did not end within
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 the run was stopped by
     its limit.
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]

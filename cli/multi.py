@@ -38,11 +38,11 @@ def multi(
 ) -> int:
     """Decide formulas by the multi-data-set oracle, and check it against SAT.
 
-    Asked for one deterministic policy, that oracle of the paper decides 3-SAT:
-    each clause is a data set, and the limits can be met exactly if the formula is
-    satisfiable. Asked for a mixture of policies it is polynomial, and answers
-    feasible whatever the formula. Each engine may take 60 seconds unless
-    --time-limit says otherwise.
+    This oracle of the paper decides 3-SAT if it has to return one deterministic
+    policy: each clause is a data set, and a policy within the limits exists if and
+    only if the formula is satisfiable. For a mixture of policies the oracle is
+    polynomial, and answers "feasible" for every formula. Each engine has 60 seconds
+    unless --time-limit sets another limit.
 
     Exit status: 0 all agree, 1 a contradiction, 2 bad input, 3 undecided.
 

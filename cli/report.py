@@ -65,10 +65,10 @@ def report(
 ) -> int:
     """Write one self-contained HTML page about a formula and its program.
 
-    It shows the formula's facts, the family and its sizes, what each route
-    found, a drawing of the family and the beginning of the program.
+    The page shows the formula, the family and its sizes, the answer of each route,
+    a drawing of the family and the beginning of the program.
 
-    Exit status as for verify.
+    Exit status: as for olivine verify.
 
     Example: [bold]olivine report tests/cases/cadical/full3.cnf -o full3.html[/bold]
     """

@@ -81,7 +81,7 @@ def solve(
     penalty: PenaltyOption = None,
     formulation: Annotated[
         FormulationName | None,
-        typer.Option(help="Formulation for --engine milp; by size when not given."),
+        typer.Option(help="Formulation for --engine milp; chosen by size by default."),
     ] = None,
     time_limit: TimeLimit = None,
     memory: Memory = None,
@@ -93,16 +93,16 @@ def solve(
 ) -> int:
     """Decide a formula through OLIVE's program, like a solver of the SAT competition.
 
-    Prints c, s and v lines; of a WCNF file the least unsatisfied weight, as the
-    MaxSAT evaluation asks: o lines as better weights are found, "s OPTIMUM FOUND" and a
-    v line of 0 and 1; SIGINT and SIGTERM are limits of time there.
-    What the v lines say is read off a pair of the program, checked exactly, and gives
-    every variable of the input; the pair of a yes has value 1. No time limit unless
-    --time-limit sets one.
+    Prints c, s and v lines. For a WCNF file it minimises the unsatisfied weight by
+    the protocol of the MaxSAT evaluation: an o line for each better weight, then
+    "s OPTIMUM FOUND" and a v line of 0 and 1; SIGINT and SIGTERM act as time limits.
+    The v lines assign every variable of the input and come from a pair of the
+    program that is checked exactly; if satisfiable, the pair has value 1. There is
+    no time limit unless --time-limit sets one.
 
-    Exit status: 10 satisfiable (of WCNF: a limit was reached, the best known is
-    printed), 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad input, 3 out of
-    memory outside the solver.
+    Exit status: 10 satisfiable (WCNF: stopped at a limit, the best known assignment
+    is printed), 20 unsatisfiable, 30 optimum found, 0 unknown, 2 bad input, 3 out
+    of memory outside the solver.
 
     Example: [bold]olivine solve tests/cases/satlib/uf20-01.cnf[/bold]
     """

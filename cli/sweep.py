@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @verb
 def sweep(
     file: Annotated[
-        Path, typer.Argument(metavar="SWEEP", help="A TOML file that says what to run.")
+        Path,
+        typer.Argument(metavar="SWEEP", help="A TOML file that lists what to run."),
     ],
     output: Annotated[
         Path,
@@ -34,7 +35,7 @@ def sweep(
             "--output",
             "-o",
             metavar="ROWS",
-            help="JSON Lines to append rows to; one that was stopped goes on.",
+            help="JSON Lines file to append rows to; an incomplete one is resumed.",
         ),
     ],
     jobs: Annotated[
@@ -43,7 +44,7 @@ def sweep(
             "--jobs",
             "-j",
             min=1,
-            help="Processes on this machine; as many as processors when not given.",
+            help="Processes on this machine; by default one per processor.",
             show_default=False,
         ),
     ] = None,
@@ -70,21 +71,22 @@ def sweep(
         typer.Option(
             "--parquet",
             metavar="FILE",
-            help="Write all rows as a Parquet table, too (extra parquet).",
+            help="Also write all rows as a Parquet table (extra parquet).",
             show_default=False,
         ),
     ] = None,
     json_lines: Json = False,
 ) -> int:
-    """Do what a sweep file says: verify formulas, or run learning algorithms.
+    """Run a sweep file: verify many formulas, or run many learning algorithms.
 
-    A sweep of formulas goes over files and random formulas, and variants, by routes
-    that must agree; one of learning over algorithms, environments and seeds. Each
-    result is appended to ROWS as it comes. After a kill the same command goes on with
-    what is missing, and once nothing is missing it only sums up, draws and exports.
+    A sweep of formulas verifies files and random formulas in several variants, by
+    routes that must agree. A sweep of learning runs algorithms on environments with
+    several seeds. Each result is appended to ROWS at once. A sweep is resumable: the
+    same command runs what is missing, and once nothing is missing it only
+    summarises, draws and exports.
 
-    Exit status, over all rows: 0 done, 1 a contradiction, 2 bad input, 3 something
-    undecided, or workers were lost.
+    Exit status, over all rows: 0 done, 1 a contradiction, 2 bad input, 3 some
+    result is undecided, or no worker answers any more.
 
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """

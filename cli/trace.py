@@ -89,15 +89,15 @@ def trace(
     ties: Annotated[
         TiesName,
         typer.Option(
-            help="Who chooses among the maximisers: the adversary of the proof, the "
-            "MILP solver, chance, or a friend who knows the member."
+            help="How ties are broken: by the proof's adversary, by the MILP "
+            "solver, at random, or in favour of OLIVE by knowledge of the member."
         ),
     ] = TiesName.ADVERSARY,
     levels: Annotated[
         LevelsName,
         typer.Option(
-            help="Which level with a positive error is bound: any that suits the ties, "
-            "the lowest, the one with the largest error; or all levels."
+            help="Which level with a positive error gets a constraint: any that "
+            "suits the ties, the lowest, the one with the largest error; or all levels."
         ),
     ] = LevelsName.ANY,
     gamma: Annotated[
@@ -119,16 +119,16 @@ def trace(
     max_bytes: options.MaxBytes = None,
     json_lines: options.Json = False,
 ) -> int:
-    """Run OLIVE on a member; by default with its ties broken against it.
+    """Run OLIVE on a member, by default with ties broken against it.
 
     Every round is checked in exact arithmetic: its pair is a maximiser of the
     program so far, the average Bellman error at its level is positive, and it
-    adds the constraint stated. The adversary's run ends in the hard program,
-    which is compared with the stated one; it does not depend on the member, but
-    for errors behind a clause. With --ties benign OLIVE never meets it. In
-    --variant strict every run under --levels lowest or largest does, also with
-    --gamma below 1/50, and it is said at which accuracy ε its program decides the
-    formula; in --variant forced every run under --levels all does, too.
+    adds the constraint stated. The adversary's run ends at the hard program, which
+    is compared with the stated one; only errors behind a clause depend on the
+    member. --ties benign avoids the hard program. In --variant strict every run
+    with --levels lowest or largest ends there, also with --gamma below 1/50, and
+    the command prints the accuracy ε at which its program decides the formula. In
+    --variant forced every run with --levels all ends there, too.
 
     Exit status: 0 everything checked, 1 a check failed, 2 bad input, 3 no
     satisfying member found, or a program not solved, within --time-limit.

@@ -140,12 +140,12 @@ def verify(
     penalty: options.PenaltyOption = None,
     formulation: Annotated[
         options.FormulationName | None,
-        typer.Option(help="Formulation of the MILP route; by size when not given."),
+        typer.Option(help="Formulation of the MILP route; chosen by size by default."),
     ] = None,
     engine: options.MilpEngine = "highs",
     route: Annotated[
         list[RouteName] | None,
-        typer.Option(help="Run this route; repeatable. By size when not given."),
+        typer.Option(help="Run this route; repeatable. By default chosen by size."),
     ] = None,
     time_limit: options.TimeLimit = None,
     memory: options.Memory = None,
@@ -154,7 +154,7 @@ def verify(
         typer.Option(
             metavar="FILE",
             help="Write a certificate here, and its proof to FILE.drat; for several "
-            "formulas a folder, in which each has its own.",
+            "formulas, the folder for one certificate each.",
         ),
     ] = None,
     proofs: Annotated[
@@ -162,7 +162,7 @@ def verify(
         typer.Option(
             metavar="DIR",
             help="With --certificate: write the refuted formula here, with its proof "
-            "as DRAT and LRAT, for other people's checkers.",
+            "as DRAT and LRAT, for other checkers.",
         ),
     ] = None,
     jobs: Annotated[
@@ -177,15 +177,15 @@ def verify(
 ) -> int:
     """Check that the optimum of OLIVE's program equals satisfiability.
 
-    Independent routes (a SAT solver, MaxSAT with Theorem O, a MILP of the
-    program, brute force, exact certificates; on request dynamic programming over
-    the formula's treewidth) must agree. A route may take 60
-    seconds (the MILP 5) unless --time-limit says otherwise.
+    Independent routes must agree: a SAT solver, MaxSAT with Theorem O, a MILP of
+    the program, brute force, exact certificates and, on request, dynamic
+    programming over a tree decomposition. Each route has 60 seconds (the MILP 5)
+    unless --time-limit sets another limit.
 
-    Exit status: 0 verdict and optimum proved, and no route contradicts (one that met a
-    limit says so), 1 a contradiction, 2 bad input (or a certificate that cannot be
-    written), 3 undecided (one of the two, or the proof for the certificate, is open
-    within the limits of time and memory; what was found is told).
+    Exit status: 0 verdict and optimum proved, no route contradicts (some may have
+    reached a limit), 1 a contradiction, 2 bad input or a certificate that cannot be
+    written, 3 undecided within the limits of time and memory (verdict, optimum or
+    the proof for the certificate; partial results are printed).
 
     Example: [bold]olivine verify tests/cases/satlib --variant gap --json[/bold]
     """

@@ -100,7 +100,7 @@ Memory = Annotated[
         "--memory",
         parser=parse_memory,
         metavar="LIMIT",
-        help="Address space of this process, and of each that it starts, as 2GB or "
+        help="Limit on the address space of each process, like 2GB or "
         "512MiB; none by default.",
     ),
 ]
@@ -116,14 +116,17 @@ InputFiles = Annotated[
     ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object a result, on one line.")
+    bool,
+    typer.Option("--json", help="Print one JSON object per result, each on a line."),
 ]
 StrictReading = Annotated[
     bool, typer.Option("--strict", help="Turn the reader's warnings into errors.")
 ]
 ReadAs = Annotated[
     InputFormat | None,
-    typer.Option("--input-format", help="Read as this, whatever the name says."),
+    typer.Option(
+        "--input-format", help="Read the input in this format, whatever its name."
+    ),
 ]
 MaxVariables = Annotated[
     int,
@@ -131,7 +134,7 @@ MaxVariables = Annotated[
         "--max-variables",
         min=1,
         max=2**31 - 1,
-        help="Refuse headers and literals above this.",
+        help="Largest number of variables accepted.",
     ),
 ]
 MaxBytes = Annotated[
@@ -139,8 +142,8 @@ MaxBytes = Annotated[
     typer.Option(
         "--max-bytes",
         min=1,
-        help="Refuse input of more bytes, after decompression. By default lines above "
-        "64 MiB, and compressed files that grow more than a hundredfold.",
+        help="Most bytes accepted, after decompression. By default limits lines to "
+        "64 MiB, and compressed files to 100 times their size.",
     ),
 ]
 VariantOption = Annotated[
@@ -163,7 +166,7 @@ MilpEngine = Annotated[
         parser=parse_engine,
         autocompletion=engine_names,
         metavar=f"[{'|'.join(engine_names())}]",
-        help="Engine for the MILP; HiGHS is always there.",
+        help="Engine for the MILP; HiGHS is always installed.",
     ),
 ]
 Seed = Annotated[

@@ -69,7 +69,7 @@ Environment = Annotated[
     typer.Option(
         "--env",
         metavar="ENV",
-        help="See --list; or module:function, which makes your own.",
+        help="Name, see --list, or module:function for your own.",
         autocompletion=complete_environments,
         show_default=False,
     ),
@@ -79,10 +79,10 @@ Params = Annotated[
     typer.Option(
         "--params",
         metavar="theorem|paper|practical|frugal",
-        help="Constants: the theorem's (corrected where an erratum applies), as "
-        "printed, free, or, for VALOR, free and with samples shared by all calls. "
-        "By default the theorem's; for several runs free ones where observations are "
-        "continuous.",
+        help="Constants: the theorem's (corrected by the errata), the paper's as "
+        "printed, practical ones, or, for VALOR, frugal ones with samples shared by "
+        "all calls. By default the theorem's; in compare, curves and sweep practical "
+        "ones for continuous observations.",
         show_default=False,
     ),
 ]
@@ -123,10 +123,12 @@ RunLimit = Annotated[
         "--time-limit",
         parser=parse_seconds,
         metavar="SECONDS",
-        help="Seconds of CPU time of a run.",
+        help="Seconds of CPU time per run.",
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs at a time.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, help="Number of runs in parallel.")
+]
 Figure = Annotated[
     Path | None,
     typer.Option(

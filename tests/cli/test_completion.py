@@ -43,7 +43,7 @@ def test_a_line_is_completed(shell, line, offered):
 
 def test_zsh_is_told_what_a_verb_is():
     (line,) = completions("olivine sw", "zsh")
-    assert '"sweep":"Do what a sweep file says' in line
+    assert '"sweep":"Run a sweep file' in line
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
