@@ -1,15 +1,13 @@
 """Find the least weight of falsified clauses over a tree decomposition.
 
-Two variables are adjacent in the primal graph if a clause has both. networkx's
-heuristics choose an order of elimination, by least degree or least fill-in. A variable
-and the neighbours that it has when it goes are a bag, and the bags make a tree; its
-width w is the size of the largest bag less 1. Dynamic programming up the tree keeps,
-for each assignment of the variables that a bag shares with its parent, the least weight
-that the clauses below must leave unsatisfied. That is exact and takes O((n + m) 2^w)
-steps (bucket elimination: Dechter, *Artificial Intelligence* 113, 1999).
-
-Tables are NumPy arrays with one axis of length 2 for each variable, of int64,
-or of Python integers where the total weight exceeds it.
+networkx's heuristics choose an order of elimination of the variables, which are
+adjacent if a clause has both. A variable and the neighbours that it has when it goes
+are a bag, and the bags make a tree; its width w is the size of the largest bag less 1.
+Dynamic programming up the tree keeps, for each assignment of the variables that a bag
+shares with its parent, the least weight that the clauses below must leave unsatisfied,
+in O((n + m) 2^w) steps (bucket elimination: Dechter, *Artificial Intelligence* 113,
+1999). Tables are arrays with one axis of length 2 for each variable, of int64, or of
+Python integers where the total weight exceeds it.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...solvers.lp.branch_and_bound import branch_and_bound
-from ...solvers.milp.milp import confirm
-from ...solvers.milp.scaled_milp import propose
+from ...solvers.milp.milp import confirm, propose
 from ...solvers.model.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
 from ..mdp.bellman import Pair

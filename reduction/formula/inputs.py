@@ -35,18 +35,9 @@ STDIN = "<stdin>"
 class DimacsError(ValueError):
     """An input is no formula in DIMACS form (or its compression is damaged).
 
-    It is a type of its own because the command line and editors want file and
-    line apart. An input that the system cannot open or read (missing, a
-    folder, no permission) raises `OSError` instead.
-
-    Attributes
-    ----------
-    source
-        Name of the file, or what stands for it ("<stdin>").
-    line
-        Number of the line, from 1; None when no line can be named.
-    reason
-        What was found and what was expected, in one line.
+    `source` is the name of the file, or "<stdin>"; `line` counts from 1, None when no
+    line can be named; `reason` says in one line what was found and what was expected.
+    An input that the system cannot open or read raises `OSError` instead.
     """
 
     def __init__(self, source: str, line: int | None, reason: str) -> None:

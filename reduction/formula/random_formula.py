@@ -25,18 +25,13 @@ def random_ksat(
     Parameters
     ----------
     n, m, k
-        Numbers of variables, clauses and literals a clause; m >= 0,
-        1 <= k <= n <= 2^31-1.
+        Numbers of variables, clauses and literals a clause: m >= 0 and
+        1 <= k <= n <= 2^31-1, else a ValueError.
     rng
         Where all randomness comes from.
     planted
-        Booleans, shape (n,), an assignment that every clause shall satisfy;
-        True to draw one (before anything else), None for none.
-
-    Raises
-    ------
-    ValueError
-        If n, m, k or the assignment are not as above.
+        Booleans, shape (n,), an assignment that every clause shall satisfy; True to
+        draw one (before anything else), None for none.
 
     Examples
     --------

@@ -1,21 +1,13 @@
 """3-SAT as multi-data-set classification: why one policy is too much to ask.
 
-Definition "multi data set classification oracle" (paper, appendix "Additional
-oracles") asks for one policy of Π within U_j + ε_feas on every data set. For
-deterministic tabular policies that decides 3-SAT, though CSC is easy there, so
-it cannot be done by polynomially many CSC calls, as the paper says of
-multiplicative weights, unless P = NP (docs/errata.md, 7). Ours.
-
-Observations are the variables, actions the truth values: a policy is an assignment.
-Clause j is a data set of its three literals, each an example of its variable, cost 1
-for the value that falsifies it, and U_j = 2/3. The average cost is the share of
-literals falsified, so at most 2/3 exactly if the clause is satisfied, else 1: the
-problem is feasible, for any ε_feas < 1/3, exactly if the formula is satisfiable.
-
-A mixture tells nothing: any policy and its complement, half each, cost 1/2 on
-every data set. So the mixture form answers "feasible" on all formulas, soon.
-
-Size: m data sets of 3 examples, n observations, 2 actions.
+Definition "multi data set classification oracle" (paper, appendix "Additional oracles")
+asks for one policy of Π within U_j + ε_feas on every data set. Observations are the
+variables, actions the truth values: a policy is an assignment. Clause j is a data set
+of its three literals, each an example of its variable, cost 1 for the value that
+falsifies it, and U_j = 2/3: feasible, for any ε_feas < 1/3, exactly if the formula is
+satisfiable. So it cannot be done by polynomially many CSC calls unless P = NP
+(docs/errata.md, 7). Any policy and its complement, half each, cost 1/2 on every data
+set, so the mixture form answers "feasible" on all formulas.
 
 >>> from olivine.reduction.formula.formula import Formula
 >>> instance = MultiInstance(Formula.from_clauses([[1, 2], [-1]]).three_sat())
@@ -53,10 +45,8 @@ TOLERANCE = 0.25
 class MultiSizes:
     """Size of an instance."""
 
-    # data_sets, examples, observations, actions: j, rows of all data sets together,
-    # |X|, K
     data_sets: int
-    examples: int
+    examples: int  # rows of all data sets together
     observations: int
     actions: int
 

@@ -34,24 +34,18 @@ class RouteResult:
     seconds
         Wall time.
     finished
-        Whether the route answered its question; its answer is then held
-        against the others.
+        Whether the route answered its question; it is then held against the others.
     value
         The optimum it asserts; for "feasible" the value attained; else None.
-    satisfiable
-        Its verdict on the formula, or None.
-    unsatisfied
-        Its least unsatisfied weight, or None.
+    satisfiable, unsatisfied
+        Its verdict on the formula, its least unsatisfied weight, or None.
     lower, upper
         Bounds on the optimum that it proves, or None.
-    assignment
-        The best assignment of the 3-SAT form found, bool, shape (n,), or None.
-    attained
-        Weight that `assignment` leaves unsatisfied, or None.
-    reason
-        Why it is unknown or not finished, else "".
-    details
-        Further facts for people, JSON values.
+    assignment, attained
+        The best assignment of the 3-SAT form found, bool, shape (n,), or None, and the
+        weight that it leaves unsatisfied.
+    reason, details
+        Why it is unknown or not finished, else ""; further facts, JSON values.
     """
 
     status: str

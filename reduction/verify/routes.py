@@ -169,7 +169,6 @@ def _proved(
     attained: int,
     **found: Any,
 ) -> RouteResult:
-    """Answer that an optimum is proved from both sides."""
     return RouteResult(
         status,
         seconds,

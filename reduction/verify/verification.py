@@ -78,7 +78,6 @@ def combine(parameters: Parameters, results: Results) -> Combined:
 
 
 def _bounds(results: Results, best: Fraction) -> tuple[Fraction, Fraction]:
-    """Best proved bounds; the optimum lies in [0, best] whatever the formula."""
     lowers = [r.lower for r in results.values() if r.lower is not None]
     uppers = [r.upper for r in results.values() if r.upper is not None]
     return max(lowers, default=Fraction(0)), min(uppers, default=best)
@@ -96,7 +95,6 @@ def _provers(results: Results, optimum: Fraction, best: Fraction) -> tuple[Route
 
 
 def _contradictions(parameters: Parameters, results: Results) -> Iterable[str]:
-    """Yield, in words, every pair of answers that exclude each other."""
     for name, r in results.items():
         if r.lower is not None and r.value is not None and r.lower > r.value:
             yield f"{name} says {r.value} but attains {r.lower}"
@@ -114,7 +112,6 @@ def _contradictions(parameters: Parameters, results: Results) -> Iterable[str]:
 
 
 def _exclusions(a: Route, x: RouteResult, b: Route, y: RouteResult) -> Iterable[str]:
-    """Compare two routes: verdict, u, optimum, and bounds against both."""
     if x.finished and y.finished:
         for what, mine, theirs in (
             ("satisfiable", x.satisfiable, y.satisfiable),

@@ -1,10 +1,9 @@
 """A child process that sends messages back: forked where possible, else spawned.
 
-A forked child sees its parent's memory, so nothing is pickled on the way in. A child
-never returns into the caller's code: it leaves through `os._exit`, so exit handlers and
-half-full buffers of the parent run once, in the parent. It leads a process group, so
-that killing it also kills what it started, and the kernel kills it should the parent
-die (Linux).
+A child never returns into the caller's code: it leaves through `os._exit`, so exit
+handlers and half-full buffers of the parent run once, in the parent. It leads a process
+group, so that killing it also kills what it started, and the kernel kills it should the
+parent die (Linux).
 """
 
 from __future__ import annotations

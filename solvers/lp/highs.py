@@ -1,9 +1,8 @@
 """HiGHS in this process: silent, from arrays, its answers in our vocabulary.
 
-What the engine does unasked and this file undoes: it prints a banner to file
-descriptor 1 when its first object is made, whatever its options say; and its
-process-wide thread pool keeps the size of the first run, fails every run that
-asks for another size, and hangs in a forked child, where its threads are gone.
+Undone here: it prints a banner to file descriptor 1 when its first object is made,
+whatever its options say; and its thread pool keeps the size of the first run, fails
+every run that asks for another size, and hangs in a forked child.
 """
 
 from __future__ import annotations

@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import highspy
 import numpy as np
 
 from ..child.child import run_in_child
+from ..lp import highs
 from ..lp.lp import solve_lp
 from ..model.integer_form import IntegerForm
-from ..model.model import LinearModel, Row, Variable
+from ..model.model import LinearModel, Row, Variable, integer_row
 from ..model.program_files import write_lp, write_mps
 from ..outcome import Answer, LinearOutcome, Status
 from . import engines
@@ -37,6 +39,13 @@ __all__ = [
     "write_lp",
     "write_mps",
 ]
+
+SCALED_TOLERANCE = 1e-8
+"""Rows of empirical frequencies have integers of eight digits, on which 1e-9 is beyond
+floating point: HiGHS has then answered "Solve error", or called points optimal that are
+not. Such rows are divided by their largest coefficient."""
+LONG = 2**14
+"""Rows whose integers are larger count as long."""
 
 _WITH_REASON = (Status.FEASIBLE, Status.UNKNOWN)
 
@@ -263,3 +272,80 @@ def _definition(model: LinearModel) -> Row | None:
     if len(rows) == 1 and rows[0].sense == "==" and not model.variables[v].integer:
         return rows[0]
     return None
+
+
+def has_long_rows(model: LinearModel) -> bool:
+    """Whether some row has integers that tight tolerances are too much for."""
+    for row in model.rows:
+        integers, rhs = integer_row(row)
+        if max(abs(rhs), *map(abs, integers), 0) > LONG:
+            return True
+    return False
+
+
+def propose(
+    model: LinearModel, engine: str = "highs", time_limit: float | None = None
+) -> LinearOutcome:
+    """Solve by `solve_milp`, or scaled where HiGHS meets long rows."""
+    if engine == "highs" and has_long_rows(model):
+        return solve_scaled_milp(model, time_limit=time_limit)
+    return solve_milp(model, engine=engine, time_limit=time_limit)
+
+
+def solve_scaled_milp(
+    model: LinearModel, *, time_limit: float | None = None
+) -> LinearOutcome:
+    """Solve a mixed-integer linear program by HiGHS, rows scaled to at most 1."""
+    began = time.monotonic()
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time limit {time_limit} is negative or no number")
+    hard = None if time_limit is None else 1.1 * time_limit + 1
+    child = run_in_child(_solve_scaled, model, time_limit, time_limit=hard)
+    child.raise_error("highs")
+    outcome = child.value or LinearOutcome(Status.UNKNOWN, reason=child.message)
+    return outcome._replace(seconds=time.monotonic() - began, engine="highs")
+
+
+def _solve_scaled(model: LinearModel, time_limit: float | None) -> LinearOutcome:
+    solver = highs.new_highs()
+    highs.set_options(
+        solver,
+        primal_feasibility_tolerance=SCALED_TOLERANCE,
+        dual_feasibility_tolerance=SCALED_TOLERANCE,
+        mip_feasibility_tolerance=SCALED_TOLERANCE,
+    )
+    if time_limit is not None:
+        highs.set_options(solver, time_limit=float(time_limit))
+    highs.load(solver, model, _at_most_one)
+    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    size = len(model.variables)
+    types = np.array([kinds[v.integer] for v in model.variables])
+    highs.demand(
+        solver.changeColsIntegrality(size, np.arange(size, dtype=np.int32), types)
+    )
+    status = highs.run(solver)
+    info = solver.getInfo()
+    limited = status in (Status.UNKNOWN, Status.FEASIBLE)
+    outcome = LinearOutcome(
+        status,
+        nodes=int(info.mip_node_count),
+        reason=highs.verdict(solver) if limited else "",
+    )
+    if status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return outcome
+    values = tuple(
+        float(round(x) if v.integer else x)
+        for x, v in zip(solver.getSolution().col_value, model.variables, strict=True)
+    )
+    bound = None
+    if math.isfinite(info.mip_dual_bound):
+        sign = -1 if model.maximise else 1
+        bound = sign * info.mip_dual_bound + float(model.objective_constant)
+    objective = model.float_objective(values)
+    return outcome._replace(objective=objective, values=values, bound=bound)
+
+
+def _at_most_one(row: Row) -> highs.ScaledRow:
+    largest = max(map(abs, row.coefficients), default=1)
+    entries = [float(c / largest) for c in row.coefficients]
+    return highs.sided(row, entries, float(row.rhs / largest), float(1 / largest))

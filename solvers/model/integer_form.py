@@ -1,20 +1,15 @@
 """The form of a model that engines and files see: integers and short names.
 
-A 1/3 written in decimals, or held in floating point, is another program. Here
-every coefficient, right-hand side and bound is an integer that both can hold:
+A 1/3 written in decimals, or held in floating point, is another program. Here a row is
+scaled to coprime integers. A bound that is not an integer becomes a row, beside a whole
+bound outside it (of an integer variable it is rounded inwards). The objective is
+minimised, a maximum as its negative, and never scaled; with a constant or a fraction it
+is one variable that an integer row defines. A row without variables, or a model without
+objective, gets a variable that is fixed at 0, since file formats know neither.
 
-- a row is scaled to coprime integers;
-- a bound that is not an integer becomes a row, beside a whole bound outside it
-  (on an integer variable it is rounded inwards instead);
-- the objective is minimised, a maximum as its negative, and never scaled. If it
-  has a constant or a coefficient that is not an integer, it is one variable
-  that an integer row defines;
-- a row without variables, which the file formats cannot say, gets a variable
-  that is fixed at 0; so does a model without an objective.
-
-Variables are named ``x0``, ``x1``, … and rows ``c0``, ``c1``, … after their
-place in the model, what was added behind the model's own; no reader takes these names
-for a keyword or a number. A map leads back to the model's own names.
+Variables are ``x0``, ``x1``, … and rows ``c0``, ``c1``, … after their place in the
+model, what was added behind the model's own; no reader takes these names for a keyword
+or a number. A map leads back to the model's own names.
 """
 
 from __future__ import annotations

@@ -1,21 +1,12 @@
 """Find the least weight of falsified clauses, by two engines side by side.
 
 RC2 (Ignatiev, Morgado and Marques-Silva, *RC2: an efficient MaxSAT solver*, JSAT 11,
-2019) is core-guided: it raises a lower bound core by core until a model meets it.
-Searches for models that cost less and less lower an upper bound (`.lower`), and take
-RC2's models. On uniform formulas of which little is falsified, and where hard clauses
-leave few soft ones open, the search from above is faster, on weighted ones RC2 is.
-Where a good assignment is known RC2 has the machine to itself first, since it needs
-but milliseconds for most formulas.
-
-RC2's options were chosen by measuring (uuf50 to uuf100, dense and random formulas,
-weights 1, 1 to 5 and 1 to 10^6; see benchmarks/maxsat_options.py): Glucose 3 as
-the oracle, stratification and core exhaustion always; core minimisation only
-where weights differ, since it pays there and costs elsewhere; detection of
-at-most-one constraints only for few clauses, since it is quadratic.
-
-No engine's cost is taken on trust: each model is held against the clauses here, and
-what it falsifies is counted. A bound is an engine's word.
+2019) raises a lower bound core by core until a model meets it. Searches for models that
+cost less and less lower an upper bound (`.lower`), and take RC2's models: faster where
+little is falsified or hard clauses leave few soft ones open. Where a good assignment is
+known RC2 has the machine to itself first, since most formulas take it milliseconds. Its
+options were chosen by measuring (benchmarks/maxsat_options.py). Each model is held
+against the clauses here, and what it falsifies is counted. A bound is an engine's word.
 """
 
 from __future__ import annotations

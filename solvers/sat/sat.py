@@ -1,10 +1,10 @@
 """Decide satisfiability with the solvers that PySAT bundles, in a child process.
 
-An engine is believed as far as it can be checked: literals are checked before it sees
-them (PySAT passes them on as C integers, where 2^32 + 1 is variable 1 and -2^31 aborts
-the process), a model is checked against every clause, and for "unsatisfiable" a DRAT
-proof can be asked for, which `reduction/certificate/checker.py` judges. A time limit
-kills the child; `interrupt` does nothing or raises in half of the engines.
+Literals are checked before an engine sees them (PySAT passes them on as C integers,
+where 2^32 + 1 is variable 1 and -2^31 aborts the process), a model against every
+clause, and for "unsatisfiable" a DRAT proof can be asked for, which
+`reduction/certificate/checker.py` judges. A time limit kills the child; `interrupt`
+does nothing or raises in half of the engines.
 """
 
 from __future__ import annotations

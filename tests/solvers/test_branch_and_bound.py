@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.solvers.lp.branch_and_bound import branch_and_bound
-from olivine.solvers.milp.milp import confirm, solve_milp
-from olivine.solvers.milp.scaled_milp import has_long_rows, propose, solve_scaled_milp
+from olivine.solvers.milp.milp import (
+    confirm,
+    has_long_rows,
+    propose,
+    solve_milp,
+    solve_scaled_milp,
+)
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
