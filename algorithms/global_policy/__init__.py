@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _complete_classes(task: Task) -> Problem:
-    """Draw policy complete classes, as random ones hardly ever are, or products."""
+    """Draw finite classes that are policy complete; random ones hardly ever are."""
     env = task.environment
     codes = all(env.space(h).is_finite for h in range(1, env.horizon + 1))
     if task.classes == "finite" and codes and "violate" not in task.settings:

@@ -147,7 +147,7 @@ class GlobalPolicyRun(Run):
         self._multi = multi_oracle
 
     def dfslearn(self, path: Path, *, again: bool = False) -> None:
-        """Learn or prune the state after a path, untested if pruned ``again``."""
+        """Learn or prune the state after a path; learn it untested if ``again``."""
         h = len(path) + 1  # let h = |p|+1 (printed |p|-1)
         if h > self.horizon:  # nothing is left to do after the last level
             return

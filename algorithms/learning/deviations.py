@@ -45,7 +45,7 @@ def policy_differences(
     mean_rewards: NDArray[Any],
     futures: Sequence[Fraction],
 ) -> NDArray[Any]:
-    """Shares (|X|, K) in the deviation, from p(x), (|X|,), and E[r | x, a]."""
+    """Give what a policy with π(x) = a adds to the deviation: Fractions (|X|, K)."""
     n_actions = len(futures)
     table = np.empty((len(chances), n_actions), dtype=object)
     table[:] = _ZERO

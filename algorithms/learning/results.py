@@ -36,7 +36,7 @@ class Evaluation:
         return f"{self.mean:.4g} ± {self.standard_error:.2g} ({self.episodes} episodes)"
 
     def overlooked(self, slip: float) -> float:
-        """(1 - slip)^episodes: the chance that no episode shows a share of slips."""
+        """Chance (1 - slip)^episodes that no episode shows slips of that share."""
         check_unit("slip", rational(slip, "slip"))
         return float((1 - slip) ** self.episodes)
 

@@ -257,7 +257,7 @@ class AverageConstraint:
 
 
 def average_constraint(mdp: MdpArrays, distribution: Distribution) -> AverageConstraint:
-    """Bring an average error to normal form, in time as the support's size."""
+    """Bring the average error under a distribution to normal form."""
     support = [int(state) for state in distribution.states]
     actions = [action for state in support for action in mdp.actions(state)]
     scale = math.lcm(*denominators(mdp, np.array(actions, dtype=np.int64)))

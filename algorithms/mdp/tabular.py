@@ -25,7 +25,11 @@ StateData = tuple[str, int, Sequence[ActionData]]  # (name, level, actions)
 
 
 class TabularMDP(MdpArrays):
-    """A finite episodic MDP of exact rationals, as `MdpArrays`, planned exactly."""
+    """A finite episodic MDP, exact: probabilities and rewards are rationals.
+
+    Its arrays are those of `MdpArrays`; planning (`optimal_values`, `evaluate`,
+    `distribution`) is exact.
+    """
 
     @classmethod
     def from_lists(

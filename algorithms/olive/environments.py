@@ -144,7 +144,7 @@ MAX_TRAJECTORIES = 2**53  # counts above this are not exact in numpy's samplers
 
 
 class SampledEnvironment(Protocol):
-    """An episodic environment with observations 0..n-1, other ones a level."""
+    """An episodic environment with observations 0..n-1, other ones at other levels."""
 
     @property
     def horizon(self) -> int:

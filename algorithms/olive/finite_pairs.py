@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,26 +22,6 @@ from ..mdp.bellman import Pair
 from ..mdp.tabular import TabularMDP
 from ..olive_program.program import Answer, Program, Ranged
 from ..olive_program.sampled_program import SampledConstraint, SampledProgram
-
-
-def pairs_of_q_functions(
-    action_counts: ArrayLike, functions: Iterable[Sequence[Fraction | int]]
-) -> list[Pair]:
-    """Turn f into (x ↦ f(x, π_f(x)), π_f): OLIVE's form for Q-functions."""
-    counts = as_integers("action_counts", action_counts, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).tolist()
-    pairs = []
-    for number, function in enumerate(functions):
-        if len(function) != offsets[-1]:
-            raise ValueError(
-                f"Q-function {number} has {len(function)} values for {offsets[-1]} "
-                "actions"
-            )
-        rows = [function[a:b] for a, b in pairwise(offsets)]
-        best = [max(row) for row in rows]
-        policy = [row.index(v) for row, v in zip(rows, best, strict=True)]
-        pairs.append(Pair.from_fractions(best, policy))
-    return pairs
 
 
 def pairs_of_class(

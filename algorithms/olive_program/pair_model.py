@@ -317,7 +317,10 @@ def add_exact_constraint(
 def error_terms(
     program: OliveProgram, distribution: Distribution, with_backup: Container[int]
 ) -> tuple[list[tuple[int, bool, Fraction]], Fraction]:
-    """Terms of E_D[g(x) − b(x)], b(x) written out without a variable; constant."""
+    """Terms (state, whether of its b(x), coefficient) of E_D[g(x) − b(x)]; constant.
+
+    Where a state has no variable b(x), its one action's backup is written out.
+    """
     terms: list[tuple[int, bool, Fraction]] = []
     constant = Fraction(0)
     for state, share in distribution.probabilities().items():

@@ -164,7 +164,10 @@ class FrugalValues(LocalValues):
     def costs(
         self, data: EmpiricalMeasure, futures: Sequence[Fraction]
     ) -> NDArray[Any]:
-        """Costs on D for -V_D(π; {V_a}), beside the mean reward of each action."""
+        """Costs on D that estimate -V_D(π; {V_a}), importance-weighted around b_a.
+
+        -(b_a + V_a), b_a the mean reward of action a, and -K 1{a}(r - b_a) beside it.
+        """
         actions, rewards = decisions(data)
         ahead = np.array(futures, dtype=np.float64)
         if self.parameters.eps_sub < EXACT_COSTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from hypothesis import strategies as st
@@ -161,3 +162,17 @@ def one_variable_family() -> tuple[TabularMDP, list[Distribution]]:
         Distribution.from_fractions({3: half, 4: half}, 2),
     ]
     return mdp, collected
+
+
+def pairs_of_q_functions(
+    action_counts: Iterable[int], functions: Iterable[Sequence[Fraction | int]]
+) -> list[Pair]:
+    """The pairs (x ↦ f(x, π_f(x)), π_f), π_f the first greedy action, one by one."""
+    offsets = [0, *itertools.accumulate(map(int, action_counts))]
+    pairs = []
+    for function in functions:
+        rows = [function[a:b] for a, b in itertools.pairwise(offsets)]
+        best = [max(row) for row in rows]
+        policy = [row.index(v) for row, v in zip(rows, best, strict=True)]
+        pairs.append(Pair.from_fractions(best, policy))
+    return pairs

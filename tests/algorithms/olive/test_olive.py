@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive.finite_pairs import FinitePairs, pairs_of_q_functions
+from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive_program.enumeration import enumerate_policies
 from olivine.algorithms.olive_program.optimisers import BranchAndBound, Milp
 from olivine.algorithms.olive_program.program import (
@@ -29,7 +29,7 @@ from olivine.algorithms.olive_program.tiebreak import (
 )
 
 from tests.support.depth import deep, spread
-from tests.support.tabular import all_policies, mdps
+from tests.support.tabular import all_policies, mdps, pairs_of_q_functions
 
 HALF = Fraction(1, 2)
 
@@ -219,14 +219,6 @@ def test_finite_classes_refuse_what_is_none() -> None:
     with pytest.raises(ValueError, match="differ in their number"):
         FinitePairs(pairs)
     assert len(FinitePairs(pairs[:1])) == 1
-
-
-def test_pairs_of_q_functions_are_greedy() -> None:
-    (pair,) = pairs_of_q_functions([1, 3], [[HALF, 0, 1, 1]])
-    assert pair.values() == [HALF, 1]
-    assert pair.policy.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="Q-function 1 has 3 values for 4"):
-        pairs_of_q_functions([1, 3], [[0] * 4, [0] * 3])
 
 
 def test_q_functions_run_as_their_pairs() -> None:

@@ -21,7 +21,6 @@ from olivine.algorithms.olive.finite_pairs import (
     FinitePairs,
     PairStack,
     pairs_of_class,
-    pairs_of_q_functions,
     pairs_on_mdp,
 )
 from olivine.algorithms.olive.parameters import OliveParameters, theorem_parameters
@@ -36,7 +35,7 @@ from olivine.algorithms.olive_program.sampled_program import (
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 
 from tests.support.depth import spread
-from tests.support.tabular import mdps, pairs
+from tests.support.tabular import mdps, pairs, pairs_of_q_functions
 
 PRACTICAL = OliveParameters(
     Fraction(1, 100), Fraction(3, 20), 1000, 4000, 40_000, max_rounds=60
