@@ -78,7 +78,6 @@ class Plan:
     ratio: float = RATIO  # Clauses for each variable
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range."""
         if self.max_n < SMALLEST:
             raise ValueError(f"max_n: {self.max_n} is below {SMALLEST}")
         if self.instances < 1:

@@ -275,7 +275,6 @@ class Formula(_Clauses):
         return hash(self._digest)
 
     def __repr__(self) -> str:
-        """Show the counts, not the arrays."""
         parts = [f"{self.n_variables} variables", f"{self.n_clauses} clauses"]
         if self.weights is not None:
             parts.append(f"total weight {self.total_weight}")
@@ -364,7 +363,6 @@ class ThreeSat(_Clauses):
         return Formula(self.n_variables, self.clauses.ravel(), offsets, self.weights)
 
     def __repr__(self) -> str:
-        """Show the counts, not the arrays."""
         return f"<ThreeSat: {self.n_variables} variables, {self.n_clauses} clauses>"
 
 

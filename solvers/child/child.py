@@ -150,11 +150,9 @@ class Calls:
         self._memory_limit = memory_limit
 
     def __enter__(self) -> Calls:
-        """Begin."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kill what runs."""
         for child in self._running:
             child.worker.close()
 

@@ -175,7 +175,6 @@ def _ask(
     memory_limit: int | None,
     threads: int,
 ) -> Answer:
-    """Run the engine in a child, and say what became of it."""
     soft, hard = math.inf, None
     if time_limit is not None:
         soft = start + time_limit

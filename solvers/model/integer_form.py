@@ -86,7 +86,6 @@ class IntegerForm:
         self._check()
 
     def __len__(self) -> int:
-        """Count the variables."""
         return len(self.codes)
 
     @cached_property
@@ -183,7 +182,6 @@ class IntegerForm:
         return np.flatnonzero(~used)
 
     def _filled(self, block: Rows) -> Rows:
-        """Give rows without variables one that is fixed at 0."""
         (empty,) = np.nonzero(np.diff(block.indptr) == 0)
         if not len(empty):
             return block

@@ -54,7 +54,6 @@ class ReductionModel(ABC):
         return self.model
 
     def _changed(self, **parts: Any) -> LinearModel:
-        """Return the model with other variables or rows, both as lists."""
         names = {"variables", "rows"} - parts.keys()
         kept = {name: list(getattr(self.model, name)) for name in names}
         return LinearModel(**vars(self.model) | kept | parts)

@@ -34,7 +34,6 @@ def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
 
 
 def _told(engine: highspy.Highs, status: Status) -> dict[str, Any]:
-    """Bound, nodes and reason of the last run."""
     info = engine.getInfo()
     mixed = info.mip_node_count >= 0  # else it ran as a linear program
     bound = info.mip_dual_bound if mixed else engine.getObjectiveValue()
