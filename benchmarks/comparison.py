@@ -17,8 +17,8 @@ from benchmarks import order
 
 HEAD = """# The algorithms compared
 
-How often does each algorithm succeed on each environment, and what does it cost? Here
-are all of them on all of them, over many seeds. The page was written by
+How often does each algorithm succeed on each environment, and what does it cost? This
+page compares all algorithms on all environments, over many seeds. It was written by
 
 ```sh
 OMP_NUM_THREADS=1 olivine compare --json -o docs/comparison.svg > comparison.jsonl
@@ -38,15 +38,15 @@ other work).
 
 ![Trajectories of each algorithm on each environment](comparison.svg)
 
-How to read it: at theorems' constants the trajectories are the price of a proof, not
-of the problem; they order the analyses. PSDP and fitted Q iteration explore by uniform
-actions, which is enough for three levels and two actions and not for the diabolical
-lock's five levels of ten. Some are told what the others have to find out: R-max the
-hidden states, `backup` a path to each of them, so that neither explores as the others
-do; they are marks to compare with, not competitors. On the locks every finite class
-reads the decoded state, by the true decoder: nothing there has to be learned from the
-features, and the figures say nothing of rich observations. On `threesat` dynamics are
-stochastic, and of the paper's algorithms only OLIVE applies.
+At theorems' constants the trajectories are the price of a proof, not of the problem:
+they rank the analyses. PSDP and fitted Q iteration explore by uniform actions, which
+is enough for three levels and two actions but not for the diabolical lock's five
+levels of ten. Two algorithms know what the others have to learn: R-max the hidden
+states, `backup` a path to each of them. Neither explores as the others do; they are
+references, not competitors. On the locks every finite class reads the decoded state,
+by the true decoder: nothing there has to be learned from the features, and the
+figures do not show how well an algorithm copes with rich observations. On `threesat`
+dynamics are stochastic, and of the paper's algorithms only OLIVE applies.
 """
 
 COLUMNS = (

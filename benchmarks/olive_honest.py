@@ -1,7 +1,7 @@
 """Does an OLIVE without an adversary meet the hard program, too?
 
 Runs OLIVE with exact expectations on members M_y, y uniform, for random
-formulas with 4.26 clauses a variable, its ties broken by the solver or at
+formulas with 4.26 clauses per variable, its ties broken by the solver or at
 random, and writes docs/olive-honest.md with a table, and docs/olive-honest.svg:
 how the optimiser's time grows with n. Whatever comes out is what is written.
 
@@ -126,20 +126,20 @@ def groups(found: Sequence[Measured]) -> dict[tuple[str, int, str], list[Measure
 
 HEADER = """\
 | variant | n | ties broken by | rounds | stated constraints added | of these before \
-the first telling one | mixtures of clauses | telling constraints | met the hard \
+the first telling one | mixtures of clauses | telling constraints | reached the hard \
 program | finished | slowest call, median (CPU s) |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 REASONS = """\
-What is behind the table. In `normalized` [try C_j] costs nothing, so each clause
-state that no constraint is about can be worth 1 and keeps the optimum at 1: however
-ties are broken, every clause must be bound before the optimum can fall. So an honest
-run ends up with nearly all constraints of the hard program, and what it has besides
-decides how hard its programs are. In `paper` [try C_j] costs p; once s0 is bound no
-maximiser of value 1 takes it. OLIVE without an adversary then goes by the pairs and
-[solve], and binds the clauses by one mixture of them; programs with that constraint
-are others than the hard one.
+The table has this explanation. In `normalized` [try C_j] costs nothing, so each
+clause state without a constraint can have value 1 and keeps the optimum at 1: however
+ties are broken, every clause needs a constraint before the optimum can fall. So an
+honest run ends with nearly all constraints of the hard program, and its further
+constraints decide how hard its programs are. In `paper` [try C_j] costs p; once s0
+has a constraint, no maximiser of value 1 takes it. OLIVE without an adversary then
+proceeds by the pairs and [solve], and constrains the clauses by one mixture of them;
+programs with that constraint differ from the hard one.
 """
 
 
@@ -153,19 +153,19 @@ def page(found: Sequence[Measured], options: argparse.Namespace) -> str:
     return f"""\
 # Does honest OLIVE meet the hard program?
 
-The proof that OLIVE's own run leads to NP-hard programs breaks ties against it.
-Here OLIVE runs with exact expectations and φ = 0 on members M_y of the family
-(y uniform) for random 3-CNF with 4.26 clauses a variable, {options.formulas} \
-formulas a size. Ties are
-broken by the solver (its own maximiser; the level with the largest error), at
-random (a maximiser of a random objective; a uniform level among those with
-positive error), or by the adversary of `reduction/run/schedule.py`, who stops
-one round after the hard program is complete.
+The paper's proof that OLIVE's own run leads to NP-hard programs breaks ties against
+OLIVE. Do other ties lead there, too? Here OLIVE runs with exact expectations and φ = 0
+on members M_y of the family (y uniform) for random 3-CNF with 4.26 clauses per
+variable, {options.formulas} formulas per size. Ties are broken by the solver (its own
+maximiser; the level with the largest error), at random (a maximiser of a random
+objective; a uniform level among those with positive error), or by the adversary of
+`reduction/run/schedule.py`, which stops one round after the hard program is
+complete.
 
 {summary(found)}
 
 *Stated* constraints are those of the hard program. A *telling* constraint is over
-literal states behind a clause; its rewards tell the members of the family apart,
+literal states behind a clause; its rewards distinguish the members of the family,
 and no hard program has one. A call of the engine (HiGHS) has
 {options.time_limit:g} s of CPU time; a run that needs longer is not finished. (The
 adversary's run counts as finished when the hard program is solved.) Times are CPU
@@ -191,9 +191,9 @@ def summary(found: Sequence[Measured]) -> str:
             told = sum("literals" in r.kinds for r in runs)
             done = sum(r.result.status == "finished" for r in runs)
             lines.append(
-                f"- `{variant}`, ties broken by {name}: {met} of {len(runs)} runs met "
-                f"exactly the hard program, {told} added a telling constraint, {done} "
-                "finished, all with an optimal policy."
+                f"- `{variant}`, ties broken by {name}: {met} of {len(runs)} runs "
+                f"reached exactly the hard program, {told} added a telling "
+                f"constraint, {done} finished, all with an optimal policy."
                 if all(optimal(r) for r in runs)
                 else f"- `{variant}`, {name}: A RUN ENDED WITH A WORSE POLICY."
             )

@@ -36,12 +36,12 @@ VARIANTS = ("paper", "normalized")
 
 
 INTRODUCTION = """\
-OLIVE's constraints have a tolerance φ. How large may it be before the program no longer
-tells satisfiable from unsatisfiable formulas? The table has the least φ at which an
-unsatisfiable formula's optimum reaches that of a satisfiable one; below it the
-optimum decides the formula. The value is attained by an exact pair; that nothing
-smaller does is proved where the closed form of
-`reduction/program/tolerance.py` meets it."""
+OLIVE's constraints have a tolerance φ. How large may it be before the program no
+longer distinguishes satisfiable from unsatisfiable formulas? The table has the least
+φ at which an unsatisfiable formula's optimum reaches that of a satisfiable one; below
+it the optimum decides the formula. The value is attained by an exact pair. That no
+smaller value is possible is proved where it equals the closed form of
+`reduction/program/tolerance.py`, or its lower end."""
 DATA = """\
 With data sets of n draws (all-zero member, uniform actions) in place of exact
 expectations, at half of the closed form for one unsatisfied clause:"""

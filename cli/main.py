@@ -105,8 +105,8 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
     made = typer.Typer(
         cls=_Verbs,
         name="olivine",
-        help="3-SAT as the optimisation problem inside OLIVE: build it, verify it, "
-        "solve through it.",
+        help="Build, verify and solve the optimisation problem of the RL algorithm "
+        "OLIVE for a formula, and run VALOR, OLIVE and other algorithms.",
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,

@@ -142,8 +142,8 @@ MaxBytes = Annotated[
     typer.Option(
         "--max-bytes",
         min=1,
-        help="Most bytes accepted, after decompression. By default limits lines to "
-        "64 MiB, and compressed files to 100 times their size.",
+        help="Largest input accepted, in bytes after decompression. By default lines "
+        "up to 64 MiB, and compressed files that grow at most a hundredfold.",
     ),
 ]
 VariantOption = Annotated[
