@@ -27,11 +27,7 @@ class Target(NamedTuple):
 def targets(
     files: Sequence[str], certificate: Path, proofs: Path | None, folder: bool
 ) -> dict[str, Target]:
-    """Give each file its target; ValueError or OSError where one cannot be.
-
-    With `folder`, or where the place is a folder, certificates go below it under the
-    names of their files.
-    """
+    """Give each file its target, below a folder by name; ValueError or OSError."""
     if not folder and not certificate.is_dir():
         _check([certificate], files, proofs)
         return {
@@ -76,12 +72,9 @@ def proof_path(certificate: str | Path) -> Path:
 def certify(
     instance: Instance, answer: Verification, target: Target, time_limit: float | None
 ) -> tuple[dict[str, Any], ExitStatus]:
-    """Write the certificate of a verified optimum; never lose the optimum over it.
+    """Write the certificate of a proved optimum, which is not lost if that fails.
 
-    Gives `file` (None where there is no certificate), `reason` why not, `proofs` where
-    they were asked for (None where there is nothing to refute), and the `seconds` it
-    took. Undecided where the certificate was not found, bad input where it cannot be
-    written, failed where making it went wrong.
+    Gives `file` or None, `reason` why not, `proofs` if asked for, and `seconds`.
     """
     from ...reduction.certificate.certificate import (
         SECONDS,

@@ -62,7 +62,6 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
 
 
 def _status_of(error: Exception, limit: int | None) -> ExitStatus:
-    """Say what went wrong, and return the exit status for it."""
     if is_exhausted(error):
         say(f"olivine: {reached(limit)}")
         return ExitStatus.UNDECIDED

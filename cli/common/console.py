@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-FIRST_BEAT = 30.0
-"""Seconds after which a run whose standard error is no terminal says it goes on."""
-NARROW = 16
-"""Columns of a terminal that a folded text gets at least."""
+FIRST_BEAT = 30.0  # seconds until a run without a terminal says it goes on
+NARROW = 16  # columns of a terminal that a folded text gets at least
 
 
 def tell(text: str = "") -> None:
@@ -39,10 +37,7 @@ def print_table(
     spare: Sequence[str] = (),
     boxed: bool = False,
 ) -> None:
-    """Print a table that fits the terminal, without breaking a word or a number.
-
-    What does not fit becomes a list, a line for each cell.
-    """
+    """Print a table that fits the terminal, words unbroken; else a list of cells."""
     console = stdout_console()
 
     def shown(text: str) -> str:
@@ -74,7 +69,6 @@ def _table(
     folded: Collection[str],
     boxed: bool,
 ) -> Table:
-    """Make a table of columns, each its name and, as shown, header and cells."""
     from rich.box import HEAVY_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -185,11 +179,7 @@ def progress_bar(
 
 @contextmanager
 def heartbeat(state: Callable[[], str]) -> Iterator[None]:
-    """Say what goes on, more and more seldom, where no bar is shown.
-
-    Lines stand on standard error, the first after `FIRST_BEAT` seconds; in a run
-    that ends before there is none. A terminal shows a bar instead.
-    """
+    """Say on standard error, ever more seldom, what goes on; a terminal has a bar."""
     if sys.stderr.isatty():
         yield
         return

@@ -54,12 +54,10 @@ OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values(), *STARTS})
 READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
 
 READ_BACK_SECONDS = 5.0
-FAR = 1e-4
-"""A difference of optima that an engine's tolerances, 1e-6 a row, do not explain."""
+FAR = 1e-4  # a difference of optima beyond an engine's tolerances, 1e-6 a row
 
 _GRAPHS = frozenset({"json", "graphml", "dot"})
-MARK = "olivine"
-"""Begins the remark of a program file that says which program it is."""
+MARK = "olivine"  # begins the remark of a program file
 _PROGRAMS = frozenset({"lp", "mps"})
 _LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
 
@@ -141,10 +139,7 @@ def write_folder(
     start: bool = False,
     at: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Write all files into a folder and return what to say about them.
-
-    `at` is told each of `stages` when it begins.
-    """
+    """Write all files and return what to say; `at` gets each stage as it begins."""
     family = instance.family
     at(FORMULA)
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
@@ -218,7 +213,6 @@ def _write_start(stage: Path, built: ReductionModel) -> dict[str, Any]:
 def _write_models(
     stage: Path, mdp: TabularMDP, wanted: Collection[str], at: Callable[[str], None]
 ) -> None:
-    """Write the member for model checkers."""
     if "drn" in wanted:
         at(FILES["drn"])
         write_drn(mdp, stage / FILES["drn"])
@@ -251,7 +245,6 @@ def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
 def _describe_family(
     family: Family, member: NDArray[np.bool_], used: Used | None
 ) -> dict[str, Any]:
-    """Sizes, parameters and maps."""
     three_sat = family.three_sat
     declared = family.declared_sizes()._asdict()
     measured = family.measured_sizes()._asdict()
@@ -272,9 +265,7 @@ def _describe_family(
             "clauses": family.n_clauses,
             "total_weight": family.total_weight,
             "fresh_variables": three_sat.n_fresh,
-            # 0-based clause of the input each clause comes from; -1 for none.
-            "source": three_sat.source,
-            # What variables are called in the input, where some were left out.
+            "source": three_sat.source,  # 0-based clause of the input, -1: none
             **({} if used is None else {"names": used.variables}),
         },
         "sizes": {"declared": declared, "measured": measured},
@@ -284,7 +275,6 @@ def _describe_family(
 
 
 def _describe_trees(trees: TwoActions, program: OliveProgram) -> dict[str, Any]:
-    """Size and numbering of the MDP of two actions."""
     mdp = trees.mdp
     return {
         "horizon": mdp.horizon,
@@ -292,8 +282,7 @@ def _describe_trees(trees: TwoActions, program: OliveProgram) -> dict[str, Any]:
         "actions": mdp.n_actions,
         "transitions": mdp.n_transitions,
         "constraints": len(program.distributions),
-        # A node is its state's name and the bits that lead to it.
-        "nodes": mdp.state_names,
+        "nodes": mdp.state_names,  # a state's name and the bits to it
     }
 
 
@@ -353,12 +342,7 @@ def _write_program(
 def _read_back(
     stage: Path, instance: Instance, files: list[str], engine: str
 ) -> dict[str, str]:
-    """Solve program files with an engine, and compare optima.
-
-    Where the possible optima lie closer together than floating point tells apart
-    (large weights, a small penalty), the check is not decided.
-    """
-    # These load all routes to the optimum.
+    """Solve program files with an engine, and compare optima if floats tell them."""
     from ...reduction.verify.verification import verify_instance
     from ...solvers.milp.engines import engines, read_optimum
 

@@ -16,12 +16,7 @@ from ...solvers.child.temporary import owned, signals_held
 def staged(
     directory: Path, *, force: bool, stale: frozenset[str], last: str
 ) -> Iterator[Path]:
-    """Yield a temporary folder whose files move to `directory` on success.
-
-    A new folder is written beside its place and renamed. Files for an existing
-    one are written inside it, on the same file system whatever is mounted
-    there, and moved one by one.
-    """
+    """Yield a folder on the file system of `directory`; its files move there after."""
     if directory.is_dir():
         if not force and any(directory.iterdir()):
             raise FileExistsError(

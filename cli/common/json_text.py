@@ -8,16 +8,11 @@ from typing import Any
 
 from ...solvers.model.integer_form import NameMap, json_pairs
 
-_PART = 1 << 14
-"""Entries that are written at a time."""
+_PART = 1 << 14  # entries that are written at a time
 
 
 def pretty_json(value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the text of a JSON value: objects over lines, lists on one each.
-
-    Long ones come in parts: maps and sequences that make their entries when they are
-    read, and arrays, stay what they are.
-    """
+    """Yield a JSON value's text in parts; lazy maps and arrays stay lazy."""
     if not isinstance(value, Mapping):
         yield from _on_one_line(value)
         return

@@ -8,23 +8,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# What the loader of libraries and the starting of threads say of it.
 _WORDS = ("Cannot allocate memory", "failed to map segment", "can't start new thread")
-# Python's own words where it found no memory for a MemoryError.
+# Python's own words where it had no memory for a MemoryError:
 _LOST = ("error return without exception set", "without setting an exception")
 _SECONDS, _CPU_SECONDS = 60, 5
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12} | {
     f"{letter}I": 1 << 10 * k for k, letter in enumerate("KMGT", 1)
 }
-_chosen: list[int] = []
-"""Limits that hold, the innermost last."""
+_chosen: list[int] = []  # limits that hold, the innermost last
 
 
 def is_exhausted(error: BaseException) -> bool:
-    """Whether an error, or one behind it, is want of memory or of processes.
-
-    If so the errors let go of their frames: to say it takes memory as well.
-    """
+    """Whether an error is want of memory; then it lets go of its frames to say so."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None:

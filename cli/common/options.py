@@ -14,8 +14,7 @@ from .memory import parse_bytes
 
 VariantName = Variant
 
-# The names of the choices, repeated here because their own modules import
-# numpy. A test compares both.
+# Choices' names, repeated as their modules import numpy. A test compares both.
 
 
 class FormulationName(enum.StrEnum):
@@ -47,8 +46,7 @@ class InputFormat(enum.StrEnum):
     WCNF = "wcnf"
 
 
-# Longer ones, and larger exponents, only cost time: Fraction("1e999999999") would
-# write out all its digits.
+# Longer ones only cost time: Fraction("1e999999999") writes out all its digits.
 MOST_CHARACTERS = 100
 MOST_EXPONENT = 100
 
@@ -150,7 +148,6 @@ VariantOption = Annotated[
     VariantName, typer.Option("--variant", help="Variant of the MDP family.")
 ]
 PenaltyOption = Annotated[
-    # A parser turns the text into a Fraction; typer shows it as P.
     Fraction | None,
     typer.Option(
         "--penalty",
@@ -173,8 +170,7 @@ Seed = Annotated[
     int, typer.Option("--seed", min=0, help="Seed of the random generator.")
 ]
 TimeLimit = Annotated[
-    # None means: each engine's own default.
-    float | None,
+    float | None,  # None: each engine's own default
     typer.Option(
         "--time-limit",
         parser=parse_seconds,

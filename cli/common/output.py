@@ -14,11 +14,7 @@ from .memory import want_of_memory
 
 
 class ExitStatus(enum.IntEnum):
-    """Exit status of every verb but ``solve`` when it has an answer.
-
-    An error of ours is no contradiction between answers: it has the number that
-    ``sysexits.h`` gives to internal errors.
-    """
+    """Exit status of every verb but ``solve`` with an answer; 70 as in sysexits.h."""
 
     DONE = 0
     CONTRADICTION = 1
@@ -57,11 +53,7 @@ def describe(error: BaseException, place: str | None = None) -> str:
 
 
 def print_json(record: Mapping[str, Any]) -> None:
-    """Print one object on one line of standard output.
-
-    Names of files that are no UTF-8 come out escaped, so the line is always
-    ASCII and always printable.
-    """
+    """Print one object on one line, in ASCII: odd file names come out escaped."""
     import json
 
     sys.stdout.write(json.dumps(record, allow_nan=False) + "\n")

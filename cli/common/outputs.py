@@ -11,10 +11,7 @@ from .reading import STANDARD_INPUT
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str] = ()) -> None:
-    """Refuse files that cannot be written, are one another, or are an input.
-
-    Links of both kinds are seen through.
-    """
+    """Refuse files that cannot be written, or are, by links too, twice or an input."""
     from ...solvers.files import check_writable, write_target
 
     targets: dict[Path, Path] = {}
@@ -47,10 +44,7 @@ def _names(target: Path) -> list[object]:
 
 
 def check_not_input(outputs: Iterable[Path], source: str) -> None:
-    """Refuse outputs among which is the input itself.
-
-    Standard input that is redirected from a file is that file.
-    """
+    """Refuse outputs among which is the input, redirected or not."""
     try:
         read = os.fstat(0) if source == STANDARD_INPUT else os.stat(source)
     except OSError:

@@ -105,11 +105,7 @@ def listing(text: str) -> str:
 
 
 def figure(svg: str, *caption: str, wide: bool = False) -> str:
-    """Make a figure of an SVG element and its caption's paragraphs.
-
-    A wide one scrolls where the page is narrow, and its text stays large enough. Its
-    colours can be read on a dark page.
-    """
+    """Make a figure of an SVG element and its caption; a wide one scrolls."""
     coloured = re.sub(
         '#[0-9a-f]{6}(?=[;"])', lambda c: f"var(--c{c[0][1:]}, {c[0]})", svg
     )

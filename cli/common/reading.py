@@ -120,12 +120,7 @@ def is_formula_name(name: str) -> bool:
 
 
 def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield (file, error) for every file named, folders replaced by their files.
-
-    A folder means the files in and below it that are named like formulas,
-    sorted; what is no regular file there is an error. The error is None, or says
-    why there is nothing to read.
-    """
+    """Yield (file, error or None), folders replaced by the formulas below, sorted."""
     for path in paths:
         if path == STANDARD_INPUT or not os.path.isdir(path):
             yield path, None
@@ -146,11 +141,7 @@ def expand(paths: Iterable[str]) -> Iterator[tuple[str, str | None]]:
 
 
 def _why_skip(file: str) -> str | None:
-    """Say why not to open what a folder holds under a formula's name.
-
-    A pipe would wait for a writer that nobody promised; one that is named is
-    read, as a shell's ``<(...)`` is one.
-    """
+    """Say why not to open a folder's file: a pipe there would wait for ever."""
     try:
         mode = os.stat(file).st_mode
     except OSError as error:

@@ -40,10 +40,7 @@ def received() -> int | None:
 
 
 def stop(answer: int | None = None) -> None:
-    """Raise nothing more. `answer`: what the command ends with, if a signal came.
-
-    So a verb ends that takes a signal for a limit of time, and has answered.
-    """
+    """Raise nothing more; `answer`: the exit status, if a signal meant a time limit."""
     global _answer
     _answer = answer
     if hasattr(signal, "SIGALRM"):

@@ -13,8 +13,7 @@ import os
 import sys
 import unicodedata
 
-SPELLED = "olivine.spelled"
-"""Error handler of codecs that spells."""
+SPELLED = "olivine.spelled"  # error handler of codecs that spells
 
 _SPELLED = """
 ε eps, ϵ eps, ∈ in, ⊆ subset of, ∪ union, ∖ \\, ∅ {}, ∞ inf, √ sqrt, ∑ sum, ∏ prod,
@@ -66,7 +65,6 @@ def _spell_character(character: str) -> str:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Spell what a codec cannot encode."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return spell(error.object[error.start : error.end]), error.end

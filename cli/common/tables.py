@@ -52,10 +52,7 @@ def _row(record: Record) -> list[str]:
 
 
 def lower_bound(record: Record) -> str | None:
-    """Give what the optimum is at least where it is not proved, None if unknown.
-
-    It is the value of the witness, which is checked against every constraint.
-    """
+    """Give the checked witness's value, at most the optimum; None if unknown."""
     found = record["routes"].get("witness", {})
     return found["value"] if found.get("status") == "feasible" else None
 

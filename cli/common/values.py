@@ -22,20 +22,15 @@ class _Direct:
         self._made = made
 
     def __call__(self) -> _Direct:
-        """Be what the option asks for its conversion."""
         return self
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert one value, or the values of an option that may be repeated."""
         known, converted = _converted(value, param)
         return converted if known else self._made().coerce(value, param=param, ctx=ctx)
 
 
 def convert_directly(params: list[Any]) -> list[Any]:
-    """Let the options of a command convert what is simple, and return them.
-
-    Versions of Typer that need no Pydantic are left as they are.
-    """
+    """Let a command's options convert what is simple, if Typer needs Pydantic."""
     for param in params:
         made = getattr(param, "get_runtime_param", None)
         if made is not None and not isinstance(made, _Direct):
@@ -73,7 +68,6 @@ def _converted(value: Any, param: Any) -> tuple[bool, Any]:
 
 
 def _choice(kind: Any, value: object) -> Any:
-    """Return the member of an enumeration that a text names, if any."""
     if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):
         return None
     return next((choice for choice in kind if choice.value == value), None)

@@ -1,8 +1,4 @@
-"""``olivine learn --check-assumptions``: what an algorithm asks of its classes.
-
-The classes are examined as soon as they are drawn, before the algorithm gets
-them. One that violates an assumption stops the run, unless the user insists.
-"""
+"""``learn --check-assumptions``: classes are examined before the algorithm runs."""
 
 from __future__ import annotations
 
@@ -24,10 +20,7 @@ class ViolatedError(ValueError):
 
 
 class Examination:
-    """Check the assumptions of an algorithm on the classes of a run.
-
-    `found`: The assumptions by name, empty before the check.
-    """
+    """Check an algorithm's assumptions on the classes of a run: `found`, by name."""
 
     def __init__(self, *, allow_unrealizable: bool, show: bool) -> None:
         self.allow_unrealizable = allow_unrealizable
@@ -85,10 +78,7 @@ class Examination:
         }
 
     def binding(self, result: LearningResult) -> dict[str, MonitorReport]:
-        """Give the monitors that can contradict: ``always`` ones after a violation.
-
-        What is claimed under an assumption may fail without it.
-        """
+        """Give the monitors that can contradict: ``always`` ones after a violation."""
         monitors = result.monitors.items()
         return {k: m for k, m in monitors if not self.violated or m.scope == "always"}
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 CONFIDENCE = 0.95
-# A share of simulations contradicts the exact probability only beyond this.
-BEYOND_DOUBT = 1 - 1e-9
+BEYOND_DOUBT = 1 - 1e-9  # where a share of simulations contradicts the exact one
 MOST_RUNS = 100_000
 
 
@@ -135,9 +134,7 @@ def _fits(
 # Numbers of samples by default, as multiples of the theorem's limit.
 MULTIPLES = (Fraction(1, 8), Fraction(1, 2), Fraction(1), Fraction(4), Fraction(16))
 
-# Below, VALOR at its theorem's constants would take minutes.
-LEAST_EPSILON = Fraction(1, 2**12)
-
+LEAST_EPSILON = Fraction(1, 2**12)  # below, VALOR's theorem would take minutes
 # Lengths of chains at which VALOR is run for the figure.
 HORIZONS = (1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)
 
@@ -153,10 +150,7 @@ def backup(
     runs: int = 40,
     figure: bool = False,
 ) -> dict[str, Any]:
-    """Run the backup barrier at each horizon and number of samples.
-
-    With `figure` also what its second panel shows, `growth`.
-    """
+    """Run the backup barrier at each horizon; with `figure` also `growth`."""
     if ties not in TIES:
         hint = suggestion(ties, TIES)
         raise ValueError(f"--ties: {ties!r} is none of {', '.join(TIES)}{hint}")
@@ -278,11 +272,7 @@ def valor_runs(barrier: BackupBarrier, seed: int) -> list[dict[str, Any]]:
 
 
 def growth(epsilon: Fraction, ratio: Fraction, seed: int) -> list[dict[str, Any]]:
-    """Trajectories against H, as far as float64 goes.
-
-    ``bellman`` is what a run of Bellman backups collects with as many samples as the
-    limit: n of each action in the start and in two states of each of H levels.
-    """
+    """Trajectories against H in floats; ``bellman``: n per action in 2H + 1 states."""
     rows = []
     for horizon in HORIZONS:
         barrier = BackupBarrier(horizon, epsilon, ratio)

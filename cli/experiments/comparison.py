@@ -1,8 +1,4 @@
-"""Every algorithm on every environment, over many seeds: ``olivine compare``.
-
-A cell is one algorithm on one environment. Its seeds are run until all are done or it
-is clear that more would say nothing; what is not done is counted, never guessed.
-"""
+"""``olivine compare``: cells of one algorithm on one environment, over many seeds."""
 
 from __future__ import annotations
 
@@ -17,10 +13,8 @@ from .runs import LearningRun
 from .units import LearningUnit, Row
 
 CALLS = ("csc", "lp", "ls", "multi")
-EARLY = 3
-"""Runs stopped by their limit before any is done, after which a cell is left."""
-BUDGET = 30
-"""A cell begins no run after so many times the limit of a run."""
+EARLY = 3  # runs stopped before any is done, after which a cell is left
+BUDGET = 30  # a cell begins no run after so many limits of a run
 
 
 class Cell:

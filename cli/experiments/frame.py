@@ -1,7 +1,4 @@
-"""What sweeps, curves and comparisons share: units done, rows handed on, files written.
-
-Units are done here, in children of this process, or on a Dask cluster.
-"""
+"""What sweeps, curves and comparisons share: units done, in children or on Dask."""
 
 from __future__ import annotations
 
@@ -26,13 +23,10 @@ if TYPE_CHECKING:
     from .plan import Plan
     from .runs import LearningRun
 
-CONNECT = 20
-"""Seconds to find a cluster."""
-PATIENCE = 60.0
-"""Seconds after which a cluster that has lost all its workers is given up."""
+CONNECT = 20  # seconds to find a cluster
+PATIENCE = 60.0  # seconds that a cluster may be without workers
 _POLL = 0.25
-_AHEAD = 2
-"""Units that a thread of a cluster is sent at a time, so that it never waits."""
+_AHEAD = 2  # units sent at a time to a thread of a cluster, so it never waits
 
 
 class WorkersError(Exception):
@@ -67,11 +61,7 @@ def _lost(unit: Unit, reason: str) -> Row:
 
 
 def _in_children(units: Iterator[Unit], jobs: int) -> Iterator[Row]:
-    """Do units in a child process each, `jobs` at a time; a death costs its own unit.
-
-    A fork takes what was imported with it, and runs nothing by name, so no module in
-    the current folder can come in the way.
-    """
+    """Do units in forks, which import nothing by name; a death costs its own unit."""
     from ...solvers.child.child import Calls, Running
 
     running: dict[Running[Row], Unit] = {}
@@ -126,7 +116,6 @@ def _line(error: BaseException | None) -> str:
 
 
 def _call(unit: Unit) -> Row:
-    """Do a unit, in a worker of a cluster."""
     return unit()
 
 
@@ -144,7 +133,6 @@ def _received(unit: Unit, future: Future) -> Row:
 
 
 def _threads(client: Client) -> int:
-    """Count the threads of all workers, 0 if there is none now."""
     if client.status != "running":
         raise LostWorkersError(f"the scheduler was lost (it is {client.status})")
     try:

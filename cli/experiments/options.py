@@ -29,7 +29,6 @@ def complete_environments(incomplete: str) -> list[str]:
 
 
 def _completions(incomplete: str, names: list[str]) -> list[str]:
-    """Complete the last word of a list with commas."""
     before, comma, last = incomplete.rpartition(",")
     return [before + comma + name for name in names if name.startswith(last)]
 

@@ -15,19 +15,15 @@ class Plan:
     """Algorithms, environments and seeds."""
 
     environments: tuple[str, ...] = ()  # Their names; all if there are none
-    # Constants for all; None: the theorem's where observations are finite, else
-    # practical ones
-    params: str | None = None
-    # epsilon, delta: accuracy and failure probability
-    epsilon: float = 0.3
-    delta: float = 0.1
+    params: str | None = None  # Constants; None: the theorem's, or practical ones
+    epsilon: float = 0.3  # Accuracy
+    delta: float = 0.1  # Failure probability
     seeds: int = 50  # Runs of a cell: seeds first, first + 1,
     first: int = 0  # The first seed
     run_limit: float = 10.0  # Seconds of CPU time of one run
     algorithms: tuple[str, ...] = ()  # Their names; all if there are none
     classes: str | None = None  # Kind of the classes; None: each algorithm's own
-    # KEY=VALUE, each for the environments and algorithms that have it
-    settings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()  # KEY=VALUE, for those that have KEY
 
     def cells(self) -> list[LearningRun]:
         """All cells, by environment; at most `MOST_RUNS` runs."""
@@ -91,11 +87,7 @@ class Plan:
 def adapted(
     cell: LearningRun, params: str | None, classes: object, seed: int
 ) -> LearningRun:
-    """Choose what was left open as the environment allows, of some seed.
-
-    Where observations are continuous nothing is tabular, and no theorem's sample fits
-    into memory.
-    """
+    """Choose what was left open; continuous observations take no theorem's sample."""
     from ...algorithms.environments.protocol import knows_truth
     from ...algorithms.learning import registry
 

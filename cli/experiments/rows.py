@@ -23,16 +23,11 @@ from .units import Row
 FORMAT = 2
 Check = Callable[[Row], None]
 _MARK = "olivine-sweep"
-SYNC = 1.0
-"""Seconds between calls of fsync, which only a crash of the machine needs."""
+SYNC = 1.0  # seconds between calls of fsync, for crashes of the machine
 
 
 class RowFile:
-    """Rows so far, and where to append more.
-
-    `rows`: By their keys, in the order of the file. `remark`: What was found cut off,
-    or "".
-    """
+    """Rows by key, in the file's order; `remark`: what was found cut off, or ""."""
 
     def __init__(self, descriptor: int, rows: dict[str, Row], remark: str) -> None:
         self.rows, self.remark = rows, remark
@@ -56,10 +51,7 @@ class RowFile:
 def open_rows(
     path: Path, sweep: Mapping[str, Any], checks: Mapping[str, Check]
 ) -> Iterator[RowFile]:
-    """Open the rows of a sweep, or begin them.
-
-    `checks`: by the keys of all its units, what refuses a row with a ValueError.
-    """
+    """Open or begin a sweep's rows; `checks`: by key, what raises for a bad row."""
     header = {_MARK: FORMAT, "version": __version__, "sweep": sweep}
     header = json.loads(json.dumps(header))
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -188,8 +180,7 @@ def _check_header(
 
 
 SUFFIXES = (".jsonl", ".parquet")
-_WHOLE = ("monitors", "parameters", "settings")
-"""Objects that stay JSON in one column: each algorithm has other names there."""
+_WHOLE = ("monitors", "parameters", "settings")  # JSON in one column: names differ
 _EXACT = ("optimum", "optimal_value", "penalty", "suboptimality", "value")
 """Rationals as text: a column of floats, NAME.float, stands beside each."""
 _INT64 = 2**63
@@ -299,7 +290,6 @@ def _as(kind: Any, pyarrow: Any, value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Write a value as JSON does, a text as it is; what is no UTF-8 is escaped."""
     if not isinstance(value, str):
         return json.dumps(value, allow_nan=False)
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

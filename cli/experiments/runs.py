@@ -25,13 +25,10 @@ if TYPE_CHECKING:
     from ...algorithms.learning.results import LearningResult
     from .assumptions import Examination
 
-PATIENCE = 10
-"""Wall seconds for each second of CPU time: a run that waits ends, too."""
+PATIENCE = 10  # wall seconds for each second of CPU time, so a waiting run ends
 
-MONTE_CARLO = 20_000
-"""Episodes of a model of ours that estimate V^π where it is not known exactly."""
-PLAYED = 1_000
-"""Episodes that estimate V^π where nothing is known but how to play."""
+MONTE_CARLO = 20_000  # episodes of our models that estimate V^π if it is not exact
+PLAYED = 1_000  # episodes where nothing is known but how to play
 
 
 def register_environments(*named: str) -> None:
@@ -45,10 +42,7 @@ def register_environments(*named: str) -> None:
 
 
 def _own(name: str) -> Callable[..., Environment]:
-    """Find a function of the user's, which takes options as keywords.
-
-    It may take a numpy Generator as well, before them.
-    """
+    """Find the user's function of options; a Generator may come before them."""
     module, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that nothing there hides a library
@@ -67,20 +61,16 @@ def _own(name: str) -> Callable[..., Environment]:
 class LearningRun:
     """A run of an algorithm on an environment, complete but for its seed."""
 
-    # algorithm, env: names
     algorithm: str
     env: str
     params: str  # ``"theorem"``, ``"paper"``, ``"practical"`` or ``"frugal"``
     classes: Any  # Kind of the classes, or one's own as `Task` takes them
-    # epsilon, delta: accuracy and failure probability, in (0, 1)
-    epsilon: float
-    delta: float
-    # for_env, for_algorithm: options of the environment and settings of the algorithm
-    for_env: Mapping[str, Any]
-    for_algorithm: Mapping[str, Any]
+    epsilon: float  # Accuracy, in (0, 1)
+    delta: float  # Failure probability, in (0, 1)
+    for_env: Mapping[str, Any]  # Options of the environment
+    for_algorithm: Mapping[str, Any]  # Settings of the algorithm
     time_limit: float | None = None  # Seconds of CPU time of a run, None for no limit
-    # One's own environment, or a function that makes it of a seed; None for `env`
-    world: Any = None
+    world: Any = None  # One's own environment, or a function of a seed; or `env`
 
     def environment(self, seed: int) -> Environment:
         """Make the environment of a seed."""
@@ -105,12 +95,7 @@ class LearningRun:
         recorder: Recorder | None = None,
         progress: bool = False,
     ) -> tuple[dict[str, Any], LearningResult]:
-        """Run, and compare with the truth: the record to print, and the result.
-
-        The seed fixes the environment, the classes and the samples. Assumptions
-        are checked before the run if there is an examination; a recorder notes the
-        policies on the way; progress shows every few seconds that the run goes on.
-        """
+        """Run and compare with the truth; the seed fixes all that is drawn."""
         with limited(self.time_limit):
             return self._with_seed(seed, observers, examination, recorder, progress)
 
@@ -208,11 +193,9 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTimeError after so much CPU time of this process.
+    """Raise OutOfTimeError after so much CPU time, or wall time for children's.
 
-    It counts no children, so there is a limit of wall time too. Python drops an
-    exception that is raised in a callback (of the collector, of a weak reference), so
-    it comes again each second, and at the end at the latest.
+    It comes again each second: Python drops an exception raised in a callback.
     """
     if seconds is None or not hasattr(signal, "setitimer"):
         yield
@@ -255,7 +238,6 @@ def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
 def _split(
     algorithm: Algorithm, env: str, settings: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide KEY=VALUE among the environment and the algorithm."""
     from ...algorithms.environments.registry import options
     from ...algorithms.learning.registry import suggestion
 

@@ -20,19 +20,15 @@ class Phase:
     """The formulas of one size in one variant."""
 
     variant: str  # Of the family
-    # variables, clauses: of each formula as read
-    variables: int
+    variables: int  # Of each formula as read
     clauses: int
     formulas: int  # Their number, bad files not counted
-    # satisfiable, unsatisfiable: of them; the others are undecided
     satisfiable: int
-    unsatisfiable: int
+    unsatisfiable: int  # The others are undecided
     optima: Sequence[Fraction]  # Of those whose optimum is proved, ascending
-    # Median of each route, over the formulas where it has an answer
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float]  # Median of each route, where it has an answer
     unfinished: Mapping[str, int]  # Formulas where a route has none, by route
-    # `seconds`, apart for each formulation of a MILP and each MaxSAT engine
-    ways: Mapping[str, float]
+    ways: Mapping[str, float]  # `seconds`, by MILP formulation and MaxSAT engine
 
     @property
     def ratio(self) -> float:
@@ -110,30 +106,22 @@ def _phase(size: tuple[str, int, int], rows: Sequence[Row]) -> Phase:
 class Curve:
     """One algorithm on one environment, over its seeds."""
 
-    # algorithm, env: names
     algorithm: str
     env: str
-    # Where some run's value changes or a run ends, ascending
-    trajectories: Sequence[int]
-    # median, least, most: over the runs, from each of these on
-    median: Sequence[float]
+    trajectories: Sequence[int]  # Where a value changes or a run ends, ascending
+    median: Sequence[float]  # Over the runs, from each of `trajectories` on
     least: Sequence[float]
     most: Sequence[float]
-    # Trajectories and value at the end of each run, and whether it was stopped
-    ends: Sequence[tuple[int, float, bool]]
-    # Runs wanted; those without a curve were refused, or stopped before the start
-    wanted: int
-    # optimum, optima: median of V*, and its least and greatest value where seeds differ
-    # in it
-    optimum: float | None
-    optima: tuple[float, float] | None
+    ends: Sequence[tuple[int, float, bool]]  # Trajectories, value, if stopped
+    wanted: int  # Runs; those without a curve were refused or never started
+    optimum: float | None  # Median of V*
+    optima: tuple[float, float] | None  # Its range where seeds differ in it
     successes: int  # Runs that ended with "success" within ε of V*
     refused: str  # Why the algorithm does not take the task, or ""
     exact: bool  # Whether values are exact; else they are estimated
     params: str  # Kind of the constants
     error: float | None = None  # Largest standard error of a value that is estimated
-    # Where seeds differ in V*: this curve of V^π − V*, whose own `gaps` is None
-    gaps: Curve | None = None
+    gaps: Curve | None = None  # Of V^π − V*, where seeds differ in V*
 
     @property
     def stopped(self) -> int:

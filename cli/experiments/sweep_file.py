@@ -1,7 +1,4 @@
-"""What a sweep file says: formulas in variants by routes, or runs of algorithms.
-
-TOML, read by the standard library; docs/experiments.md has all keys.
-"""
+"""What a sweep file says, in TOML; docs/experiments.md has all keys."""
 
 from __future__ import annotations
 
@@ -29,8 +26,7 @@ from .units import FormulaUnit, RandomJob, Unit, learning_units
 
 MOST_CLAUSES = 100_000_000
 MOST_LITERALS = 3 * MOST_CLAUSES
-LARGEST = 1 << 24
-"""Most bytes of a sweep file."""
+LARGEST = 1 << 24  # bytes of a sweep file
 
 
 @dataclass(frozen=True)
@@ -39,8 +35,7 @@ class Sweep:
 
     kind: str  # "formulas" or "learning"
     units: Sequence[Unit]  # What is to be done, in order; their keys differ
-    # What the rows depend on, as plain values; rows of another sweep differ there
-    says: Mapping[str, Any]
+    says: Mapping[str, Any]  # What the rows depend on, as plain values
     files: Sequence[str] = ()  # That are read
 
 
@@ -257,7 +252,6 @@ def _formulas(values: dict[str, Any], folder: Path) -> Made:
 
 
 def _drawn(job: Job, entries: Sequence[Mapping[str, Any]]) -> list[Unit]:
-    """Units of random formulas."""
     units: list[Unit] = []
     for entry in entries:
         n, k, draw = entry["variables"], entry["width"], entry["seed"]
@@ -269,11 +263,7 @@ def _drawn(job: Job, entries: Sequence[Mapping[str, Any]]) -> list[Unit]:
 
 
 def _digests(named: Sequence[str], folder: Path) -> list[tuple[str, str]]:
-    """Files with their digests, folders replaced by their files.
-
-    Names are relative to the sweep file's folder. Digests make the sweep: a file that
-    has changed makes another one, and the same files elsewhere make the same.
-    """
+    """Files, relative to `folder`, and their digests, which make the sweep."""
     found = []
     for file, error in expand(str(folder / name) for name in dict.fromkeys(named)):
         if error is not None:

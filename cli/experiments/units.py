@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ...algorithms.learning.events import Recorder
     from ...reduction.family.instance import Instance
 
-Row = dict[str, Any]
-"""``key``, ``exit`` (an exit status), and what is found."""
+Row = dict[str, Any]  # ``key``, ``exit`` (an exit status), and what is found
 
 
 def _is_text(value: Any) -> bool:
@@ -140,7 +139,6 @@ class Unit(Protocol):
 class RandomJob(Job):
     """Verifies the random formulas of given sizes, named by their numbers."""
 
-    # variables, clauses, width: of each formula
     variables: int = 3
     clauses: int = 1
     width: int = 3
@@ -162,11 +160,7 @@ class RandomJob(Job):
 
 @dataclass(frozen=True)
 class FormulaUnit:
-    """A formula in a variant, by some routes: the row has the record of ``verify``.
-
-    The content of a file tells it from others, wherever it lies; a second file with
-    the same content is its second copy.
-    """
+    """A formula in a variant, by some routes, known by its content and copy."""
 
     job: Job
     file: str

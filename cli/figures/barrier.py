@@ -189,7 +189,6 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
 
 
 def _growth(panel: Axes, epsilon: float) -> None:
-    """Square loss and bias against ε."""
     grid = np.geomspace(1e-4, 0.9, 200)
     error = "error of g_bad, E[g_bad − g*] = √ε − ε"
     _line(panel, grid, np.sqrt(grid) - grid, 1, label=error)

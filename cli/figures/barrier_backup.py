@@ -29,7 +29,6 @@ def draw_backup(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 
 def _failures(panel: Axes, record: Mapping[str, Any]) -> None:
-    """Exact lines, simulated points, the bound."""
     epsilon, ratio = Fraction(record["epsilon"]), Fraction(record["ratio"])
     longest, top = 1.0, 0.75
     limits = []
@@ -84,7 +83,6 @@ def _exact(
 def _points(
     panel: Axes, rows: Sequence[Mapping[str, Any]], colour: str, marker: str
 ) -> None:
-    """Shares of runs that failed, with their intervals."""
     shares = [row["failures"] / row["runs"] for row in rows]
     below = [max(0, s - r["interval"][0]) for s, r in zip(shares, rows, strict=True)]
     above = [max(0, r["interval"][1] - s) for s, r in zip(shares, rows, strict=True)]

@@ -15,18 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Dark enough to be told from white in print.
-_FULL, _EDGE, _GREY = "#0072B2", "#222222", "#777777"
+_FULL, _EDGE, _GREY = "#0072B2", "#222222", "#777777"  # dark enough for print
 
 
 def save_figure(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Draw a panel for each environment and write the figure atomically.
-
-    A row is an algorithm. The dot stands at the median number of trajectories of
-    the runs that ended; it is full where every seed ends ε-optimal, half full where
-    some do. Beside it stand their number, of all seeds, and how many were stopped.
-    An algorithm that does not take the task, or ends no run in time, says so.
-    """
+    """Draw a panel per environment: median trajectories; a full dot: all succeed."""
     environments = list(dict.fromkeys(record["env"] for record in records))
     algorithms = list(dict.fromkeys(record["algorithm"] for record in records))
     columns = min(2, max(1, len(environments)))

@@ -36,13 +36,7 @@ _STYLE = {
 def save_figure(
     folder: Path, plan: Plan, measurements: Sequence[Measurement], fits: Fits
 ) -> list[str]:
-    """Draw the measurements and write contrast.png and contrast.svg.
-
-    Left, on semi-logarithmic axes, on which an exponential is a straight line:
-    the MILPs. Right, on logarithmic axes, on which a power is one: the oracles.
-    Time above, with the same scale on both sides; work below. Lines are fits,
-    dots single formulas, open triangles what the time limit cut off.
-    """
+    """Write contrast.png and .svg: MILPs on semi-logarithmic axes, oracles log-log."""
     names = ["contrast.png", "contrast.svg"]
     with style():
         from matplotlib.figure import Figure
@@ -72,7 +66,6 @@ def title(plan: Plan) -> str:
 
 
 def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
-    """Scales, labels, the limit."""
     (time_hard, time_easy), (work_hard, work_easy) = axes
     time_hard.set_title("MILPs (straight = exponential in n)")
     time_easy.set_title("oracles (straight = polynomial in n)")
@@ -125,7 +118,6 @@ def _panel(
     measurements: Sequence[Measurement],
     fits: Fits,
 ) -> None:
-    """Dots, triangles, medians' fit and legend of each series."""
     count = len(series)
     for number, name in enumerate(series):
         own = [m for m in measurements if m.series == name]
@@ -137,8 +129,7 @@ def _panel(
         last = max(m.n for m in own)
         if last < max(m.n for m in measurements):
             text += f"; given up after n = {last}"
-        # Side by side, so that series of equal value do not hide each other.
-        shift = 1 + 0.012 * (number - (count - 1) / 2)
+        shift = 1 + 0.012 * (number - (count - 1) / 2)  # equal series side by side
         for cut in (False, True):
             points = [m for m in own if m.censored is cut]
             panel.plot(

@@ -33,11 +33,7 @@ def lay_out(
     assignment: NDArray[np.bool_] | None,
     bare: bool = False,
 ) -> Scene:
-    """Lay out the family of a formula, with what is known of it.
-
-    `assignment`: what to highlight, of the 3-SAT form, shape (n,); None for nothing.
-    `bare`: as in `family_scene.scene`.
-    """
+    """Lay out a family; `assignment`, shape (n,) or None, and `bare` as in `scene`."""
     from .family_caption import verdict
     from .family_scene import scene
 
@@ -64,8 +60,7 @@ def draw_theorem_o(
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
 
-        # Small, so that its text can be read on a phone, too.
-        figure = Figure(figsize=(4.2, 2.5), layout="constrained")
+        figure = Figure(figsize=(4.2, 2.5), layout="constrained")  # for phones, too
         axes = figure.add_subplot()
         shown = _values_of_u(parameters, unsatisfied)
         values = [float(optimum(parameters, u)) for u in shown]
@@ -107,7 +102,6 @@ def svg_of(draw: Callable[[], Figure]) -> str:
             metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
         )
     text = buffer.getvalue()
-    # Inside HTML an SVG element needs no namespaces, so the page names no
-    # address of the net at all.
+    # HTML needs no namespaces: the page names no address of the net at all.
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text[text.index("<svg") :])
     return text.replace("xlink:href", "href")

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from ...reduction.formula.formula import ThreeSat
     from ...reduction.verify.verification import Verification
 
-NAMED = 3
-"""Most clauses of a kind that are told by name."""
+NAMED = 3  # most clauses of a kind that are named
 
 
 def reason_for_none(answer: Verification | None, witness: bool | None) -> str:

@@ -37,8 +37,7 @@ _LINES = {
 _DOTTED = frozenset({"negated", "policy-negated"})
 _ARROWS = frozenset({"action", "chosen", "quit"})
 _FOLLOWED = frozenset({"chosen", "policy", "policy-negated"})
-_PART = 0.78
-"""Height of a box as a part of its row."""
+_PART = 0.78  # height of a box as a part of its row
 
 
 def draw_scene(scene: Scene) -> Figure:
@@ -140,11 +139,7 @@ _COLOURS = sorted(
 
 
 def tikz(scene: Scene) -> str:
-    """Write a scene as a LaTeX document of one TikZ picture.
-
-    It needs no package but geometry and tikz. The picture alone is what stands
-    between the lines that begin and end ``tikzpicture``.
-    """
+    """Write a scene as a LaTeX document of one TikZ picture; only geometry and tikz."""
     return "\n".join([*_document(scene), ""])
 
 
@@ -168,7 +163,6 @@ def _document(scene: Scene) -> Iterator[str]:
             rf"\draw[c{_FRAME[1:]}] ({left:.3f},{bottom:.3f}) "
             rf"rectangle ({right:.3f},{top:.3f});"
         )
-    # What the policy follows lies above the rest.
     for line in sorted(scene.lines, key=lambda line: line.kind in _FOLLOWED):
         colour = _LINES[line.kind]
         dash = ", dotted" if line.kind in _DOTTED else ""
@@ -235,7 +229,6 @@ _SYMBOLS = {
 
 
 def _tex(text: str) -> str:
-    """Put a label into TeX."""
     text = mathtext(text).replace("bottom2", r"$\bot_2$")
     for symbol, command in _SYMBOLS.items():
         text = text.replace(symbol, command)

@@ -1,9 +1,4 @@
-"""The layout of a family: s0, its actions, clause states, literal states, rewards.
-
-Like the paper's figure, from left to right. Where there are many clauses or variables,
-neighbours become one bundle, whose lines are the thicker the more literals they stand
-for.
-"""
+"""Lay out a family as in the paper, left to right; many neighbours become a bundle."""
 
 from __future__ import annotations
 
@@ -48,12 +43,7 @@ def scene(
     remarks: Sequence[str] = (),
     bare: bool = False,
 ) -> Scene:
-    """Lay a family out.
-
-    `assignment`: truth values of the 3-SAT form's variables, shape (n,), whose pair (g,
-    π) is highlighted as a witness; None for the family alone. `bare` leaves the actions
-    of clause states out of their texts.
-    """
+    """Lay a family out; `assignment`, shape (n,), is a witness; `bare`: short texts."""
     return _Builder(Subject(family, assignment, hard, remarks, bare)).build()
 
 
@@ -118,7 +108,6 @@ class _Builder:
         top: float,
         reward_x: float,
     ) -> list[Node]:
-        """Place the literal states, and the worthless one below them."""
         scene, subject = self.scene, self.subject
         boxes = []
         n_rows = len(texts) + bool(self.declared.n_bottom)
@@ -150,7 +139,6 @@ class _Builder:
     # -- the middle: clause states
 
     def _clause(self, y: float, text: str, group: range, width: float) -> Node:
-        """Add the box of a clause, or of a bundle."""
         subject, strength = self.subject, 1.0
         kind: NodeKind = "state"
         if subject.pair is not None:
@@ -234,8 +222,7 @@ class _Builder:
 
     def _action(self, start: Node, y: float, text: str, used: bool) -> Node:
         """Add an action at s0, with its reward, and the arrow to it."""
-        # Words are narrower than formulas.
-        width = 0.85 * _width(text.split("\n"))
+        width = 0.85 * _width(text.split("\n"))  # words are narrower
         node = self.scene.add(1.95, y, text, "label", width)
         kind: LineKind = "chosen" if used else "action"
         end = (node.left[0], y)
@@ -243,7 +230,6 @@ class _Builder:
         return node
 
     def _solve(self, start: Node, states: list[Node]) -> None:
-        """Add [solve]; where it, and [quit], lead."""
         family, lines = self.family, self.scene.lines
         reach = family.parameters.reach
         share = (
@@ -262,7 +248,6 @@ class _Builder:
         if self.declared.quit:
             lines += (Line(s.right, self.bottom.left, "quit", 0.4) for s in states)
         if two:
-            # As wide as the clauses, so that its lines cross none of them.
             last = states[-1]
             y = last.y - 1.35 * ROW
             worthless = self.scene.add(last.x, y, "bottom2", "state", last.width)
@@ -277,7 +262,6 @@ class _Builder:
             )
 
     def _try_variable(self, start: Node, states: list[Node], right: list[Node]) -> None:
-        """Add [try x_i], the states X_i where there are any, and where both lead."""
         scene, family, halves = self.scene, self.family, "1/2 to xi^0, 1/2 to xi^1"
         text = f"[try xi]: {family.try_variable_reward}\none for each variable"
         if not self.declared.variable_states:
@@ -297,7 +281,6 @@ class _Builder:
         scene.add(x, frame.bottom - 0.14, f"Xi: {halves}", "heading")
 
     def _variables(self, last: Node, right: list[Node]) -> Frame:
-        """Add the states X_i, below the last clause state."""
         scene, subject = self.scene, self.subject
         # strict has a worthless state between the clauses and these.
         first = last.y - (2 + (self.declared.n_bottom > 1)) * ROW

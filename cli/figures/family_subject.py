@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from ...algorithms.mdp.bellman import Pair
     from ...reduction.family.family import Family
 
-SINGLE_CLAUSES, SINGLE_VARIABLES = 16, 10
-"""Most clauses and variables that are drawn one by one."""
-BUNDLES = 8
-"""Most bundles of either, where there are more."""
-BITS = 16
-"""Most bits of an assignment that a bundle shows whole."""
+SINGLE_CLAUSES, SINGLE_VARIABLES = 16, 10  # most that are drawn one by one
+BUNDLES = 8  # most bundles of either, where there are more
+BITS = 16  # most bits of an assignment that a bundle shows whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +29,8 @@ class Subject:
     """A family, and what is to be shown of it."""
 
     family: Family  # The family
-    # Truth values of the 3-SAT form's variables, shape (n,), or None
-    assignment: NDArray[np.bool_] | None = None
-    # Which clauses of the formula as read had to hold, or None
-    hard_as_read: NDArray[np.bool_] | None = None
+    assignment: NDArray[np.bool_] | None = None  # Of the 3-SAT form, shape (n,)
+    hard_as_read: NDArray[np.bool_] | None = None  # Clauses as read that must hold
     remarks: Sequence[str] = ()  # Sentences that begin the caption
     bare: bool = False  # Whether actions are left out of the clauses' texts
 

@@ -61,8 +61,7 @@ def plain(panel: Axes, **grid: Any) -> None:
         panel.spines[side].set_visible(False)
 
 
-# What the writers would add of their own: versions and dates.
-_METADATA = {
+_METADATA = {  # what the writers would add of their own: versions and dates
     ".svg": ("Creator", "Date", "Format", "Type"),
     ".png": ("Software",),
     ".pdf": ("Creator", "Producer", "CreationDate"),
@@ -75,11 +74,7 @@ _OUTSIDE = ("MPLBACKEND", "MATPLOTLIBRC", "SOURCE_DATE_EPOCH")
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Our settings of matplotlib alone, for drawing and writing.
-
-    A user's matplotlibrc, backend or date would change figures, or end the import of
-    matplotlib. Text stays text, identifiers stay the same.
-    """
+    """Set matplotlib as ours: no matplotlibrc, backend or date changes a figure."""
     kept = {name: os.environ.pop(name) for name in _OUTSIDE if name in os.environ}
     try:
         import_matplotlib()
@@ -95,10 +90,7 @@ def style() -> Iterator[None]:
 
 
 def import_matplotlib() -> None:
-    """Import matplotlib, if it is not there, with the settings that it brings itself.
-
-    It reads a matplotlibrc of the current folder before any other.
-    """
+    """Import matplotlib with its own settings, not a matplotlibrc of the folder."""
     if "matplotlib" in sys.modules:
         return
     found = find_spec("matplotlib")

@@ -1,9 +1,4 @@
-"""The part of a report that can be played with: a click flips a variable.
-
-The picture, the unsatisfied clauses, the rewards of the member and the value of the
-pair (g, π) follow, by the arithmetic of `reduction.program.witness.forward`, in
-integers. It is plain script in the page; nothing is loaded.
-"""
+"""A formula to play with in a report: a click flips a variable; the values follow."""
 
 from __future__ import annotations
 

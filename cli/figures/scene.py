@@ -28,20 +28,16 @@ ROW, NOTE_CHARACTER, NOTE_ROW = 0.34, 0.064, 0.19
 
 @dataclass(frozen=True)
 class Node:
-    """A text at (x, y), its centre or for notes its left end; in a box of a width.
-
-    `made` marks what the formula as read does not have; `strength`, in (0, 1], is how
-    strongly the box is filled; `name` is its id in an SVG.
-    """
+    """A text in a box at (x, y), its centre, or the left end of a note."""
 
     x: float
     y: float
     text: str
     kind: NodeKind
     width: float = 0.0
-    made: bool = False
-    strength: float = 1.0
-    name: str = ""
+    made: bool = False  # Not in the formula as read
+    strength: float = 1.0  # Of the filling, in (0, 1]
+    name: str = ""  # Its id in an SVG
 
     @property
     def left(self) -> Point:
@@ -56,10 +52,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Line:
-    """A line between two points, `width` points thick; actions are arrows.
-
-    `mark` is written on it, `along` that part of it; `name` is its id in an SVG.
-    """
+    """A line between two points, `width` points thick; actions are arrows."""
 
     start: Point
     end: Point
@@ -86,10 +79,7 @@ class Frame(NamedTuple):
 
 @dataclass
 class Scene:
-    """Nodes, lines and frames within width x height, and sentences to go below.
-
-    `bundled`: whether some boxes stand for several states.
-    """
+    """Nodes, lines, frames and caption; `bundled`: boxes may stand for many states."""
 
     width: float = 0.0
     height: float = 0.0

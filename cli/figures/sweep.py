@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ..experiments.summaries import Curve, Phase
 
 
-_THRESHOLD = 4.267
-"""Clauses per variable where random 3-SAT turns (Mézard, Parisi, Zecchina 2002)."""
+_THRESHOLD = 4.267  # clauses per variable at the turn (Mézard, Parisi, Zecchina 2002)
 
 
 def save_phases(path: Path, phases: Sequence[Phase]) -> None:
@@ -64,7 +63,6 @@ def _lines(
 
 
 def _series(number: int, dash: int) -> dict[str, Any]:
-    """Colour and marker by a number, dashes by another."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -114,11 +112,7 @@ def _optimum(panel: Axes, phases: Sequence[Phase]) -> None:
 
 
 def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
-    """One line a route and size: colour for the route, dashes for the size.
-
-    Formulations and engines of a route are apart: a line of both would show their
-    difference as one of the formulas.
-    """
+    """One line per route, formulation or engine (colour) and size (dashes)."""
     routes = list(dict.fromkeys(name for p in phases for name in p.ways))
     variant = phases[0].variant
     sizes = sorted({p.variables for p in phases})
@@ -143,11 +137,7 @@ def _seconds(panel: Axes, phases: Sequence[Phase]) -> None:
 
 
 def save_curves(path: Path, curves: Sequence[Curve]) -> None:
-    """Draw a panel for each environment and write the figure atomically.
-
-    A line is the median over seeds (of two, their mean), the band their range, a
-    marker the end of the run of a seed, a cross one that its limit stopped.
-    """
+    """Draw a panel for each environment: medians, ranges and ends over the seeds."""
     drawn = [curve for curve in curves if curve.ends]
     if not drawn:
         raise ValueError(f"{path}: no run has a curve, so nothing is drawn")
@@ -174,8 +164,7 @@ def _panel(panel: Axes, curves: Sequence[Curve]) -> None:
     gaps = any(curve.gaps for curve in drawn)
     if gaps:
         drawn = [curve.gaps or curve for curve in drawn]
-    # The widest bands below the others.
-    drawn = sorted(drawn, key=_width, reverse=True)
+    drawn = sorted(drawn, key=_width, reverse=True)  # widest bands below
     # Floats: trajectories may be beyond the integers of numpy.
     moments = [float(m) for curve in drawn for m in curve.trajectories if m]
     left, right = (min(moments) / 2, max(moments) * 1.6) if moments else (1, 10)
