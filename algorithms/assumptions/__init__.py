@@ -1,7 +1,4 @@
-"""The paper's assumptions on the classes: checkers, and classes that satisfy them.
-
-`check_assumptions` asks by name. `hidden` says on which observations.
-"""
+"""The paper's assumptions on the classes: checkers, and classes that satisfy them."""
 
 from .checks import CLIPPED, NAMES, check_assumptions
 from .closure import complete_classes

@@ -1,9 +1,7 @@
 """The assumptions by name, and classes that violate one.
 
-Classes that violate an assumption show what comes of it: complete classes are drawn,
-and at one level members are taken away. For realizability, those that are right. For
-completeness, all but the right one, so that the classes stay realizable but later
-levels ask for more than there is.
+For these, complete classes are drawn and at one level members taken away: the right
+ones (realizability), or all others (completeness), so that they stay realizable.
 """
 
 from __future__ import annotations
@@ -45,8 +43,7 @@ _CHECKERS: dict[str, Checker] = {
     policy_value.POLICY_VALUE: policy_value_completeness,
     policy_value.POLICY: lambda env, _, policies: policy_completeness(env, policies),
 }
-NAMES = tuple(_CHECKERS)
-"""The assumptions, in the order of the paper."""
+NAMES = tuple(_CHECKERS)  # The assumptions, in the order of the paper
 
 CLIPPED = policy_value.CLIPPED
 """A fifth, ours: weaker than policy-value completeness, and enough for regression."""
@@ -89,12 +86,9 @@ _ByLevel = TypeVar("_ByLevel", ValueClassByLevel, PolicyClassByLevel)
 def violating_classes(
     environment: Environment, rng: np.random.Generator, name: str, *, size: int = 128
 ) -> Classes:
-    """Make finite classes of which one assumption does not hold.
+    """Finite classes without one assumption; ValueError where none were found.
 
-    Where ``name`` is a completeness, both realizabilities hold. Raises ValueError for
-    an unknown name, observations that are not finite, or where no such classes were
-    found. There need not be any, say, where no later policy changes what is best
-    before.
+    Where ``name`` is a completeness, both realizabilities hold.
     """
     if name not in _CHANGES:
         raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")
@@ -123,12 +117,10 @@ class _Level:
     rng: np.random.Generator
 
     def with_values(self, rows: list[Any]) -> Classes:
-        """Put other functions at the level."""
         made = value_class(self.model, self.h, rows, self.rng)
         return _replaced(self.drawn[0], self.h, made), self.drawn[1]
 
     def with_policies(self, rows: list[Any]) -> Classes:
-        """Put other policies at the level."""
         made = policy_class(self.model, self.h, rows, self.rng)
         return self.drawn[0], _replaced(self.drawn[1], self.h, made)
 

@@ -1,16 +1,8 @@
 """Finite classes that are complete: closed by construction, from the last level back.
 
-Random classes are hardly ever complete. Here each level gets what completeness
-asks for, given the level after it, and then a few more members, so that there is
-something to learn: products over the hidden states. Each state has a few local
-functions, the right one among them, so that what is learned about one state says
-nothing about the others.
-
-Policy-value: every backup max_a E[r + g'(x') | x, a] of a g' in G_{h+1} is put
-into G_h, so G_h grows linearly towards the start; other members stay so low
-that no backup leaves [0, 1]. Policy: Π_h holds a policy that is greedy for each
-of the value vectors that policies of later levels attain. These can be many, so
-the number of other members is halved until all levels fit.
+Each level gets what completeness asks for, then products over the hidden states of a
+few local functions each, so that one state says nothing about the others. For Π the
+value vectors of later levels can be many: other members are halved until all fit.
 """
 
 from __future__ import annotations
@@ -34,20 +26,15 @@ from ..exact.arrays import object_array
 from ..exact.numbers import check_count
 from .members import HiddenModel, Vector, best
 
-Row = tuple[Any, ...]
-"""A function as a table over the observable codes."""
+Row = tuple[Any, ...]  # A function as a table over the observable codes
 
-_GRID = 8
-"""Values are multiples of 1/8 of the largest allowed."""
+_GRID = 8  # Values are multiples of 1/8 of the largest allowed
 
 _MOST_LOCAL = 8
 
 
 def highest_values(model: HiddenModel) -> list[list[Fraction]]:
-    """1 - (largest mean rewards on the way to s), for each state of each level.
-
-    If g' is at most that at level h+1, then E[r + g'] is at most that at level h.
-    """
+    """1 - (largest mean rewards on the way to s), for each state of each level."""
     found = [[Fraction(1)] * len(model.states(1))]
     for h in range(1, model.horizon):
         ahead = [Fraction(1)] * len(model.states(h + 1))
@@ -154,8 +141,7 @@ def complete_classes(
     )
 
 
-Rows = list[list[Row]]
-"""Members of each level 1..H."""
+Rows = list[list[Row]]  # Members of each level 1..H
 
 
 def _closed_values(
@@ -182,7 +168,6 @@ def _averages(model: HiddenModel, h: int, rows: Iterable[Row]) -> list[Vector]:
 def _answers(
     model: HiddenModel, values: Rows, rng: np.random.Generator, size: int
 ) -> Rows:
-    """Π with a policy that is greedy for each g', and others."""
     optimal, found = _optimal(model), Rows()
     for h in range(1, model.horizon + 1):
         later = _averages(model, h + 1, values[h]) if h < model.horizon else [()]
@@ -228,10 +213,7 @@ def _closed_policies(
     others: int,
     values: Rows | None = None,
 ) -> Rows | None:
-    """Close Π, also for ``values``, with at most so many other members a level.
-
-    None if it is too large.
-    """
+    """Close Π, also for ``values``, with at most so many others; None if too large."""
     optimal, found = _optimal(model), Rows()
     attained: list[Vector] = [()]
     for h in range(model.horizon, 0, -1):
@@ -273,12 +255,10 @@ def _greedy(asked: Iterable[NDArray[Any]], most: int) -> list[Row] | None:
 
 
 def _optimal(model: HiddenModel) -> list[NDArray[Any]]:
-    """Q* of each level at the observable codes."""
     return [model.gains(h, model.optimal(h + 1)) for h in range(1, model.horizon + 1)]
 
 
 def _joined(needed: Iterable[Row], others: Iterable[Row], most: int) -> list[Row]:
-    """Join what is needed with others, without repetition, up to ``most``."""
     rows = dict.fromkeys(needed)
     for row in others:
         if len(rows) >= most:

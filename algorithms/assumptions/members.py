@@ -1,11 +1,7 @@
 """Is a function in a class? Exactly, for tabular and for enumerated finite classes.
 
-The assumptions speak of E[· | x_h = x, a_h = a], which is defined where x is observed
-with positive probability under some policy. So "for all x" is read as: for all
-observations of hidden states that some path reaches. A finite class that was given in
-Fractions is compared exactly. One that was given in floats stands for numbers that
-round to them: a wanted value is rounded before it is compared. A checker answers with
-an `Assumption`: it holds, or a counterexample, or neither.
+"For all x" means all observations of hidden states that some path reaches. Classes in
+Fractions are compared exactly; for those in floats a wanted value is rounded first.
 """
 
 from __future__ import annotations
@@ -156,12 +152,7 @@ class HiddenModel:
     def followed(
         self, level: int, gains: NDArray[Any], rows: NDArray[np.int64]
     ) -> dict[Vector, int]:
-        """E[gains(x, π(x)) | s] for the states, for policies with tables ``rows``.
-
-        Returns the distinct vectors, each with the first of its rows. `gains`:
-        fractions, shape (observable codes, K). `rows`: actions, shape (n, observable
-        codes).
-        """
+        """Distinct E[gains(x, π(x)) | s] of the policies ``rows``, each with a row."""
         scale = math.lcm(*(v.denominator for v in gains.ravel().tolist()))
         whole = (gains * scale).astype(object)
         for cell in np.ndindex(whole.shape):
@@ -205,18 +196,14 @@ class Counterexample:
     level: int  # h of the class that lacks it, 1..H
     # The observations x_h that can be observed; tables below are over these
     codes: tuple[int, ...]
-    # For ``"value"``: the missing function, Fractions. For ``"policy"``: at each
-    # observation the actions any of which would do.
+    # The missing function, Fractions; or the actions any of which would do
     wanted: tuple[Any, ...]
-    # observation, state: where the nearest member of the class is wrong first: a code,
-    # and the hidden state (numbered within its level) that emits it
+    # Where the nearest member is wrong first: a code, and its state within the level
     observation: int
     state: int
-    # What the nearest member has there; None where no member has any number like that
-    # (a value outside [0, 1])
+    # What the nearest member has there; None where all are out of [0, 1]
     nearest: Fraction | float | int | None
-    # What asks for it, by level: g' of level h+1, or the policies of levels h+1..H, as
-    # tables over the observable codes of their levels. Empty where it is g* or π*.
+    # By level: g' of level h+1, or the later policies; empty for g* or π*
     given: tuple[tuple[int, tuple[Any, ...]], ...] = ()
 
     def __str__(self) -> str:
@@ -244,7 +231,6 @@ class Counterexample:
 
     @property
     def _given_kind(self) -> Missing:
-        """Whether `given` is a value function or policies."""
         exact = any(isinstance(v, Fraction) for _, row in self.given for v in row)
         return "value" if exact else "policy"
 
@@ -273,7 +259,6 @@ def _listed(row: tuple[Any, ...]) -> str:
 
 
 def _word(value: Any) -> str:
-    """Write a number; a ratio of large integers in decimals."""
     if isinstance(value, Fraction) and value.denominator > _LARGE:
         return f"{float(value):.6g}..."
     return str(value)
@@ -309,10 +294,7 @@ Given = tuple[tuple[int, tuple[Any, ...]], ...]
 
 
 class Values:
-    """G_h on the observable codes of level h.
-
-    `kind`: ``"tabular"``, ``"finite"``, or the name of any other class.
-    """
+    """G_h on the codes of level h; `kind` is ``"tabular"``, ``"finite"`` or other."""
 
     def __init__(self, model: HiddenModel, value_class: ValueClass, level: int) -> None:
         self._model, self._level = model, level
@@ -353,10 +335,7 @@ class Values:
     def lacks(
         self, wanted: Sequence[Fraction], given: Given = ()
     ) -> Counterexample | None:
-        """Show that a function is not in the class; None if it is.
-
-        Only for tabular and finite classes.
-        """
+        """Show that a function is not in the tabular or finite class; None if it is."""
         if self.kind == "tabular":
             bad = [i for i, v in enumerate(wanted) if not 0 <= v <= 1]
             return self._example(wanted, bad[0], None, given) if bad else None
@@ -401,10 +380,7 @@ class Policies:
     def lacks(
         self, allowed: NDArray[np.bool_], given: Given = ()
     ) -> Counterexample | None:
-        """Show that no policy stays within allowed actions; None if one does.
-
-        `allowed`: shape (codes, K), some action allowed at each code.
-        """
+        """Show that no policy stays within ``allowed`` (codes, K); None if one does."""
         if self.kind == "tabular":
             return None
         within = allowed[np.arange(len(allowed)), self.rows]

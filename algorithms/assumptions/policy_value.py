@@ -1,15 +1,8 @@
 """Policy and policy-value completeness, decided exactly for tabular and finite classes.
 
-Policy-value completeness asks, at each level h and for all g' in G_{h+1}, that Π_h has
-a policy π with π(x) in argmax_a E[r + g'(x_{h+1}) | x, a] for all x, and that G_h has
-the function x ↦ max_a of the same. A g' matters only through its averages over the
-hidden states of level h+1; finite classes are run through once for each of these.
-Tabular classes are infinite: the argument for them is in docs/assumptions.md. Policy
-completeness asks the first with E[r_h + ... + r_H | x, a, π_{h+1:H}] in place of g',
-for all π_{h+1:H} of Π_{h+1} × ... × Π_H. There are exponentially many, but only the
-vector of their values over the hidden states of level h+1 matters: the vectors are
-collected level by level, equal ones once. Where there are too many, the answer is False
-if those collected show a violation, and None if not.
+Only averages of a g' over the hidden states of level h+1, and vectors of values of
+later policies, matter: each is looked at once (tabular classes: docs/assumptions.md).
+Where there are too many, the answer is False if some show a violation, else None.
 """
 
 from __future__ import annotations
@@ -56,10 +49,7 @@ def policy_value_completeness(
     *,
     clipped: bool = False,
 ) -> Assumption:
-    """Check policy-value completeness (paper, appendix Additional Notation).
-
-    Raises ValueError if a class does not admit the environment's observations.
-    """
+    """Check policy-value completeness (paper, appendix Additional Notation)."""
     name = CLIPPED if clipped else POLICY_VALUE
     try:
         model = HiddenModel(environment)
@@ -88,11 +78,7 @@ def policy_value_completeness(
 
 
 class _Search:
-    """Look for a violation, level by level.
-
-    `outside`: The first backup outside [0, 1] that a tabular class would need.
-    `doubts`: What could not be decided.
-    """
+    """`outside`: a tabular class's first backup outside [0, 1]; `doubts`: undecided."""
 
     def __init__(self, model: HiddenModel, clipped: bool) -> None:
         self.model, self.clipped = model, clipped
@@ -144,7 +130,6 @@ class _Search:
     def _after_tabular(
         self, h: int, values: Values, policies: Policies
     ) -> Counterexample | None:
-        """Ask for what all g' to [0, 1] need."""
         n = len(self.model.states(h + 1))
         least = self.model.rewards(h).max(axis=1).min()
         count = len(values.rows) if values.kind == "finite" else 0
@@ -190,10 +175,7 @@ CLOSED = "closed-under-evaluation"
 def evaluation_closed(
     environment: Environment, values: ValueClass, policies: PolicyClass
 ) -> Assumption:
-    """Check that G is closed under evaluation of the policies of Π.
-
-    Raises ValueError if a class does not admit the environment's observations.
-    """
+    """Check that G is closed under evaluation of the policies of Π."""
     try:
         model = HiddenModel(environment)
     except ValueError as error:
@@ -217,11 +199,7 @@ def evaluation_closed(
 def evaluation_closed_classes(
     environment: Environment, rng: np.random.Generator, *, others: int = 1
 ) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
-    """Make finite classes, policy-value complete and closed under evaluation.
-
-    Sizes are products over levels: for small environments. Raises ValueError if
-    observations are not finite, or ``others`` is below 1.
-    """
+    """Small finite classes, policy-value complete and closed under evaluation."""
     check_count("others", others)
     model = HiddenModel(environment)
     values, policies = [], []
@@ -257,11 +235,7 @@ Vectors = dict[Vector, Given]
 def policy_completeness(
     environment: Environment, policy_class: PolicyClass, *, limit: int = 20_000
 ) -> Assumption:
-    """Check policy completeness (paper, appendix Additional Notation).
-
-    Raises ValueError if the class does not admit the environment's observations, or the
-    limit is below 1.
-    """
+    """Check policy completeness (paper, appendix Additional Notation)."""
     check_count("limit", limit)
     try:
         model = HiddenModel(environment)
@@ -311,7 +285,6 @@ def _violation(
 def _attained(
     model: HiddenModel, h: int, policies: Policies, later: Vectors, limit: int
 ) -> tuple[Vectors, bool]:
-    """Value vectors of level h, and whether these are all."""
     vectors: Vectors = {}
     looked = 0
     for ahead, given in later.items():

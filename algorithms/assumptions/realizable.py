@@ -1,8 +1,7 @@
 """Policy and value realizability: π* in Π and g* in G, at every level.
 
-Exact for tabular and finite classes. "The" optimal policy is any of them, where
-several are optimal. Other classes over finite observations are asked through
-their oracles, one call a level, in floats.
+Exact for tabular and finite classes, any optimal policy will do. Other classes over
+finite observations are asked through their oracles, in floats.
 """
 
 from __future__ import annotations
@@ -36,9 +35,7 @@ _TOLERANCE = 1e-12
 class Realizability:
     """Whether the two assumptions hold."""
 
-    # value, policy: true, False, or None where the oracles cannot tell (observations
-    # without codes, heuristic oracles)
-    value: bool | None
+    value: bool | None  # True, False, or None: the oracles cannot tell
     policy: bool | None
     reason: str = ""  # The first violation: which class, which level
 
@@ -51,12 +48,7 @@ class Realizability:
 def realizability(
     environment: Environment, value_class: ValueClass, policy_class: PolicyClass
 ) -> Realizability:
-    """Check both assumptions at the observable codes of every level.
-
-    A squared loss below 1e-12 of the uniform average counts as 0. g* of level 1 is not
-    asked for: the learning algorithms never use it. Raises ValueError if a class does
-    not admit the environment's observations.
-    """
+    """Check both at every level: losses below 1e-12 are 0, g* of level 1 not asked."""
     value: bool | None = True
     policy: bool | None = True
     reason = ""
@@ -77,10 +69,7 @@ def realizability(
 def value_at_level(
     environment: Environment, value_class: ValueClass, level: int
 ) -> bool | None:
-    """Whether g* of a level is in G, by least squares; finite observations only.
-
-    None: within the oracle's own accuracy it may be.
-    """
+    """Whether g* of a level is in G, by least squares; None: it may be."""
     data, q = _observable(environment, level)
     best = q.max(axis=1)
     fit = least_squares(value_class.at_level(level), data, best, epsilon_sub=_TOLERANCE)
@@ -100,10 +89,7 @@ def policy_at_level(
 def _observable(
     environment: Environment, level: int
 ) -> tuple[EmpiricalMeasure, NDArray[np.float64]]:
-    """Codes that can be observed, once each, and their Q*.
-
-    Codes of hidden states that no path reaches do not count.
-    """
+    """Codes of reachable states, once each, and their Q*."""
     truth = environment.truth
     codes = np.arange(len(truth.q_values(level)))
     if isinstance(truth, FiniteTruth):
@@ -134,11 +120,7 @@ _Judged = Counterexample | bool | None
 def policy_realizability(
     environment: Environment, policy_class: PolicyClass
 ) -> Assumption:
-    """Check that Π_h has an optimal policy, for every level h.
-
-    Decided only where observations are finite. ValueError if the class does not admit
-    the environment's observations.
-    """
+    """Check that Π_h has an optimal policy, for every level h, over finite codes."""
 
     def judge(model: HiddenModel, h: int, q: NDArray[Any]) -> _Judged:
         policies = Policies(model, policy_class, h)
@@ -155,11 +137,7 @@ def policy_realizability(
 def value_realizability(
     environment: Environment, value_class: ValueClass
 ) -> Assumption:
-    """Check that G_h has g*_h, for every level h, also the first.
-
-    Decided only where observations are finite. ValueError if the class does not admit
-    the environment's observations.
-    """
+    """Check that G_h has g*_h, for every level h, also the first, over finite codes."""
 
     def judge(model: HiddenModel, h: int, q: NDArray[Any]) -> _Judged:
         values = Values(model, value_class, h)
@@ -179,7 +157,6 @@ def _at_every_level(
     judge: Callable[[HiddenModel, int, NDArray[Any]], _Judged],
     answers: tuple[str, str, str],
 ) -> Assumption:
-    """Judge each level, given Q* there; answers are for no, unknown and yes."""
     try:
         model = HiddenModel(environment)
     except ValueError as error:

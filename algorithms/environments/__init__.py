@@ -1,7 +1,4 @@
-"""Contextual decision processes: `protocol` says what one is.
-
-`make` gets one by name, `from_lists` builds one of your own.
-"""
+"""Contextual decision processes: `make` one by name, or `from_lists` of your own."""
 
 from .finite_lists import from_lists
 from .registry import make, names, register

@@ -85,7 +85,6 @@ class _Check:
             return _RAISED
 
     def facts(self) -> None:
-        """Judge the properties, spaces and features."""
         env = self.env
         self.expect(isinstance(env.name, str), "name", repr(env.name), "a str")
         for name in ("horizon", "n_actions", "max_states"):
@@ -131,7 +130,6 @@ class _Check:
             )
 
     def policies(self) -> list[Callable[[Any], NDArray[Any]]]:
-        """Give policies of both kinds: one action, and probabilities."""
         k = self.env.n_actions
         chances = self.rng.dirichlet(np.ones(k))
 
@@ -144,7 +142,6 @@ class _Check:
         return [last if h % 2 else mixed for h in range(self.env.horizon)]
 
     def level(self, h: int) -> None:
-        """Judge what is sampled at a level."""
         env, rng = self.env, self.rng
         path = rng.integers(env.n_actions, size=h - 1).tolist()
         pis, last = self.policies(), env.n_actions - 1
@@ -188,7 +185,6 @@ class _Check:
         acts: bool = True,
         action: int | None = None,
     ) -> None:
-        """Judge a measure at a level."""
         if not self.expect(isinstance(data, EmpiricalMeasure), call,
                            type(data).__name__, "an EmpiricalMeasure"):  # fmt: skip
             return
@@ -229,7 +225,6 @@ class _Check:
         self.expect(good, call, f"{what} of shape {x.shape}: {x[:5]}", expected)
 
     def whole(self) -> None:
-        """Judge whole episodes."""
         env, n, first = self.env, _DRAWS, 3
         call = f"run(policies, {n}, rng, first={first}, transitions=True)"
         found = self.call(
@@ -261,7 +256,6 @@ class _Check:
                 self.measure(f"{call}.transitions[{h - 1}]", h, data, True)
 
     def refusals(self) -> None:
-        """Demand a ValueError where an argument is bad."""
         env, rng, pis = self.env, self.rng, self.policies()
         k, far = env.n_actions, env.horizon + 1
         bad: dict[str, Callable[[], Any]] = {

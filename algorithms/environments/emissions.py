@@ -1,9 +1,6 @@
-"""How hidden states are rendered as feature vectors, and what is true of them.
+"""How hidden states become feature vectors, and what is true of them.
 
-An emission maps hidden states of a level to float64 features. It can decode them back
-(exactly where the noise is bounded), and where it has finitely many features it can
-list them, which makes true expectations computable. Hidden states answer in Fractions;
-what depends on noise that cannot be listed is refused.
+Hidden states answer in Fractions; what depends on unlistable noise is refused.
 """
 
 from __future__ import annotations
@@ -28,8 +25,7 @@ from .finite_model import FiniteModel, path_weights
 from .finite_truth import FiniteTruth
 from .protocol import AnyPolicy, Path
 
-MAX_LISTED_BITS = 16
-"""Emissions list their features up to 2^16 of them a state."""
+MAX_LISTED_BITS = 16  # Emissions list their features up to 2^16 of them a state
 
 
 class Emission(Protocol):
@@ -97,8 +93,7 @@ class GaussianEmission:
 
     # One float64 array (S_h, dimension) a level, rows of a level distinct
     means: tuple[NDArray[np.float64], ...]
-    # Standard deviation of the noise in each coordinate, not negative. With noise,
-    # observations of two states are separate only up to the tails.
+    # Of the noise in each coordinate; with it, states are separate but for the tails.
     deviation: float
 
     @property
@@ -260,8 +255,6 @@ class LatentTruth(FiniteTruth):
 
 
 class _StatePolicy:
-    """Action probabilities by hidden state."""
-
     def __init__(self, chances: NDArray[np.float64]) -> None:
         self.chances = chances
 

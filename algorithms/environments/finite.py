@@ -34,18 +34,7 @@ from .protocol import (
 
 
 class FiniteEnvironment(OverModel):
-    """The `olivine.algorithms.environments.protocol.Environment` of a finite model.
-
-    Parameters
-    ----------
-    model
-        Its hidden model.
-    name
-        Name in the registry and in messages.
-    features
-        Optional float64 features of the codes of each level, shape (X_h, d),
-        for classes that want them (see `olivine.algorithms.classes.linear`).
-    """
+    """The `Environment` of a finite model; codes may have ``features``, (X_h, d)."""
 
     def __init__(
         self,
@@ -156,7 +145,6 @@ class FiniteEnvironment(OverModel):
     def _measure(
         self, h: int, steps: draws.Steps, rng: np.random.Generator
     ) -> EmpiricalMeasure:
-        """Add the next observations of the steps at level h."""
         row = np.arange(len(steps.codes))
         following, counts = np.full(len(row), END, dtype=np.int64), steps.counts
         if h < self.horizon:

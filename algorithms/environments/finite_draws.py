@@ -1,13 +1,7 @@
 """What the environment of a finite model samples: counts, episodes, returns to go.
 
-Counts go level by level: hidden states, then observations, actions, rewards and
-next hidden states, each one multinomial a row given the last. Episodes are
-Markov in the hidden state, so states with equal counts need no memory of how
-they were reached.
-
-Rewards are whole units and returns are at most ``unit`` of them, so the law of
-a return is a vector of unit + 1 integer weights. Backward induction over hidden
-states costs little, and n returns to go are one multinomial draw.
+Counts go level by level, one multinomial a row given the last; states with equal
+counts need no memory. The law of a return is a vector of unit + 1 integer weights.
 """
 
 from __future__ import annotations
@@ -106,11 +100,7 @@ def draw_episodes(
     *,
     each: bool = False,
 ) -> list[Steps]:
-    """Draw n whole episodes one by one: a level's steps, row i being episode i.
-
-    Policies are called once for each distinct code, or, with ``each``, for every
-    episode (which matters to those that draw at random).
-    """
+    """Draw n episodes by level; with ``each``, call policies for every one."""
     states = pick(np.broadcast_to(model.start, (n, len(model.start))), rng)
     steps = []
     for level, policy in zip(model.levels, policies, strict=True):
@@ -232,6 +222,5 @@ class ReturnLaws:
 
 
 def _reduced(law: NDArray[Any]) -> NDArray[Any]:
-    """Weights over their common divisor."""
     common = math.gcd(*law.tolist()) or 1
     return np.asarray(law // common, dtype=object)

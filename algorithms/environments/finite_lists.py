@@ -148,15 +148,7 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """An environment with classes.
-
-    Attributes
-    ----------
-    environment
-        It.
-    values, policies
-        G and Π, realizable.
-    """
+    """An environment with realizable classes G and Π."""
 
     environment: Environment
     values: ValueClassByLevel

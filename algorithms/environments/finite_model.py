@@ -1,9 +1,7 @@
 """The hidden model of a finite contextual decision process, in exact integers.
 
-Everything is a ratio of integers, so true values are Fractions and data of any size is
-a multinomial draw (`olivine.algorithms.exact.multinomial`). Hidden states of a level
-emit disjoint sets of observations, rewards depend on observation and action, and the
-next hidden state on the hidden state and action.
+States of a level emit disjoint sets of codes; rewards depend on code and action, the
+next state on state and action. Data of any size is a multinomial draw.
 """
 
 from __future__ import annotations
@@ -25,20 +23,15 @@ from ..exact.arrays import END, frozen
 class FiniteLevel:
     """One level: S hidden states, X observation codes, K actions."""
 
-    # int64, shape (S, X): state s emits x with probability ``emissions[s, x] /
-    # emissions[s].sum()``. Every code belongs to at most one state.
+    # int64 (S, X): s emits x with weight ``emissions[s, x]``; codes are disjoint
     emissions: NDArray[np.int64]
-    # reward_units, reward_weights: int64, shape (X, K, R): the reward of (x, a) is
-    # ``reward_units[x, a, i]`` units with probability proportional to
-    # ``reward_weights[x, a, i]``
+    # int64 (X, K, R): (x, a) pays ``reward_units`` with weights ``reward_weights``
     reward_units: NDArray[np.int64]
     reward_weights: NDArray[np.int64]
-    # int64, shape (S, K, S'): weights of the next hidden states; S' = 0 at the last
-    # level
+    # int64 (S, K, S'): weights of the next states; S' = 0 at the last level
     transitions: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Convert the arrays and make them read-only."""
         for name in ("emissions", "reward_units", "reward_weights", "transitions"):
             array = np.asarray(getattr(self, name))
             if not np.issubdtype(array.dtype, np.integer):
@@ -94,7 +87,6 @@ class FiniteLevel:
 
     @cached_property
     def _units_if_certain(self) -> NDArray[np.int64] | None:
-        """Reward units of (x, a), where they are certain everywhere."""
         if ((self.reward_weights > 0).sum(axis=2) != 1).any():
             return None
         which = self.reward_weights.argmax(axis=2)[:, :, None]
@@ -165,10 +157,7 @@ def check_level(level: FiniteLevel, h: int, n_actions: int, following: int) -> N
 
 
 def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw one column a row with the row's integer weights, shape (n,).
-
-    Weights beyond 64 bits are first rounded to float64 shares.
-    """
+    """One column a row, by integer weights (beyond 64 bits: float64 shares)."""
     if weights.dtype == object:
         totals = weights.sum(axis=1)
         heights = np.cumsum((weights / totals[:, None]).astype(np.float64), axis=1)
@@ -181,19 +170,13 @@ def pick(weights: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FiniteModel:
-    """Levels 1..H with the unit of reward and the distribution of the start.
-
-    Raises ValueError naming level and place: shapes that do not match, weights that are
-    negative or sum to 0, codes of two states, negative rewards, a return above 1 with
-    positive probability.
-    """
+    """Levels 1..H, unit of reward and start, checked: a ValueError names the place."""
 
     levels: tuple[FiniteLevel, ...]  # At least one
     unit: int  # Number of units in a reward of 1
     start: NDArray[np.int64]  # int64, shape (S_1,): weights of the first hidden state
 
     def __post_init__(self) -> None:
-        """Check everything that the class promises."""
         object.__setattr__(self, "levels", tuple(self.levels))
         start = np.asarray(self.start, dtype=np.int64)
         object.__setattr__(self, "start", frozen(start))
@@ -239,10 +222,7 @@ class FiniteModel:
 
     @cached_property
     def max_return_units(self) -> int:
-        """Largest return, in units, that some policy gets with positive probability.
-
-        Hidden states that cannot be reached do not count.
-        """
+        """Largest return, in units, of positive probability under some policy."""
         ahead = np.zeros(0, dtype=np.int64)
         for level in reversed(self.levels):
             best = np.where(level.reward_weights > 0, level.reward_units, 0).max(axis=2)
@@ -254,11 +234,7 @@ class FiniteModel:
 
 
 def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any], int]:
-    """Distribution of the hidden state at the end of a path, exactly.
-
-    Raises ValueError if the path has H actions or more, or names an unknown action.
-    Gives integers (Python or int64), shape (S_h,) with h = len(path)+1. Their sum.
-    """
+    """Integer weights (S_h,) of the states at the end of a path, and their sum."""
     if len(path) >= model.horizon:
         raise ValueError(
             f"path: {len(path)} actions end at level {len(path) + 1}, beyond the "

@@ -87,10 +87,7 @@ def start_shares(model: FiniteModel) -> list[Fraction]:
 def backed_up(
     model: FiniteModel, level: int, ahead: Sequence[Fraction] | None
 ) -> NDArray[Any]:
-    """E[r + f(x') | x, a]: Fractions, shape (X, K), for the level h = 1..H.
-
-    ``ahead`` is f at every code of level h+1; None at the last level, where f = 0.
-    """
+    """E[r + f(x') | x, a], Fractions (X, K); ``ahead``: f at h+1, None past H."""
     if ahead is None or level == model.horizon:
         return q_values(model, level, None)
     return q_values(model, level, means(model.levels[level], ahead))
@@ -123,10 +120,7 @@ def policy_q_values(model: FiniteModel, policies: Sequence[Any]) -> list[NDArray
 
 
 def occupancies(model: FiniteModel, rules: Sequence[Any]) -> list[list[Fraction]]:
-    """Probability of each hidden state of each level.
-
-    Rules are ``"uniform"`` or a policy for each of the levels 1..H-1 at least.
-    """
+    """Probability of each hidden state; rules are ``"uniform"`` or a policy a level."""
     here = start_shares(model)
     found = [here]
     for h in range(1, model.horizon):

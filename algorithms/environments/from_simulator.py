@@ -118,12 +118,10 @@ def from_simulator(
     )
 
 
-MOST_LEVELS = 10**5
-"""Longest horizon of a simulator."""
+MOST_LEVELS = 10**5  # Longest horizon of a simulator
 
 
 def _levels(horizon: Any) -> int:
-    """Return a horizon, or raise ValueError."""
     if check_count("horizon", horizon) > MOST_LEVELS:
         raise ValueError(f"horizon: {horizon} is not in 1..{MOST_LEVELS}")
     return int(horizon)
@@ -146,7 +144,6 @@ def _spaces(
 def _tables(
     features: ArrayLike | None, spaces: Sequence[ObservationSpace]
 ) -> tuple[NDArray[np.float64], ...] | None:
-    """Give the features of each level's codes."""
     if features is None:
         return None
     table = FeatureMap(features).table
@@ -164,8 +161,7 @@ _REPLAYS = 3
 class _Player:
     """The ``reset`` and ``step`` of a Gymnasium environment, made H steps long.
 
-    An episode that ends early stays at one last observation, where each step pays what
-    `after_end` says: a code of its own, or features of 0 and a last coordinate of 1.
+    After an early end one last observation stays: a code of its own, or zeros and a 1.
     """
 
     def __init__(
@@ -206,7 +202,6 @@ class _Player:
         return self._after
 
     def _some(self, chosen: Sequence[int] | None) -> list[int]:
-        """Actions that the process has."""
         from gymnasium import spaces
 
         actions = self.env.action_space
@@ -222,7 +217,6 @@ class _Player:
         return found
 
     def _see(self, seen: Any) -> None:
-        """Choose codes or features for the observations."""
         from gymnasium import spaces
 
         if isinstance(seen, spaces.Discrete):
@@ -247,7 +241,6 @@ class _Player:
         self._read = lambda x: np.append(flatten(seen, x), 0.0)
 
     def reset(self, seed: int) -> Any:
-        """Begin an episode with this seed, or the one that is fixed."""
         self._over, self._path = False, []
         given = seed if self._seed is None else self._seed
         found = self.env.reset(seed=given)
@@ -323,7 +316,6 @@ class _Player:
 
 
 def _parts(name: str, space: Any) -> Iterator[tuple[str, Any]]:
-    """Give the spaces in a space, with their names."""
     inner = getattr(space, "spaces", None)
     if inner is None:
         yield name, space
@@ -344,7 +336,6 @@ def _flattens(space: Any) -> bool:
 
 
 def _check_gymnasium(env: Any) -> None:
-    """Refuse what is no Gymnasium environment."""
     members = ("action_space", "observation_space", "reset", "step")
     missing = [name for name in members if not hasattr(env, name)]
     if missing:

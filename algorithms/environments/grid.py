@@ -1,11 +1,7 @@
 """A grid world seen as noisy images, finite and exact.
 
-The agent starts in the top left cell and walks up, down, left or right; walls
-and the border stop it. It sees an image of the grid: its own cell has
-brightness 1, walls 1/4, and some flickering cells are lit (1/2) half of the
-time, independently, unless the agent stands there. So the hidden cell can be
-read off every image, and the image says more than the cell. A step that ends on
-the goal pays 1/H, which makes the nearest way to it the best.
+The agent goes from the top left cell to a goal that pays 1/H. An image has its cell at
+1, walls at 1/4, and flickering cells lit (1/2) half of the time unless it is there.
 """
 
 from __future__ import annotations
@@ -36,10 +32,7 @@ def grid(
     walls: int = 1,
     flicker: int = 3,
 ) -> FiniteEnvironment:
-    """Make a grid world; the features of a code are its image, row by row.
-
-    Raises ValueError for a size out of range.
-    """
+    """Make a grid world; the features of a code are its image, row by row."""
     cells = rows * columns
     for name, value in (("rows", rows), ("columns", columns), ("horizon", horizon)):
         if value < 1:

@@ -1,8 +1,4 @@
-"""An environment with feature observations: hidden states in tables, rendered.
-
-Dynamics and rewards are those of a finite model whose observations are its
-hidden states; an emission renders them. Observations are sampled one by one.
-"""
+"""An environment with features: hidden states of a finite model, rendered."""
 
 from __future__ import annotations
 
@@ -33,21 +29,15 @@ from .protocol import (
     Trajectories,
 )
 
-MAX_BYTES = 2**31
-"""Largest sample of features that is made, in bytes."""
+MAX_BYTES = 2**31  # Largest sample of features that is made, in bytes
 
-MAX_EPISODES = 10**9
-"""Most episodes that are run one by one."""
+MAX_EPISODES = 10**9  # Most episodes that are run one by one
 
 _CHUNK = 2**12
 
 
 class LatentEnvironment(OverModel):
-    """The environment (`protocol.Environment`) of rendered hidden states.
-
-    Rewards in its measures are float64, units over the model's unit rounded
-    once; mean returns are exact.
-    """
+    """The `Environment` of rendered states; rewards are float64, mean returns exact."""
 
     features = None
 
@@ -136,7 +126,6 @@ class LatentEnvironment(OverModel):
         rng: np.random.Generator,
         first: int,
     ) -> Trajectories:
-        """Run with all transitions kept in memory."""
         self._check_memory(n, self.horizon)
         states, total = self._start(n, rng), 0
         paths = np.empty((first, self.horizon), dtype=np.int64)
@@ -203,7 +192,6 @@ class LatentEnvironment(OverModel):
         actions: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Draw the rewards in units and the next states."""
         level = self._model.levels[h - 1]
         units = level.draw_units(states, actions, rng)
         if level.is_certain:

@@ -1,20 +1,14 @@
 """Combination locks as published, scaled into [0, 1], with deterministic dynamics.
 
-The locks of PCID (Du, Krishnamurthy, Jiang, Agarwal, Dudík, Langford, ICML 2019) have
-three states A, B, C a level (only A at level 1) and four actions: in A one action stays
-and the next one (cyclically) goes to B, in B likewise; every other action, and every
-action in C, leads to C for good. The last action pays Bernoulli(1/2) if it does not
-lead to C, so V* = 1/2. The publication swaps A and B with probability `switch` after a
-good action; the default, 0, is deterministic. An observation is the state one-hot and d
-fair bits; or, in 3+d dimensions, turned by a fixed random rotation, plus normal noise.
+Locks of PCID (Du et al., ICML 2019): states A, B, C a level and four actions; in A one
+action stays and the next one (cyclically) goes to B, in B likewise, all others lead to
+C for good. The last action pays Bernoulli(1/2) outside C, so V* = 1/2. With
+probability `switch` (0 by default) a good action's A and B are swapped.
 
-In the diabolical lock (Misra, Henaff, Krishnamurthy, Langford 2020; in two locks:
-Agarwal, Henaff, Kakade, Sun, "PC-PG", 2020) the first action chooses lock A (the lower
-half of the actions) or B, and at each later level one secret action a lock keeps alive;
-every other one leads to a dead state. Staying alive costs, dying pays an anti-shaping
-reward half of the time, and only the last good action pays well, in A more than in B.
-Adding the cost of a step to every reward, which some publications have negative,
-changes no comparison of policies of H steps; the sum is divided by its largest value.
+Diabolical lock (Misra et al. 2020; two locks: Agarwal et al., "PC-PG", 2020): the first
+action chooses A or B, then one secret action a level keeps alive. Staying alive costs,
+dying pays half of the time, the end pays more in A. The cost of a step is added to
+every reward, which changes no comparison, and the sum divided by its largest value.
 """
 
 from __future__ import annotations
@@ -46,10 +40,7 @@ def lock(
     switch: float = 0.0,
     observations: Literal["features", "codes"] = "features",
 ) -> LatentEnvironment | FiniteEnvironment:
-    """Make the Bernoulli lock.
-
-    Raises ValueError for an option out of range.
-    """
+    """Make the Bernoulli lock."""
     bits = extra_dimension(horizon, dimension)
     codes = 2**bits if observations == "codes" and bits <= _MAX_CODE_BITS else 1
     _check_tables(horizon, bits, actions * codes)
@@ -74,10 +65,7 @@ def lock_gaussian(
     noise: float = 0.1,
     rotate: bool = True,
 ) -> LatentEnvironment:
-    """Make the Gaussian lock.
-
-    Raises ValueError for an option out of range.
-    """
+    """Make the Gaussian lock."""
     width = N_TYPES + extra_dimension(horizon, dimension)
     _check_tables(horizon, width - N_TYPES, actions)
     check_table(width**2, horizon=horizon, dimension=width - N_TYPES)
@@ -129,10 +117,7 @@ def share(name: str, value: float) -> Fraction:
 
 
 def extra_dimension(horizon: int, dimension: int | None) -> int:
-    """Coordinates beside those that tell the state: H where nobody chooses.
-
-    Raises ValueError for a horizon below 1, or no integer from 0.
-    """
+    """Coordinates beside those that tell the state: by default H."""
     check_sizes(1, horizon=horizon)
     if dimension is None:
         return horizon
@@ -142,7 +127,6 @@ def extra_dimension(horizon: int, dimension: int | None) -> int:
 
 
 def _check_tables(horizon: int, dimension: int, actions: int) -> None:
-    """Refuse features, or moves from each of three types to each, that do not fit."""
     check_sizes(2, actions=actions)
     states, features = N_TYPES * horizon, N_TYPES + dimension
     check_table(states * features, horizon=horizon, dimension=dimension)
@@ -199,13 +183,10 @@ def diabolical_lock(
     dimension: int | None = None,
     deviation: float = 0.1,
 ) -> LatentEnvironment:
-    """Make a diabolical lock.
+    """Make a diabolical lock; ValueError if dying at once were as good as opening one.
 
-    Observations are the type of the state one-hot (A, B, dead; the start is of type A),
-    the level one-hot, and then H fair bits (``"bernoulli"``), or the two one-hots plus
-    normal noise in every coordinate (``"gaussian"``). Raises ValueError for an option
-    out of range, or a death reward that makes dying at once at least as good as opening
-    a lock.
+    Observations: type (A, B, dead; the start is A) and level one-hot, then H fair bits
+    (``"bernoulli"``) or normal noise in every coordinate (``"gaussian"``).
     """
     check_sizes(2, horizon=horizon, actions=actions)
     bits = extra_dimension(horizon, dimension)

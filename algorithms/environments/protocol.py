@@ -1,20 +1,10 @@
 """What an algorithm may ask of a contextual decision process, and what tests may.
 
-An environment has H levels. At level h = 1..H a hidden state emits an
-observation x_h, the agent answers with an action a_h in 0..K-1 and gets a
-reward r_h >= 0; returns are at most 1 almost surely. Levels are 1-based, and
-observations belong to their level: finite ones are codes 0..|X_h|-1 *of the
-level*, continuous ones are feature vectors. A *path* is a sequence of actions;
-where hidden dynamics are deterministic it names a hidden state, that of level
-``len(path) + 1``.
-
-Agents see observations only. Data sets come as weighted measures
-(`olivine.algorithms.exact.data.EmpiricalMeasure`): over finitely many observations and
-rewards n may be any Python integer, at the cost of the support; continuous
-observations are sampled one by one. Every method adds the trajectories that an
-algorithm would have collected to `Environment.trajectories`, a Python integer.
-
-Tests and monitors get the true quantities through `Environment.truth`.
+At level h = 1..H a hidden state emits x_h, the agent answers a_h in 0..K-1 and gets
+r_h >= 0; returns are at most 1. Observations belong to their level: codes
+0..|X_h|-1 *of the level*, or feature vectors. A *path* of actions names, where hidden
+dynamics are deterministic, a state of level ``len(path) + 1``. Over finitely many
+observations and rewards n may be any integer, at the cost of the support.
 """
 
 from __future__ import annotations
@@ -31,8 +21,7 @@ from numpy.typing import NDArray
 from ..classes.protocols import Observations
 from ..exact.data import EmpiricalMeasure
 
-Path = Sequence[int]
-"""Actions a_1, ..., a_{h-1}; it ends at level h."""
+Path = Sequence[int]  # Actions a_1, ..., a_{h-1}; it ends at level h
 
 
 class UnknownTruthError(ValueError):
@@ -169,7 +158,6 @@ class ObservationSpace:
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        """Check that exactly one is given and positive, else ValueError."""
         size = self.dimension if self.n_codes is None else self.n_codes
         if (self.n_codes is None) == (self.dimension is None) or (size or 0) < 1:
             raise ValueError(
@@ -326,10 +314,7 @@ def knows_truth(environment: Environment) -> bool:
 
 
 def missing_members(environment: Any) -> list[str]:
-    """Give the members of the protocol that an object lacks.
-
-    None is called, but where the object gives members by ``__getattr__``.
-    """
+    """Members of the protocol that an object lacks; calls none of them."""
     absent = object()
     members = [name for name in vars(Environment) if not name.startswith("_")]
     found = (getattr_static(environment, name, absent) for name in members)
@@ -340,7 +325,6 @@ def missing_members(environment: Any) -> list[str]:
 
 
 def _gives(environment: Any, name: str) -> bool:
-    """Whether an object has a member; a truth that is not known is one."""
     try:
         return hasattr(environment, name)
     except UnknownTruthError:
@@ -348,10 +332,7 @@ def _gives(environment: Any, name: str) -> bool:
 
 
 def require_deterministic(environment: Environment, algorithm: str) -> None:
-    """Refuse an environment whose hidden dynamics are stochastic.
-
-    Raises ValueError naming both, with the reason.
-    """
+    """Refuse an environment whose hidden dynamics are stochastic, with the reason."""
     if not environment.deterministic:
         raise ValueError(
             f"{algorithm}: environment {environment.name!r} has stochastic hidden "

@@ -1,11 +1,8 @@
 """Finite contextual decision processes: random ones, and those of tabular MDPs.
 
-Random ones have deterministic hidden dynamics. By default they are such that most
-hidden states have to be learned: every state is reachable (each level's states are
-successors of the level before) and states of a level have distinct optimal values, so
-that value functions that agree on one say nothing about the others. In a tabular one
-observations are the hidden states, X = S; that of a layered `TabularMDP` may have
-stochastic dynamics, which OLIVE takes and path-based algorithms refuse.
+Random ones have deterministic dynamics, every state reachable, and distinct optimal
+values in a level, so that most states have to be learned. Tabular ones have X = S;
+that of a layered `TabularMDP` may be stochastic.
 """
 
 from __future__ import annotations
@@ -38,14 +35,11 @@ def random_finite(
     denominator: int = 12,
     distinct: bool = True,
 ) -> FiniteEnvironment:
-    """Draw a random finite environment.
+    """Draw a random finite environment; ValueError where 1000 attempts find none.
 
-    Level 1 has one hidden state, every other level `states` of them (fewer where K
-    paths cannot reach as many). A state emits `observations` codes with random weights
-    1..`denominator`; the reward of (x, a) has `support` values with random weights,
-    multiples of 1/(`denominator`·H) in [0, 1/H]. Raises ValueError for a parameter out
-    of range, tables of more than 10^7 rewards or 10^8 weights, or if no instance with
-    distinct values is found in 1000 attempts (too coarse a denominator).
+    Level 1 has one state, others `states` (fewer where K paths cannot reach as many). A
+    state emits `observations` codes with weights 1..`denominator`; (x, a) has `support`
+    rewards, multiples of 1/(`denominator`·H) in [0, 1/H].
     """
     sizes = {
         "states": states,
@@ -105,7 +99,6 @@ def _draw(
 def _emissions(
     rng: np.random.Generator, n_states: int, sizes: dict[str, int]
 ) -> NDArray[np.int64]:
-    """Disjoint sets of codes, mixed up so that a code says nothing by itself."""
     per_state = sizes["observations"]
     owners = rng.permutation(np.repeat(np.arange(n_states), per_state))
     weights = rng.integers(1, sizes["denominator"] + 1, size=len(owners))
@@ -146,11 +139,7 @@ def tabular(
     denominator: int = 12,
     distinct: bool = True,
 ) -> FiniteEnvironment:
-    """Draw a random tabular environment with deterministic dynamics.
-
-    Parameters and errors are those of `random_finite`, with one observation for
-    each hidden state.
-    """
+    """Draw a random tabular environment; parameters are those of `random_finite`."""
     drawn = random_finite(
         rng,
         states=states,
@@ -165,11 +154,9 @@ def tabular(
 
 
 def from_mdp(mdp: TabularMDP, name: str = "tabular") -> FiniteEnvironment:
-    """Environment of a layered MDP with constant rewards, X = S.
+    """Environment of a layered MDP with constant rewards, X = S, codes by rank.
 
-    The code of a state is its rank among the states of its level. States with fewer
-    actions than others repeat their last one. Raises ValueError if the MDP is not
-    layered, an action ends an episode early, or returns leave [0, 1].
+    States with fewer actions than others repeat their last one.
     """
     if not mdp.is_layered:
         raise ValueError("mdp: not layered, a successor is not one level deeper")

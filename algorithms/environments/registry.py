@@ -21,8 +21,7 @@ from .locks import diabolical_lock, lock, lock_gaussian
 from .protocol import Environment
 from .random_finite import random_finite, tabular
 
-Factory = Callable[..., Environment]
-"""Takes a Generator, then options as keywords."""
+Factory = Callable[..., Environment]  # Takes a Generator, then options as keywords
 
 _FACTORIES: dict[str, Factory] = {
     "random-finite": random_finite,
@@ -35,18 +34,7 @@ _FACTORIES: dict[str, Factory] = {
 
 
 def register(name: str, factory: Factory) -> None:
-    """Add an environment, say from a floor above.
-
-    Raises ValueError if another factory has that name.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    factory
-        Called with a numpy Generator and options as keywords (which
-        `signature` shows); returns an Environment.
-    """
+    """Add an environment, made by ``factory(rng, **options)``, under a free name."""
     if _FACTORIES.setdefault(name, factory) is not factory:
         raise ValueError(f"environment {name!r}: registered already")
 

@@ -1,8 +1,7 @@
 """The environment of a simulator, which `from_simulator` makes.
 
-Where a path of actions fixes everything, places are visited once and any number of
-trajectories is a draw of counts (`simulator_graph`); otherwise episodes are played
-one by one (`simulator_episodes`).
+Where a path fixes everything, trajectories are a draw of counts (`simulator_graph`);
+otherwise episodes are played one by one (`simulator_episodes`).
 """
 
 from __future__ import annotations
@@ -40,10 +39,7 @@ from .simulator_graph import Graph, Node
 
 
 class SimulatorEnvironment:
-    """The environment (`protocol.Environment`) of a simulator.
-
-    See `from_simulator`, which makes one.
-    """
+    """The `Environment` of a simulator, which `from_simulator` makes."""
 
     def __init__(
         self,
@@ -162,11 +158,7 @@ class SimulatorEnvironment:
         first: int = 0,
         transitions: bool = False,
     ) -> Trajectories:
-        """Run n whole episodes, as the protocol says.
-
-        Where everything is deterministic, `replays` of them (or n) are played, and must
-        go as remembered; then the others are drawn as counts of remembered steps.
-        """
+        """Run n episodes; where all is deterministic, `replays` of them are played."""
         self.simulator.check_kept()
         check_policies(policies, self.horizon)
         if not 0 <= first <= check_draws(n):
@@ -195,7 +187,6 @@ class SimulatorEnvironment:
     def _measure(
         self, steps: Counter[tuple[Node, int]], successors: bool
     ) -> EmpiricalMeasure:
-        """Give the transitions of one level."""
         assert self._graph is not None
         edges = [self._graph.edge(*step) for step in steps]
         finite = isinstance(next(iter(steps))[0].observation, int)

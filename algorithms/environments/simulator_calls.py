@@ -1,8 +1,4 @@
-"""The calls of a simulator, each checked, and what is compared when one is replayed.
-
-A simulator is a pair of functions, ``reset`` and ``step``. Messages name the call:
-``step(2) after actions [0, 1]``.
-"""
+"""The calls of a simulator, checked, and compared where one is replayed."""
 
 from __future__ import annotations
 
@@ -28,11 +24,9 @@ DETERMINISM: tuple[Determinism, ...] = (
     "everything",
 )
 
-SEEDS = 2**31
-"""Seeds of episodes are below it."""
+SEEDS = 2**31  # Seeds of episodes are below it
 
-ROUNDING = 1e-9
-"""How far float64 rewards of an episode may sum above 1."""
+ROUNDING = 1e-9  # How far float64 rewards of an episode may sum above 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +48,8 @@ class ReplayError(ValueError):
 class Simulator:
     """A process that is played one step at a time."""
 
-    # Begins an episode and returns x_1; called with a seed if it takes an argument
-    reset: Callable[..., Any]
-    # Takes an action, returns (observation, reward), or (observation, reward, over),
-    # where ``over`` must be true after the H-th action only
+    reset: Callable[..., Any]  # returns x_1; takes a seed or nothing
+    # Of an action: (observation, reward) or, ``over`` only at the H-th, (..., over)
     step: Callable[[int], Any]
     # n_actions, horizon: k and H
     n_actions: int
@@ -81,10 +73,7 @@ class Simulator:
         )
 
     def play(self, actions: Sequence[int], rng: np.random.Generator) -> Episode:
-        """Play a path from the start, every return value checked.
-
-        Raises ValueError naming the call, what it gave, and what was expected.
-        """
+        """Play a path from the start; ValueError names the first bad call."""
         seed = int(rng.integers(SEEDS))
         call = f"reset({seed})" if self.takes_seed else "reset()"
         with self._raised_by(call):
@@ -149,11 +138,7 @@ class Simulator:
         return found[0], found[1]
 
     def reward(self, value: Any, call: str) -> Fraction:
-        """Give a reward in [0, 1] exactly.
-
-        A float stands for the fraction that it rounds, if one of a denominator up to
-        10^6 does: ten times 0.1 is 1. Else it stands for itself.
-        """
+        """Give a reward in [0, 1]; a float counts as n/d, d <= 10^6, where it can."""
         try:
             if isinstance(value, str):  # "1" would do for Fraction
                 raise TypeError
@@ -198,10 +183,7 @@ class Simulator:
     def compare(
         self, path: Sequence[int], one: Episode, two: Episode, declared: Determinism
     ) -> None:
-        """Refuse two replays that differ in what was declared deterministic.
-
-        Raises ValueError naming the first call that differs.
-        """
+        """Refuse two replays that differ in what was declared deterministic."""
         fixed = DETERMINISM.index(declared)
         for h in range(len(path) + 1):
             call = "reset()"

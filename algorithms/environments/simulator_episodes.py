@@ -1,8 +1,4 @@
-"""Episodes of a simulator, played one by one.
-
-The loop does little more than the calls; return values are checked in blocks, and a
-bad one is named by episode and call.
-"""
+"""Episodes of a simulator, played one by one and checked in blocks."""
 
 from __future__ import annotations
 
@@ -27,16 +23,13 @@ from .protocol import ActionRule, Trajectories
 from .simulator_calls import ROUNDING, SEEDS, Simulator
 
 MOST_EPISODES = 10**7
-MAX_BYTES = 2**31
-"""Largest sample of features, in bytes."""
+MAX_BYTES = 2**31  # Largest sample of features, in bytes
 
 _BLOCK = 2**12
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some episodes over levels 1..L."""
-
     # One per kept level: codes (n,) or features (n, d)
     observations: list[NDArray[Any]]
     # actions, rewards: shape (n, L')
@@ -125,11 +118,7 @@ class Episodes:
         kept: int,
         last: int,
     ) -> Iterator[_Block]:
-        """Play n episodes with a rule for each level; keep observations of kept..last.
-
-        Raises ValueError for too many episodes, or a return value that is not as it
-        must be.
-        """
+        """Play n episodes, a rule a level; keep observations of kept..last."""
         sim = self._simulator
         width = sim.spaces[0].dimension or 1
         if n > MOST_EPISODES or n * width * 8 * max(1, last - kept + 1) > MAX_BYTES:
@@ -302,7 +291,6 @@ def _merged(
     rewards: NDArray[np.float64] | None = None,
     after: NDArray[Any] | None = None,
 ) -> EmpiricalMeasure:
-    """Give a measure; equal rows of codes are counted."""
     whole = EmpiricalMeasure(
         x, actions=actions, rewards=rewards, next_observations=after
     )

@@ -1,7 +1,6 @@
 """A simulator in which a path of actions fixes everything, as a graph of its paths.
 
-Each edge is played once and once again; then any number of trajectories over known
-edges is a multinomial draw (`olivine.algorithms.exact.multinomial`), exact in rewards.
+Each edge is played twice; then trajectories over known edges are multinomial draws.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ from .finite_model import FiniteLevel, FiniteModel
 from .protocol import ActionRule, Path, UnknownTruthError
 from .simulator_calls import Simulator, stacked
 
-MOST_NODES = 10**6
-"""Most places of a graph; without hidden states each path is one."""
+MOST_NODES = 10**6  # Most places of a graph; without hidden states each path is one
 
 _UNIT = 2**62
 
@@ -39,8 +37,7 @@ class Node:
     edges: dict[int, tuple[Fraction, Node | None]] = field(default_factory=dict)
 
 
-Counts = Mapping[tuple[Node, Any], int]
-"""Trajectories at each place, apart by a tag."""
+Counts = Mapping[tuple[Node, Any], int]  # Trajectories at each place, apart by a tag
 
 
 class Graph:
@@ -56,7 +53,6 @@ class Graph:
         self.root = self._node((), simulator.replay((), "everything", rng))
 
     def _node(self, path: tuple[int, ...], episode: Any) -> Node:
-        """Find or add the place at the end of a path."""
         x = episode.observations[-1]
         key: Hashable = len(path), path
         if self._by_observation:
@@ -87,10 +83,7 @@ class Graph:
         )
 
     def edge(self, node: Node, action: int) -> tuple[Fraction, Node | None]:
-        """Give reward and next place, played twice on first use.
-
-        The second time from another path to the same place, if one is known.
-        """
+        """Reward and next place, played twice on first use, from two paths if known."""
         found = node.edges.get(action)
         if found is not None:
             return found

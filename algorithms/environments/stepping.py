@@ -109,10 +109,7 @@ class SimulatorStepper:
 
 
 def stepper(process: Environment | TabularMDP) -> Stepper:
-    """Make a stepper.
-
-    Raises ValueError for an environment of another kind, which can only be sampled.
-    """
+    """Make a stepper; ValueError for an environment that can only be sampled."""
     if isinstance(process, TabularMDP):
         return MdpStepper(process)
     if isinstance(process, SimulatorEnvironment):

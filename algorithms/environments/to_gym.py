@@ -14,11 +14,9 @@ from ..mdp.tabular import TabularMDP
 from .protocol import Environment
 from .stepping import MdpStepper, stepper
 
-_Place = tuple[int, int]
-"""Column and row."""
+_Place = tuple[int, int]  # Column and row
 
-MOST_DRAWN = 500
-"""Most states of a picture."""
+MOST_DRAWN = 500  # Most states of a picture
 
 _FAINT, _STRONG = "#9aa3ad", "#c2410c"
 
@@ -26,9 +24,8 @@ _FAINT, _STRONG = "#9aa3ad", "#c2410c"
 class ProcessEnv(gymnasium.Env[Any, Any]):
     """A process of this package, played by Gymnasium.
 
-    Codes of a level follow those of the level before, so that an observation tells
-    its level; the code after them all says that the episode ended. Features are a box
-    without bounds, and 0 at the end.
+    Codes of a level follow those of the level before, and one after all says that the
+    episode ended. Features are a box without bounds, and 0 at the end.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
@@ -91,25 +88,13 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
         return self._seen(x), reward, False, False, {"level": self._level}
 
     def render(self) -> Any:
-        """Show where the episode is.
-
-        As a line of text (``render_mode="ansi"``), or as a picture of all states, or
-        codes, by level with the current one marked (``"rgb_array"``: uint8, shape
-        (height, width, 3)).
-
-        Raises
-        ------
-        ValueError
-            Without a render mode, or for a picture of features or of more than
-            `MOST_DRAWN` states.
-        """
+        """Show where the episode is: a line, or a picture of the level (uint8)."""
         if self.render_mode is None:
             modes = " or ".join(map(repr, self.metadata["render_modes"]))
             raise ValueError(f"render: give render_mode={modes} when it is made")
         return self._line() if self.render_mode == "ansi" else self._picture()
 
     def _line(self) -> str:
-        """Say level, observation, last action and return so far."""
         gained = f"return so far {self._gained:g}"
         taken = "" if self._last is None else f"after action {self._last}, "
         if self._here is None:

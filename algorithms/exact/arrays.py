@@ -1,11 +1,7 @@
 """Arrays: checked columns of data, ragged ones, exact integer sums.
 
-Checks of columns name the argument and the first bad row in their ValueError.
-
-Ragged arrays are offsets into flat arrays. Exact arithmetic on large MDPs runs on
-integers over one common denominator: int64 where a bound proved beforehand rules
-overflow out, and Python integers (numpy's object type) everywhere else; both go
-through the same code.
+Exact sums are int64 where a bound proved beforehand rules overflow out, else Python
+integers (numpy's object type), by the same code.
 """
 
 from __future__ import annotations
@@ -19,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
-END = -1
-"""Code of a next observation where the episode ended: every value is 0 there."""
+END = -1  # Code of a next observation where the episode ended: every value is 0 there
 
 INT64_MAX = 2**63 - 1
 
@@ -35,10 +30,7 @@ def reject(name: str, bad: NDArray[np.bool_], what: str) -> None:
 def check_actions(
     actions: ArrayLike, n_actions: int, name: str = "actions"
 ) -> NDArray[np.int64]:
-    """Integers in 0..K-1 of any shape, or ValueError naming argument and row.
-
-    A negative index would be one from the end.
-    """
+    """Integers in 0..K-1 of any shape, or ValueError naming argument and row."""
     array = np.asarray(actions)
     if not array.size:
         return array.astype(np.int64)
@@ -52,13 +44,7 @@ def check_actions(
 def check_observations(
     values: ArrayLike, name: str = "observations", *, allow_end: bool = False
 ) -> NDArray[Any]:
-    """Bring observations into one of the two forms, or refuse them.
-
-    Returns int64 array of shape (n,) or float64 array of shape (n, d). Raises
-    ValueError for another shape or type, a negative code, NaN or infinity; the message
-    names the argument and the row. `values`: integers of shape (n,), or floats of shape
-    (n, d).
-    """
+    """int64 codes (n,) or float64 features (n, d), or ValueError naming the row."""
     array = np.asarray(values)
     if array.size == 0 and array.ndim == 1:
         array = array.astype(np.int64)
@@ -83,10 +69,7 @@ def check_observations(
 
 
 def check_reals(values: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Float64 array of the given shape without NaN or infinity, or ValueError.
-
-    The message names the argument and the first bad row.
-    """
+    """Float64 array of this shape, all finite, or ValueError naming the row."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -154,8 +137,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-IntArray = NDArray[Any]
-"""An int64 array, or an object array of Python integers."""
+IntArray = NDArray[Any]  # An int64 array, or an object array of Python integers
 
 _INT64_LIMIT = 2**62  # a factor 2 below the type's own limit
 
@@ -166,10 +148,7 @@ def fits_int64(bound: int) -> bool:
 
 
 def integers(values: IntArray, *, exact: bool) -> IntArray:
-    """Give `values` as int64, or as Python integers when `exact` is true.
-
-    The caller decides by `fits_int64` on a bound of all that it will compute.
-    """
+    """Give `values` as int64, or as Python integers when `exact` is true."""
     return values.astype(object if exact else np.int64, copy=False)
 
 
@@ -188,11 +167,7 @@ def magnitude(values: IntArray) -> int:
 
 
 def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> IntArray:
-    """Convert to a one-dimensional array of an integer type, losing nothing.
-
-    Raises ValueError if `values` are not integers, do not fit the type, or are not
-    one-dimensional.
-    """
+    """One-dimensional array of an integer type, nothing lost; else ValueError."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; it must be one-dimensional")
@@ -209,11 +184,7 @@ def as_integers(name: str, values: ArrayLike, dtype: type[Any]) -> IntArray:
 
 
 def segment_sums(values: IntArray, offsets: NDArray[np.int64]) -> IntArray:
-    """Sum ``values[offsets[i]:offsets[i+1]]`` for each i; empty segments give 0.
-
-    `values`: shape (N,), int64 or object. `offsets`: shape (k+1,), nondecreasing, from
-    0 to N.
-    """
+    """Sum ``values[offsets[i]:offsets[i+1]]`` for each i; empty segments give 0."""
     sums = np.zeros(len(offsets) - 1, dtype=values.dtype)
     filled = offsets[:-1] < offsets[1:]
     if filled.any():
@@ -226,11 +197,7 @@ def segment_sums(values: IntArray, offsets: NDArray[np.int64]) -> IntArray:
 def gather(
     offsets: NDArray[np.int64], rows: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Select rows of a ragged array.
-
-    Gives ``flat[index]`` are the selected rows laid end to end, and ``row_offsets``,
-    shape (len(rows)+1,), their bounds.
-    """
+    """Select rows of a ragged array: the rows end to end, and their bounds."""
     starts = offsets[rows]
     lengths = offsets[rows + 1] - starts
     bounds = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -241,11 +208,7 @@ def gather(
 
 
 def distinct(values: IntArray) -> IntArray:
-    """Distinct values of an array of integers, sorted.
-
-    For arrays with few of them: numpy's `unique` sets up a hash table for as
-    many as there are entries, which takes ten times as long on a fresh one.
-    """
+    """Distinct integers, sorted; ten times as fast as numpy's `unique` for few."""
     ordered = np.sort(values)
     new = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -265,10 +228,7 @@ _Result = TypeVar("_Result")
 def single_threaded(
     function: Callable[_Arguments, _Result],
 ) -> Callable[_Arguments, _Result]:
-    """Run a function with one BLAS thread; the setting before comes back after it.
-
-    The setting belongs to the process: other threads of Python see it meanwhile.
-    """
+    """Run a function with one BLAS thread (of the whole process); restored after it."""
 
     @wraps(function)
     def limited(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -280,8 +240,5 @@ def single_threaded(
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Look for the libraries once: it takes a millisecond.
-
-    NumPy's and SciPy's are loaded by then, as what is decorated has imported them.
-    """
+    """Look for the BLAS libraries, loaded by now, once: it takes a millisecond."""
     return ThreadpoolController()

@@ -1,16 +1,11 @@
 """Data sets as weighted empirical measures, and how they are pooled.
 
-An empirical mean over n draws depends on the draws only through how often each
-tuple ``(x, a, r, x')`` occurred. A data set is therefore kept as its support
-and integer weights, so that 10^18 draws over finitely many observations cost
-as much as the support, and expectations are exact where that is asked for:
-weights are Python integers of any size, never rounded.
+A data set is kept as its support and integer weights of any size, so that 10^18 draws
+cost as much as the support and expectations can be exact.
 
 >>> from fractions import Fraction
 >>> data = EmpiricalMeasure([0, 1, 1], actions=[0, 0, 1], rewards=[0, 1, 0.5],
 ...                         weights=[2 * 10**30, 10**30, 10**30])
->>> data.draws == 4 * 10**30
-True
 >>> data.expectation(data.rewards)
 0.375
 >>> data.expectation_exact(data.at([Fraction(1, 3), Fraction(0)]))
@@ -18,9 +13,6 @@ Fraction(1, 6)
 >>> a, b = EmpiricalMeasure([0, 1]), EmpiricalMeasure([1], weights=[10**18])
 >>> pool([a, b]).expectation([0, 1, 1]), pool([a, b], shares="draws").draws
 (0.75, 1000000000000000002)
-
-Finite observations are integer codes. Continuous ones are feature vectors, a
-float array of shape (n, d); floats are never used as dictionary keys.
 """
 
 from __future__ import annotations
@@ -98,28 +90,10 @@ class EmpiricalMeasure:
         weights: ArrayLike | Sequence[int] | None = None,
         draws: int | None = None,
     ) -> None:
-        """Check and freeze the columns.
+        """Check and freeze the columns; a ValueError names column and row.
 
-        Raises ValueError for empty data, columns of different lengths, NaN or infinity,
-        negative codes or weights, all-zero weights; the message names the argument and
-        the row.
-
-        Parameters
-        ----------
-        observations
-            Integer codes (n,) or float features (n, d); n at least 1.
-        actions
-            Integers from 0, shape (n,).
-        rewards
-            Finite reals, shape (n,); Fractions are kept exactly beside their
-            float64 values (see `exact_rewards`).
-        next_observations
-            As `observations`; `END` marks an episode that ended.
-        weights
-            Integer multiplicities, not negative and not all zero; default 1
-            each.
-        draws
-            Number of draws, default the total weight.
+        Codes (n,) or features (n, d); next ones may be `END`. Fractions as rewards
+        are kept exactly. Weights default to 1 each, draws to their sum.
         """
         x = check_observations(observations)
         n = len(x)
@@ -144,7 +118,6 @@ class EmpiricalMeasure:
         put(self, "draws", total if draws is None else int(draws))
 
     def __len__(self) -> int:
-        """Return the number of rows (of the support as kept, not of draws)."""
         return len(self.observations)
 
     def __repr__(self) -> str:
@@ -168,11 +141,7 @@ class EmpiricalMeasure:
 
     @cached_property
     def masses(self) -> NDArray[np.float64]:
-        """Probability of each code up to the largest: sums of rounded probabilities.
-
-        Float64, kept for the next call on the same data. Raises ValueError for
-        continuous observations; `weights_by_code` is exact.
-        """
+        """Probability of each code up to the largest, float64, kept once made."""
         codes = self.codes()
         sums = np.zeros(int(codes.max()) + 1)
         np.add.at(sums, codes, self.probabilities)
@@ -180,10 +149,7 @@ class EmpiricalMeasure:
 
     @property
     def exact_rewards(self) -> NDArray[Any]:
-        """Rewards as Fractions (object array): as given, or the floats' own values.
-
-        Raises ValueError if the measure has no rewards.
-        """
+        """Rewards as Fractions (object array): as given, or the floats' own values."""
         if self._rational_rewards is not None:
             return self._rational_rewards
         if self.rewards is None:
@@ -191,10 +157,7 @@ class EmpiricalMeasure:
         return object_array([Fraction(r) for r in self.rewards.tolist()])
 
     def codes(self, field: Field = "observations") -> NDArray[np.int64]:
-        """Integer codes of a column.
-
-        Raises ValueError if the column is missing or continuous.
-        """
+        """Integer codes of a column; ValueError if it is missing or continuous."""
         column = getattr(self, field)
         if column is None:
             raise ValueError(f"{field}: this measure has none")
@@ -205,18 +168,7 @@ class EmpiricalMeasure:
     def at(
         self, table: ArrayLike | Sequence[Fraction], *, field: Field = "observations"
     ) -> NDArray[Any]:
-        """Look a table over codes up, one entry a row.
-
-        Returns array of shape (n, ...), of the table's type. Raises ValueError if a
-        code lies outside the table (the message names the row).
-
-        Parameters
-        ----------
-        table
-            One entry a code, floats or Fractions, shape (number of codes, ...).
-        field
-            The column whose codes are looked up; `END` gives 0.
-        """
+        """Look a table over codes up, one entry a row, (n, ...); `END` gives 0."""
         codes = self.codes(field)
         values = np.asarray(table)
         if int(codes.max()) >= len(values) or len(values) == 0:
@@ -228,20 +180,14 @@ class EmpiricalMeasure:
         return looked_up
 
     def expectation(self, values: ArrayLike) -> float:
-        """Average of one float a row, weighted.
-
-        Raises ValueError if the shape is not (n,) or a value is NaN or infinite.
-        """
+        """Average of one finite float a row, weighted."""
         reals = check_reals(values, "values", (len(self),))
         return float(np.dot(self.probabilities, reals))
 
     def expectation_exact(
         self, values: Sequence[Fraction | int | float] | NDArray[Any]
     ) -> Fraction:
-        """Average of one number a row in rationals; floats stand for themselves.
-
-        Raises ValueError if the length is not n or a value is NaN or infinite.
-        """
+        """Average of one number a row in rationals; floats stand for themselves."""
         if len(values) != len(self):
             raise ValueError(f"values: expected {len(self)} rows, got {len(values)}")
         exact = []
@@ -256,11 +202,7 @@ class EmpiricalMeasure:
     def weights_by_code(
         self, n_codes: int, *, field: Field = "observations"
     ) -> NDArray[Any]:
-        """Exact weight of every code, shape (n_codes,), int64 or Python integers.
-
-        Rows whose code is `END` are left out. Raises ValueError if a code is
-        ``n_codes`` or more.
-        """
+        """Exact weight of every code below ``n_codes``; `END` is left out."""
         codes = self.codes(field)
         if int(codes.max()) >= n_codes:
             reject(field, codes >= n_codes, f"no code below {n_codes}")
@@ -268,10 +210,7 @@ class EmpiricalMeasure:
         return group_sums(self.weights[kept], codes[kept], n_codes, self.total_weight)
 
     def marginal(self, field: Field = "observations") -> EmpiricalMeasure:
-        """Keep one column of observations alone (rows that ended stay out).
-
-        Raises ValueError if the column is missing, or every row ended.
-        """
+        """Keep one column of observations alone (rows that ended stay out)."""
         column = getattr(self, field)
         if column is None:
             raise ValueError(f"{field}: this measure has none")
@@ -281,10 +220,7 @@ class EmpiricalMeasure:
         return EmpiricalMeasure(column[kept], weights=self.weights[kept])
 
     def merged(self) -> EmpiricalMeasure:
-        """Merge equal rows; the measure is the same, rows in lexicographic order.
-
-        Raises ValueError for continuous observations.
-        """
+        """Merge equal rows of codes; rows in lexicographic order."""
         codes, rational = self.codes(), self._rational_rewards
         rewards = self.rewards if rational is None else _ranks(rational)
         given: list[Any] = [codes, self.actions, rewards, self.next_observations]
@@ -327,7 +263,6 @@ def _codes(actions: ArrayLike, n: int) -> NDArray[np.int64]:
 def _rewards(
     rewards: Any, n: int
 ) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
-    """Rewards as float64 and, if any is a Fraction, as Fractions."""
     if rewards is None:
         return None, None
     array = np.asarray(rewards)
@@ -361,8 +296,7 @@ def recoded(
     """Put other codes for the observations of (x, a, r, x').
 
     Rows of features that agree then are counted, in lexicographic order; those of codes
-    stay. Next codes may be `END`, or left out. Raises ValueError if actions or rewards
-    are missing.
+    stay. Next codes may be `END`, or left out.
     """
     if data.is_finite:
         return EmpiricalMeasure(
@@ -399,28 +333,9 @@ def pool(
     *,
     shares: Literal["equal", "draws"] | Sequence[int] = "equal",
 ) -> EmpiricalMeasure:
-    """Mixture of measures, rows kept in order (measure by measure, none merged).
+    """Mixture of measures, rows kept in order; weights exact, integers, coprime.
 
-    Parameters
-    ----------
-    measures
-        At least one, all with the same columns.
-    shares
-        ``"equal"``: each measure has the same weight, as in a sum over data
-        sets of expectations (the pooled expectation is that sum divided by
-        their number). ``"draws"``: each draw has the same weight. Or one
-        non-negative integer a measure, in proportion.
-
-    Returns
-    -------
-    A measure whose weights are exact (scaled to integers, coprime) and whose
-    `draws` is the total number of draws.
-
-    Raises
-    ------
-    ValueError
-        If there is none, columns differ, or shares are negative, all zero or
-        of the wrong number.
+    Shares: ``"equal"`` for each measure, by ``"draws"``, or integers in proportion.
     """
     if not measures:
         raise ValueError("measures: none to pool")

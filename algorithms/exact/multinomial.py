@@ -1,10 +1,7 @@
-"""Multinomial counts of any number of draws.
+"""Multinomial counts of any number of draws: chains of binomials.
 
-An empirical mean over n draws from finitely many outcomes depends on the draws only
-through their counts, so a data set of 10^31 tuples is one multinomial draw: a chain of
-binomials. Probabilities are ratios of integers, counts are integers, and counts sum to
-n exactly. A binomial's total variation from the true law is below 10^-6 up to n = 2^32
-(NumPy's sampler) and at most 5·10^-7 beyond (docs/oracles.md).
+Counts sum to n exactly. A binomial's total variation from the true law is below 10^-6
+up to n = 2^32 (NumPy's sampler) and at most 5·10^-7 beyond (docs/oracles.md).
 
 >>> counts = multinomial(10**30, [1, 2, 3], np.random.default_rng(0))
 >>> sum(counts.tolist()) == 10**30
@@ -32,10 +29,7 @@ _SCALE_BITS = 32
 
 
 def binomial(n: int, weight: int, total: int, rng: np.random.Generator) -> int:
-    """Draw the number of successes in n trials of probability weight/total.
-
-    Raises ValueError if an argument is out of range.
-    """
+    """Draw the number of successes in n trials of probability weight/total."""
     _check_draws("n", n)
     if total < 1 or not 0 <= weight <= total:
         raise ValueError(f"weight: {weight} of {total} is no probability")
@@ -109,11 +103,7 @@ def _occupied_boxes(n: int, p: float, rng: np.random.Generator) -> int:
 def multinomial(
     n: int, weights: Sequence[int] | ArrayLike, rng: np.random.Generator
 ) -> NDArray[Any]:
-    """Draw the counts of n draws from integer weights.
-
-    Raises ValueError for a negative n, negative weights, or none that is positive.
-    `weights`: non-negative integers of any size, shape (cells,), not all zero.
-    """
+    """Draw counts of n draws from integer weights of any size, shape (cells,)."""
     cells = check_counts(weights, "weights", np.size(weights))
     return np.asarray(multinomial_rows([n], cells[None, :], rng)[0])
 
@@ -123,14 +113,7 @@ def multinomial_rows(
     weights: NDArray[Any],
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    """Draw one multinomial a row, independently.
-
-    Returns shape (rows, cells), as `multinomial`: int64, or Python integers where a
-    count is beyond 64 bits. Raises ValueError as for `multinomial`; the message names
-    the row. `counts`: number of draws of each row, shape (rows,), integers from 0 to
-    10^300. `weights`: non-negative integers, shape (rows, cells); a row with a positive
-    count has a positive weight.
-    """
+    """Draw one multinomial a row: counts (rows,), weights (rows, cells)."""
     draws = check_counts(counts, "counts", len(weights))
     totals = _row_totals(weights)
     empty = np.asarray((draws > 0) & (totals <= 0), dtype=np.bool_)
@@ -180,7 +163,6 @@ def _numpy_rows(
 
 
 def _swap_with_last(table: NDArray[Any], cells: tuple[Any, Any]) -> None:
-    """Exchange a cell of each row with the row's last one, in place."""
     held = table[cells]
     table[cells] = table[:, -1]
     table[:, -1] = held

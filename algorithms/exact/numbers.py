@@ -13,10 +13,7 @@ Number = int | float | Fraction
 
 
 def rational(value: Number, name: str | None = None) -> Fraction:
-    """Rational that a number's decimal digits stand for (0.1 is 1/10).
-
-    Raises ValueError for NaN, infinity or no number.
-    """
+    """Rational that a number's decimal digits stand for (0.1 is 1/10)."""
     if isinstance(value, Fraction):
         return value
     try:
@@ -27,11 +24,7 @@ def rational(value: Number, name: str | None = None) -> Fraction:
 
 
 def weighted_sum(weights: Iterable[int], values: Iterable[Fraction]) -> Fraction:
-    """Sum of integer multiples of rationals, one weight a value.
-
-    Added up over their common denominator: a fraction's own sum would reduce each
-    partial sum to lowest terms.
-    """
+    """Sum of integer multiples of rationals, over their common denominator."""
     pairs = zip(weights, values, strict=True)
     terms = [(w, *v.as_integer_ratio()) for w, v in pairs if w]
     unit = math.lcm(*{d for _, _, d in terms})
@@ -39,11 +32,7 @@ def weighted_sum(weights: Iterable[int], values: Iterable[Fraction]) -> Fraction
 
 
 def ratio_up(numerator: float, denominator: Fraction) -> int:
-    """Quotient rounded up to an integer, never below the true one.
-
-    The numerator, a float that logarithms left a few roundings off, is moved up
-    by a relative 2^-48 first.
-    """
+    """Quotient rounded up to an integer, after a relative 2^-48 for roundings."""
     return math.ceil(Fraction(numerator * (1 + 2**-48)) / denominator)
 
 
@@ -54,10 +43,7 @@ def check_unit(name: str, value: Fraction) -> None:
 
 
 def as_rational(what: str, value: Any) -> Fraction:
-    """Give an exact number as a Fraction: an integer, numpy's too, or a Fraction.
-
-    Raises ValueError for anything else; floats and booleans are no exact numbers.
-    """
+    """Give an integer or Fraction as a Fraction; floats and booleans are refused."""
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, Fraction | int):
@@ -86,15 +72,11 @@ def log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-MOST_NUMBERS = 10**7
-"""Entries of an environment's largest table."""
+MOST_NUMBERS = 10**7  # Entries of an environment's largest table
 
 
 def check_sizes(least: int, **sizes: int) -> None:
-    """Refuse an option outside `least`..`MOST_NUMBERS`, whatever the others are.
-
-    Raises ValueError for the first one, with its name, value and range.
-    """
+    """Refuse an option outside `least`..`MOST_NUMBERS`, whatever the others are."""
     for name, value in sizes.items():
         if value < least:
             raise ValueError(f"{name}: {value} is below {least}")
@@ -103,10 +85,7 @@ def check_sizes(least: int, **sizes: int) -> None:
 
 
 def check_table(numbers: int, most: int = MOST_NUMBERS, **sizes: int) -> None:
-    """Refuse a table of too many numbers; the largest option is to blame.
-
-    Raises ValueError if there are more.
-    """
+    """Refuse a table of too many numbers; the largest option is to blame."""
     if numbers <= most:
         return
     blamed = max(sizes, key=sizes.__getitem__)

@@ -22,12 +22,10 @@ import numpy as np
 class RecordedSeed:
     """Where a generator came from, and where it stood."""
 
-    # What it was seeded with: an integer, a tuple of integers, or None for a generator
-    # that has no `numpy.random.SeedSequence`
+    # An integer or a tuple of them; None for a generator without a `SeedSequence`
     entropy: int | tuple[int, ...] | None
     spawn_key: tuple[int, ...]  # Which child of that seed it is; () for the seed itself
-    # The bit generator's state when the run began, so that a generator from which
-    # something had been drawn before can be had again
+    # The bit generator's state when the run began, whatever was drawn before
     state: Mapping[str, Any]
 
     @classmethod

@@ -1,8 +1,6 @@
-"""The reduction's MDP as an environment for learning algorithms.
+"""The reduction's MDP as an environment: a random member of the `normalized` family.
 
-A random member of the `normalized` family of a random 3-SAT formula: tabular,
-three levels, and stochastic ([solve] draws a clause, a clause's action draws a
-literal), so that algorithms for deterministic dynamics refuse it.
+Tabular, three levels, and stochastic: algorithms for deterministic dynamics refuse it.
 """
 
 from __future__ import annotations

@@ -1,18 +1,13 @@
 """The family of MDPs that encodes a 3-SAT formula.
 
-A formula with n variables and m clauses of three literals gives 2^n members
-M_y, one for each y in {0,1}^n. They share states, actions and transitions and
-differ in one reward a variable: the literal state x_i^{y_i} pays `top`, its
-twin nothing. Taking [solve] at s0 leads to a clause state C_j with probability
-1/m (w_j/W with weights); there the action b = b1 b2 b3, any but 000, leads to
-the states o_{j,1}^{b1}, o_{j,2}^{b2}, o_{j,3}^{b3} with probability 1/3 each,
-where o^1 is the state of a literal and o^0 that of its negation. Under M_y a
-clause state is worth `top` exactly when y satisfies the clause, else 2/3 of it.
+n variables and m clauses give 2^n members M_y that share all but one reward a variable:
+the literal state x_i^{y_i} pays `top`, its twin nothing. [solve] leads to C_j with
+probability 1/m (w_j/W); there b = b1 b2 b3, any but 000, leads to o_{j,k}^{b_k} with
+1/3 each, o^1 being the literal and o^0 its negation. Under M_y a clause state is worth
+`top` exactly when y satisfies the clause, else 2/3 of it.
 
 Source: Dann, Jiang, Krishnamurthy, Agarwal, Langford, Schapire, "On Oracle-Efficient
-PAC RL with Rich Observations" (NeurIPS 2018), proof of the NP-hardness of OLIVE's
-program; variants in `olivine.reduction.family.variants`, numbering in
-`olivine.reduction.family.layout`.
+PAC RL with Rich Observations" (NeurIPS 2018), proof of NP-hardness.
 """
 
 from __future__ import annotations
@@ -181,8 +176,6 @@ class Family:
         """States o_{j,k}^1, int32 of shape (m, 3)."""
         return self.layout.literal_states(self.clauses)
 
-    # The MDPs ---------------------------------------------------------------
-
     def mdp(self, y: ArrayLike | None = None) -> TabularMDP:
         """Build the member M_y.
 
@@ -254,7 +247,6 @@ class Family:
         return self._tabular(checked_policy(policy, counts, self.layout.state_names()))
 
     def _tabular(self, policy: NDArray[np.int64] | None = None) -> TabularMDP:
-        """Build the all-zero member from all actions, or from a policy's."""
         offsets, targets, numerators, denominators = transitions(
             self.layout, self.literal_states_of_clauses, self.weights, policy
         )
@@ -331,8 +323,6 @@ class Family:
             paid |= {sides.reward, sides.rest, sides.end}
             paid |= {sides.spare * self.top, sides.beside * self.top}
         return tuple(sorted(paid))
-
-    # OLIVE's program --------------------------------------------------------
 
     def ranges(self) -> Fraction | tuple[Fraction, ...]:
         """Upper ends of the ranges of g: one for all states, or one for each."""
@@ -450,8 +440,6 @@ class Family:
             return self._program
         return OliveProgram(mdp, self._distributions, upper=self.ranges())
 
-    # Sizes ------------------------------------------------------------------
-
     def declared_sizes(self) -> Sizes:
         """Exact size as a function of n, m and how clauses repeat variables."""
         inner = clause_transitions(self.clauses)
@@ -469,13 +457,7 @@ class Family:
 
 
 def as_assignment(values: ArrayLike, n_variables: int) -> NDArray[np.bool_]:
-    """Turn n truth values (booleans or 0 and 1) into a boolean array.
-
-    Raises
-    ------
-    ValueError
-        If there are not n of them or one is no truth value.
-    """
+    """Turn n truth values (booleans or 0 and 1) into a boolean array, or ValueError."""
     array = np.asarray(values)
     if array.shape != (n_variables,):
         raise ValueError(

@@ -1,24 +1,15 @@
 """MDPs as networkx graphs with nodes for states and for actions.
 
-A DiGraph that draws an action as an edge silently merges two actions between
-the same states, so actions are nodes of their own. The conventions:
-
 - a state node has the attributes ``kind="state"``, ``level`` (1-based int) and
   ``label`` (its name), and the start state ``start=True``;
-- an action node has ``kind="action"``, ``level`` (that of its state), ``label``
-  and ``reward`` (Fraction); it has one edge in, from its state, and one edge
-  out to each successor, with the attribute ``probability`` (Fraction). Without
-  an edge out it ends the episode;
-- the graph has the attributes ``horizon`` and, as a check that nothing was
-  merged or lost, ``n_states``, ``n_actions`` and ``n_transitions``; for a
-  family also its parameters.
+- an action node has ``kind="action"``, ``level`` (that of its state), ``label`` and
+  ``reward`` (Fraction); one edge in, from its state, and one out to each successor,
+  with ``probability`` (Fraction); without one it ends the episode;
+- the graph has ``horizon``, ``n_states``, ``n_actions`` and ``n_transitions`` (nothing
+  was merged or lost); for a family also its parameters.
 
-Nodes are called by their names, "C1" and "C1 011", and stand in the order of
-the MDP's states and actions, as do the edges; reading a graph as an MDP relies
-on this order for the numbering and on nothing else.
-
-A graph takes some 500 bytes an edge. For large formulas use the arrays of
-`Family.mdp` instead.
+Nodes are called by their names, "C1" and "C1 011"; they and the edges stand in the
+order of the MDP, the only thing that numbering relies on.
 """
 
 from __future__ import annotations
@@ -114,13 +105,7 @@ def graph(
 def graph_from_mdp(
     mdp: TabularMDP, *, memory_limit: int = DEFAULT_MEMORY_LIMIT
 ) -> nx.DiGraph[str]:
-    """Build the graph of any tabular MDP.
-
-    Raises
-    ------
-    ValueError
-        If the graph would not fit, or if names of the MDP collide.
-    """
+    """Build the graph of any tabular MDP; ValueError if too large or names collide."""
     _check_memory(mdp.n_actions, mdp.n_transitions, memory_limit)
     built: nx.DiGraph[str] = nx.DiGraph(
         horizon=int(mdp.horizon),
@@ -154,16 +139,10 @@ def graph_from_mdp(
 
 
 def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
-    """Read a graph, ours or the user's, as a tabular MDP.
+    """Read a graph as a tabular MDP, in the order of its nodes and edges.
 
-    States, actions and successors are numbered in the order of the graph's
-    nodes and edges; names are the labels, or the nodes themselves in their
-    absence. The horizon is the graph attribute, or the least that fits.
-
-    Raises
-    ------
-    ValueError
-        If the graph is no valid MDP, naming the node; see `validate_graph`.
+    Names are the labels, or the nodes; the horizon is the attribute, or the least that
+    fits. Raises ValueError naming the node (`validate_graph`).
     """
     validate_graph(graph)
     nodes = graph.nodes(data=True)
@@ -195,7 +174,6 @@ def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
 
 
 def _actions(mdp: TabularMDP) -> Iterator[tuple[int, int]]:
-    """Yield (state, global action) in order."""
     for state in range(mdp.n_states):
         for action in mdp.actions(state):
             yield state, action
@@ -231,7 +209,6 @@ def _check_memory(n_actions: int, n_transitions: int, limit: int) -> None:
 
 
 def _check_counts(built: nx.DiGraph[str], mdp: TabularMDP) -> None:
-    """Make sure that networkx has merged nothing."""
     nodes = mdp.n_states + mdp.n_actions
     edges = mdp.n_actions + mdp.n_transitions
     if (len(built), built.number_of_edges()) != (nodes, edges):

@@ -1,8 +1,4 @@
-"""Whether a networkx graph is an MDP by the conventions of `family.graph`.
-
-Checks any graph, ours or the user's, in exact arithmetic, and names the node at
-fault. A check presupposes those before it.
-"""
+"""Whether a networkx graph is an MDP by the conventions of `family.graph`, exactly."""
 
 from __future__ import annotations
 

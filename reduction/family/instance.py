@@ -25,8 +25,7 @@ class Instance:
 
     formula: Formula  # The formula as read. It has no hard clauses.
     family: Family  # The family of MDPs of its 3-SAT form, ``family.three_sat``
-    # What the 3-SAT form is of instead where many variables occur in no clause; None
-    # where it is that of the formula as read
+    # What the 3-SAT form is of, where many variables are unused; else None
     used: Used | None = None
 
     @classmethod

@@ -1,17 +1,12 @@
 """How the states and actions of a family are numbered and named.
 
-States, in order: s0; C_1..C_m; X_1..X_n (not in `paper`); x_1^0, x_1^1, x_2^0,
-...; bottom (`all-levels`), or bottom and a bottom2 that leads to it (`strict` and
-`forced`, where [solve] leads to bottom2); in `forced` then z_1..z_n beside the
-literals, and for each side state j.k of C_j the state Y that tries it, the side state
-y and its spare state z. Actions, state by state: at s0 [try x_1]..[try x_n],
-[try C_1]..[try C_m] (in `forced` [try y_1.1], ...), [solve] (and [rest]); at a clause
-state 001, 010, ..., 111 and, in `all-levels`, [quit], in `forced` 001.1, ..., 111.1,
-001.2, ...; one [go] everywhere else.
-
-Indices in Python are 0-based (``clause_state(0)`` is C_1); names are 1-based,
-as the paper writes them. Names are made when they are asked for: a formula of a
-million clauses has eight million actions.
+States: s0; C_1..C_m; X_1..X_n (not in `paper`); x_1^0, x_1^1, x_2^0, ...; bottom
+(`all-levels`), or bottom and a bottom2 that leads to it (`strict`, `forced`); in
+`forced` then z_1..z_n beside the literals, and for each side state j.k of C_j the state
+Y that tries it, the side state y and its spare state z. Actions: at s0 [try x_1]..,
+[try C_1].. (in `forced` [try y_1.1], ...), [solve] (and [rest]); at a clause state 001,
+..., 111 and [quit] (`all-levels`), in `forced` 001.1, ..., 111.1, 001.2, ...; one [go]
+everywhere else. Indices are 0-based, names 1-based and made when asked for.
 """
 
 from __future__ import annotations
@@ -29,17 +24,13 @@ from .variants import Declaration, Variant, as_variant
 
 CLAUSE_BITS: NDArray[np.int8] = np.array(
     [[v >> 2 & 1, v >> 1 & 1, v & 1] for v in range(1, 8)], dtype=np.int8
-)
-"""Shape (7, 3): the bits (b1, b2, b3) of each clause action, as printed."""
+)  # Shape (7, 3): the bits (b1, b2, b3) of each clause action, as printed
 
-MAX_STATES = 2**31 - 1
-"""Greatest number of states; their numbers are int32."""
+MAX_STATES = 2**31 - 1  # Greatest number of states; their numbers are int32
 
-_PART = 1 << 12
-"""Names that are made at a time where all are asked for."""
+_PART = 1 << 12  # Names that are made at a time where all are asked for
 
-QUIT = 7
-"""Local index of [quit] at a clause state of `all-levels`."""
+QUIT = 7  # Local index of [quit] at a clause state of `all-levels`
 
 
 @dataclass(frozen=True)
@@ -65,8 +56,6 @@ class Layout:
     def declaration(self) -> Declaration:
         """What sets the variant apart."""
         return self.variant.declaration
-
-    # States -----------------------------------------------------------------
 
     @property
     def start(self) -> int:
@@ -158,11 +147,7 @@ class Layout:
 
     @property
     def literal_level(self) -> int:
-        """Level of the literal states: 2 in `paper`, else 3.
-
-        In `paper` they are met at levels 2 and 3 (docs/errata.md, 4); the label is the
-        level at which [try x_i] meets them and the pair constraints bind.
-        """
+        """Where [try x_i] meets literals: 2 in `paper` (docs/errata.md, 4), else 3."""
         return 3 if self.declaration.variable_states else 2
 
     def state_name(self, state: int) -> str:
@@ -188,8 +173,6 @@ class Layout:
     def _side_name(self, side: int) -> str:
         j, k = divmod(side, self.n_sides // self.n_clauses)
         return f"{j + 1}.{k + 1}"
-
-    # Actions ----------------------------------------------------------------
 
     @cached_property
     def clause_actions(self) -> int:

@@ -14,9 +14,7 @@ from .variants import Variant, as_variant
 class Sizes(NamedTuple):
     """Size of a family's MDPs and of OLIVE's program over them."""
 
-    # states, actions: numbers of states and of actions, the latter counted state by
-    # state
-    states: int
+    states: int  # Numbers of states and of actions, the latter counted state by state
     actions: int
     transitions: int  # Entries (action, successor) of positive probability
     constraints: int  # Distributions that OLIVE's program constrains
@@ -55,14 +53,10 @@ def declared_sizes(
 
 
 def clause_transitions(clauses: NDArray[np.int32]) -> int:
-    """Transitions of the actions 001..111 over all clauses.
+    """Transitions of the actions 001..111 over all clauses, int32 (m, 3).
 
-    Where literals of a clause share a variable their successors can coincide, and an
-    action then has fewer than three. Counted over the seven actions, a clause has 21
-    transitions when its variables differ; 18 when two literals are equal and 17 when
-    two are complementary, the third apart; 13 when all three are equal and 12 when one
-    of them is the complement of the other two. `clauses`: int32, shape (m, 3), signed
-    1-based literals.
+    Fewer than 21 where literals share a variable: 18 when two are equal and 17 when two
+    are complementary, the third apart; 13 when all are equal, 12 when one is opposite.
     """
     a, b, c = clauses[:, 0], clauses[:, 1], clauses[:, 2]
     equal = (a == b).astype(np.int8) + (a == c) + (b == c)

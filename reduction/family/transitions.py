@@ -1,8 +1,4 @@
-"""The transitions of a family in flat arrays, built without a loop over clauses.
-
-The arrays are those of `olivine.algorithms.mdp.tabular.TabularMDP`, each action in
-lowest terms.
-"""
+"""The transitions of a family in flat arrays of `TabularMDP`, each in lowest terms."""
 
 from __future__ import annotations
 
@@ -23,13 +19,9 @@ def transitions(
     weights: NDArray[np.int64] | None,
     policy: NDArray[np.int64] | None = None,
 ) -> tuple[_Long, NDArray[np.int32], _Long, _Long]:
-    """Build the transitions of every action, or of those that a policy takes.
+    """Build the transitions of all actions, or of a policy's: (A+1,), (T,), (T,), (A,).
 
-    `literal_states`: int32, shape (m, 3): the states o_{j,k}^1. `weights`: int64, shape
-    (m,), positive, with a sum below 2^63; or None. `policy`: local action of each
-    state, shape (number of states,), each one that the state has; None for all actions.
-    Gives as in `TabularMDP`: shapes (A+1,), (T,), (T,) and (A,). With a policy, A is
-    the number of states.
+    `literal_states`: (m, 3), the states o_{j,k}^1; `weights`: int64 (m,) or None.
     """
     clauses = slice(1, 1 + layout.n_clauses)
     first = _start_actions(layout, weights)
@@ -56,8 +48,7 @@ _Part = tuple[
     NDArray[np.int64] | NDArray[np.int8],
     NDArray[np.int64],
     NDArray[np.int64],
-]
-"""Targets and numerators, flat; counts and denominators, one entry for each action."""
+]  # Targets and numerators, flat; counts and denominators, one entry for each action
 
 
 def _start_actions(layout: Layout, weights: NDArray[np.int64] | None) -> _Part:
@@ -83,7 +74,6 @@ def _start_actions(layout: Layout, weights: NDArray[np.int64] | None) -> _Part:
 
 
 def _others(layout: Layout) -> _Part:
-    """[go], the one action of each state behind the clause states."""
     pairs, n = _literals(layout), layout.n_variables
     if not layout.declaration.variable_states:
         pairs, n = pairs[:0], 0
@@ -118,7 +108,6 @@ def _literals(layout: Layout) -> NDArray[np.int32]:
 
 
 def _one(part: _Part, action: int) -> _Part:
-    """Keep one action of several."""
     targets, numerators, counts, denominators = part
     end = int(counts[: action + 1].sum())
     entries = slice(end - int(counts[action]), end)
@@ -154,11 +143,7 @@ def _clause_actions(
     layout: Layout,
     chosen: NDArray[np.int64] | None,
 ) -> _Part:
-    """Successors of clause actions, equal ones merged.
-
-    `literal_states`: int32, shape (m, 3): the states o_{j,k}^1. `chosen`: local action
-    of each clause state, shape (m,); None for all actions.
-    """
+    """Successors of clause actions (or of those `chosen`), equal ones merged."""
     m = len(literal_states)
     if chosen is None:
         chosen = np.arange(layout.clause_actions)[None]

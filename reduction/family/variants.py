@@ -54,15 +54,7 @@ class Variant(enum.StrEnum):
 
 
 class Rewards(NamedTuple):
-    """Rewards of a family.
-
-    Attributes
-    ----------
-    top
-        Of the one rewarding literal state of each pair.
-    solve, try_variable, try_clause
-        Of [solve], each [try x_i] and each [try C_j].
-    """
+    """Rewards of a rewarding literal, [solve], each [try x_i] and [try C_j]."""
 
     top: Fraction
     solve: Fraction
@@ -71,13 +63,7 @@ class Rewards(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Upper ends of the ranges of g by kind of state; the lower end is 0.
-
-    Attributes
-    ----------
-    start, middle, literal, bottom
-        At s0; at C_j and X_i; at x_i^b; at the worthless states.
-    """
+    """Upper ends of g's ranges, from 0: s0; C_j, X_i; x_i^b; the worthless states."""
 
     start: Fraction = Fraction(1)
     middle: Fraction = Fraction(1)
@@ -91,10 +77,9 @@ _WHOLE = Ranges()
 class Sides(NamedTuple):
     """The states of `forced` that keep equations behind clauses void (Theorem R).
 
-    Each action of C_j is there in `copies`; each copy leads with probability 1/2 to the
-    action's literals and with 1/2 to a *side state*. s0 tries sides as it does
-    variables, and beside the literals of a variable, as beside a side, stands a spare
-    state that only tries meet. [rest] leads where [solve] leads if not to a clause.
+    Each action of C_j is there in `copies`, which lead with probability 1/2 to a *side
+    state*. s0 tries sides as it does variables, beside each stands a spare state that
+    only tries meet, and [rest] leads where [solve] leads if not to a clause.
     """
 
     reward: Fraction  # R, of a side state
@@ -245,18 +230,11 @@ DECLARATIONS = {
         ),
     ),
     Variant.FORCED: forced(),
-}
-"""The variants; a test demands one declaration for each name."""
+}  # The variants; a test demands one declaration for each name
 
 
 def as_variant(variant: Variant | str) -> Variant:
-    """Turn a name into a `Variant`.
-
-    Raises
-    ------
-    ValueError
-        If there is no variant of that name; the message lists the names.
-    """
+    """Turn a name into a `Variant`; the ValueError lists the names."""
     try:
         return Variant(variant)
     except ValueError:
@@ -270,13 +248,7 @@ def without_sides() -> tuple[Variant, ...]:
 
 
 def refuse_sides(variant: Variant, part: str) -> None:
-    """Refuse a variant with side states where a part has no place for them.
-
-    Raises
-    ------
-    ValueError
-        If the variant has them; the message lists those without.
-    """
+    """Refuse a variant with side states; the ValueError lists those without."""
     if variant.declaration.sides:
         others = ", ".join(without_sides())
         raise ValueError(
@@ -286,29 +258,14 @@ def refuse_sides(variant: Variant, part: str) -> None:
 
 
 def default_penalty(variant: Variant | str, n_clauses: int) -> Fraction:
-    """Penalty of [try C_j] when none is chosen.
-
-    Parameters
-    ----------
-    variant
-        The variant or its name.
-    n_clauses
-        Number m >= 1 of clauses of the 3-SAT form.
-    """
+    """Penalty of [try C_j] where none is chosen, with m clauses."""
     if n_clauses < 1:
         raise ValueError(f"the family needs at least one clause, got {n_clauses}")
     return as_variant(variant).declaration.default_penalty(n_clauses)
 
 
 def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
-    """Return an exact penalty of the variant's range.
-
-    Raises
-    ------
-    ValueError
-        If the penalty is not exact or lies outside the range, which the
-        message states.
-    """
+    """Return an exact penalty of the variant's range; the ValueError states it."""
     # Here, as it loads numpy, which the command line's options do without.
     from ...algorithms.exact.numbers import as_rational
 
@@ -337,14 +294,7 @@ def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
 def chosen_penalty(
     variant: Variant | str, penalty: Fraction | int | None, n_clauses: int
 ) -> Fraction:
-    """Return the penalty that a user chose, or the default where none was.
-
-    Raises
-    ------
-    ValueError
-        If the variant fixes its penalty and one was chosen, or `check_penalty`
-        refuses it.
-    """
+    """Return the penalty chosen, if the variant leaves a choice, or the default."""
     variant = as_variant(variant)
     if penalty is None:
         return default_penalty(variant, n_clauses)
@@ -358,18 +308,7 @@ def chosen_penalty(
 
 @dataclass(frozen=True)
 class Parameters:
-    """All that the optimum depends on beside the formula's unsatisfied weight.
-
-    Attributes
-    ----------
-    variant
-        The variant.
-    penalty
-        The penalty p, in the variant's range.
-    total_weight
-        W, the total weight of the clauses of the 3-SAT form (their number m
-        when the formula has no weights), at least 1.
-    """
+    """What the optimum depends on beside the unsatisfied weight: p and W among them."""
 
     variant: Variant
     penalty: Fraction
@@ -383,11 +322,7 @@ class Parameters:
         self._check_theorem()
 
     def _check_theorem(self) -> None:
-        """Hold the declaration against what the proof of Theorem O uses.
-
-        See `olivine.reduction.program.optimum`; a declaration that does not fit is
-        not taken for one that does.
-        """
+        """Hold the declaration against Theorem O's proof (`program.optimum`)."""
         r, best, ends = self.rewards, self.best, self.variant.declaration.ranges
         sides, least = self.variant.declaration.sides, best - self.reach * r.top / 6
         second, tried = r.try_clause + r.top, r.try_variable + r.top / 2

@@ -1,28 +1,11 @@
 """A run of OLIVE on a member that never meets the hard program.
 
-OLIVE may take any maximiser and bind any level with a positive error (rule "any").
-As long as s0 is not bound, g(s0) = 1 is a maximiser whatever else g is. So the choices
-here bind s0 last and spend the rounds before on distributions that pin g down: at the
-end g = V^π for every feasible pair, the optimum is V* of the member, and planning finds
-it. The rule knows the member (Theorem K, docs/ties.md). In `forced`, where all values
-are inside (0, 1), it is the theorem's own (`benign_rounds`); else g = V^π in
-every round but for a few literal values or one state in the middle:
-
-1. *pair*, n rounds: [try x_i], the worthless literal of x_i is raised; binds the pair.
-   Now the worthless literal exceeds V by some c_i >= 0, the other falls short by c_i.
-2. *behind a clause*, at most n rounds: [try C_j], an action of C_j that leads to more
-   mass of raised literals than of lowered ones. Bound, it says that a sum of the c_i of
-   the clause is 0. Where not all three literals are true in the member the action leads
-   to the three worthless states, and all c_i of the clause are 0 at once; else the
-   actions 001, 010 and 100 say so in at most three rounds.
-3. *clause*, m rounds: [try C_j], g(C_j) above V; binds {C_j}.
-4. *variable*, n rounds (not in `paper`): [try x_i], g(X_i) above V; binds {X_i}.
-5. *start*: binds s0.
-
-After that every distribution that any policy meets has error 0 under every feasible
-pair: over {C_j} and {X_i} by 3 and 4, over literals behind a clause since each c_i is 0
-(2), over a pair by 1. Hence g(s0) = V^π(s0). The bound behind clauses tells the members
-apart, which the adversary avoids (`olivine.reduction.run.schedule`).
+The choices here (Theorem K, docs/ties.md) bind s0 last: until then g(s0) = 1 is a
+maximiser whatever else g is, and the rounds before pin g down until g = V^π for every
+feasible pair, so that planning finds V*. The rule knows the member. In `forced` it is
+the theorem's own (`benign_rounds`); else g = V^π but for what each round of `_Moves`
+changes: *pair*, *behind a clause* (which tells the members apart), *clause*,
+*variable*, *start*.
 """
 
 from __future__ import annotations
@@ -169,8 +152,7 @@ class _Moves:
     ) -> Iterator[tuple[int, dict[int, Fraction]]]:
         """Actions of C_j, each with how far it may raise its worthless literals.
 
-        With c_i that far, each action is worth more than V; bound one after the
-        other, they leave no c >= 0 but 0.
+        Bound one after the other, they leave no shortfall >= 0 of a literal but 0.
         """
         own = sorted({i for i in self.variables[j] if not determined[i]})
         truth = self.truth[j].tolist()
@@ -194,8 +176,6 @@ class _Moves:
                     bound.append(row)
                     yield action, raised
                     break
-
-    # Settings ---------------------------------------------------------------
 
     def _everything(self) -> dict[int, Setting]:
         """G = V^π of the policy that the rounds share, and g(s0) the most there is."""

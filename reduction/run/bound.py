@@ -1,11 +1,8 @@
 """A bound on g(s0) in the program of a round, from what is bound already.
 
-A state that is bound alone is worth no more than the best of its actions; a pair of
-literals that is bound is worth `top` together; any other state no more than its range
-allows. In the rounds of the stated runs some pair attains the bound, so that it is the
-optimum. (Once all is bound it no longer is: the program is the hard one then.)
-
-Constraints are sorted by what they are over:
+A state bound alone is worth no more than the best of its actions, a bound pair of
+literals `top`, any other state what its range allows. In the stated runs some pair
+attains the bound. Constraints are sorted by what they are over:
 
 ============  =================================================================
 start         s0
@@ -13,8 +10,7 @@ clause        one clause state, as stated by the hard program
 clauses       several clause states, after [solve]
 variable      X_i, as stated
 pair          both literals of a variable, half each, as stated
-literals      literal states behind a clause: never stated, as their rewards
-              tell the members of the family apart
+literals      literal states behind a clause: never stated
 bottom        the state behind [quit] alone, as stated
 mixed         anything else
 ============  =================================================================
@@ -114,7 +110,6 @@ class StartBound:
         self._tried = +self._tried  # at most three values
 
     def _worth(self, i: int) -> Fraction:
-        """Greatest value of what [try x_i] leads to."""
         if not self._passes[i]:
             return self.ranges.middle
         return self.family.top / 2 if self._pairs[i] else self.ranges.literal

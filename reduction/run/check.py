@@ -1,31 +1,12 @@
 """Replaying a run of OLIVE on any tabular MDP, each round checked exactly.
 
-`Replay` keeps the current Q-function, its greedy policy and the constraints
-collected so far. A round changes some states; after it the pair (g, π) that the
-Q-function induces is to be feasible, and the state distribution at the chosen
-level (or at every level) becomes a new constraint. Nothing is known here of
-formulas or of the schedule.
-
-Only what a round touches is checked again. The average Bellman error under a
-distribution D depends on π and g in the support of D and on g at the successors
-of the actions that π takes there, and on nothing else. So a constraint that held
-before a round still holds after it unless the round changed a state of its
-support, or the value of a successor of one. With
-
-    V = constraints known to be violated before the round,
-    T = constraints whose support has a changed state or a predecessor of a
-        changed value,
-
-all constraints outside V ∪ T hold, and evaluating V ∪ T finds the violated ones.
-A constraint just added counts as violated until it has been evaluated. The same
-goes for the range of g, state by state. By induction over the rounds the check
-finds what evaluating everything every round would find.
-
-The work of a round is the size (states, their predecessors' constraints and the
-transitions of the actions taken) of what it touches. In the schedule of
-`olivine.reduction.run.schedule` a clause is touched when it is tried, in the next round
-and twice for each of its variables, so the whole run takes O(m + n) and a single
-round what the clauses of one variable take.
+After each round the pair (g, π) that the Q-function induces is to be feasible, and the
+distribution at the chosen level (or every one) becomes a constraint. Its average
+Bellman error depends on π and g in its support and on g at the successors of π's
+actions there alone. So only constraints known to be violated, or with a changed state
+or a predecessor of a changed value in their support, are evaluated again; a new one
+counts as violated until it has been. By induction that finds what evaluating all would.
+The stated run then takes O(m + n), a round what the clauses of one variable take.
 """
 
 from __future__ import annotations
@@ -50,10 +31,9 @@ class Replayed:
     """What a round of a replay came to."""
 
     objective: Fraction  # g at the start state
-    # Average Bellman error at each level, under the pair's own policy
+    # Average Bellman errors at the levels, under the pair's own policy
     errors: tuple[Fraction, ...]
-    # What is wrong with the Q-function or infeasible about the pair, in words; empty if
-    # nothing is
+    # What is wrong with the Q-function or infeasible about the pair; may be empty
     broken: tuple[str, ...]
     # Distributions that became constraints, those known before left out
     added: tuple[Distribution, ...]
@@ -61,10 +41,9 @@ class Replayed:
 
 
 class Replay:
-    """A run of OLIVE in progress: tolerance 0, exact expectations.
+    """A run of OLIVE in progress, tolerance 0, exact; `constraints` in order.
 
-    Before the first round every Q-value is 0 and every state takes its first action.
-    `constraints`: Collected so far, in order.
+    At first every Q-value is 0 and every state takes its first action.
     """
 
     def __init__(
@@ -172,7 +151,6 @@ class Replay:
         return total
 
     def _action(self, state: int) -> tuple[Fraction, list[tuple[int, Fraction]]]:
-        """Reward and successors of the action that the policy takes."""
         action = self.action_at(state)
         known = self._actions.get(action)
         if known is None:
@@ -194,10 +172,7 @@ class Replay:
     def _add(
         self, met: dict[int, Fraction], level: int, error: Fraction
     ) -> Iterator[Distribution]:
-        """Make a distribution a constraint; yield it if it was none before.
-
-        Where the episode has always ended there is nothing to constrain.
-        """
+        """Make a distribution a constraint; yield it if it was none before."""
         key = tuple(met.items())
         if not met or key in self._known:
             return
@@ -219,8 +194,6 @@ class Replay:
 
 
 class _Predecessors:
-    """The states with an action that can lead to a state."""
-
     def __init__(self, mdp: TabularMDP) -> None:
         offsets = mdp.transition_offset[mdp.action_offset]
         sources = np.repeat(np.arange(mdp.n_states), np.diff(offsets))

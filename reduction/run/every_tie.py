@@ -1,10 +1,8 @@
 """Every tie: an exact search over all runs that OLIVE may take on a small member.
 
-A run is legal if each round takes a maximiser (g, π) and binds a level that the rule
-allows, or, under "all", every level; `faces` says which distributions a round may bind.
-That depends on the set of those bound so far alone, so the search goes through these
-sets. A run ends when it has bound the hard program, and beside it as many other
-distributions at most as the variant allows: none, or in `forced` one.
+What a round may bind (`faces`) depends on the set of distributions bound so far alone,
+so the search goes through these sets. A run ends when it has bound the hard program,
+and beside it as many others as the variant allows at most.
 """
 
 from __future__ import annotations
@@ -34,10 +32,8 @@ _Bound = tuple[Distribution, ...]
 class EveryTie:
     """What a search over legal runs found."""
 
-    # Whether every run met is as stated, and comes to the hard program
-    always: bool
-    # Least and greatest number of rounds before the hard program; the optima of the
-    # programs that hold it, whatever else is bound
+    always: bool  # Whether every run met is as stated, and comes to the hard program
+    # Rounds before the hard program, least and most; the optima of what holds it
     rounds: tuple[int, int]
     optima: frozenset[Fraction]
     # programs, ends: programs met before these; these
@@ -45,8 +41,7 @@ class EveryTie:
     ends: int
     # Polytopes of maximisers with one policy, over which levels were decided
     faces: int
-    # Constraints of a run that is not as stated, in order: the last round stops, or
-    # binds what is bound, or too much that is not of the hard program. Else empty.
+    # Constraints of a run that is not as stated, in order; else empty
     example: tuple[str, ...]
 
 
@@ -102,9 +97,9 @@ def search_ties(
     rng: np.random.Generator | None = None,
     runs: int = 1,
 ) -> EveryTie:
-    """Search all runs on any MDP for one that does not come to a program.
+    """Search all runs on any MDP for one that does not come to bind `hard`.
 
-    They end when they have bound `hard`, and `beside` other distributions at most.
+    They end when they have bound it, and `beside` other distributions at most.
     """
     found = _Runs(search, hard, beside, every_level)
     if rng is None:
@@ -151,7 +146,6 @@ class _Runs:
                     waiting.append((after, rounds + 1))
 
     def draw(self, rng: np.random.Generator, bound: _Bound) -> None:
-        """Follow one run."""
         for rounds in itertools.count():
             found = self.after(bound, rounds)
             if not found or self.example:
@@ -159,7 +153,6 @@ class _Runs:
             bound = found[int(rng.integers(len(found)))]
 
     def key(self, bound: Sequence[Distribution]) -> frozenset[str]:
-        """Name a program by its constraints."""
         return frozenset(map(self.search.name, bound))
 
     def after(self, bound: _Bound, rounds: int) -> list[_Bound]:

@@ -1,15 +1,10 @@
 """All that a round of OLIVE may bind, by exact linear programs.
 
-For a fixed policy the maximisers are a polytope, and a linear program over it says
-whether some point of it allows a level. Only what matters of a policy is tried: the
-action at s0 and those of states that are bound or that it leads to. So these are faces,
-not samples.
-
-With noise every estimate may be off by η, each pair's by itself. Then a round may take
-each pair whose true errors are at most φ + η and whose value is at least the optimum at
-φ − η: estimates that shut out all better pairs, and let this one in, are within η. The
-estimates of its own errors are variables of the linear program. Where maximisers are
-approximate, the value may be less by γ.
+For a fixed policy the maximisers are a polytope, a *face*; of a policy only actions
+that matter are tried: s0's and those of states bound or that it leads to. With noise
+a round may take each pair whose true errors are at most φ + η and whose value is at
+least the optimum at φ − η, less γ: estimates within η allow it. Those of its own errors
+are variables of the linear program.
 """
 
 from __future__ import annotations
@@ -48,8 +43,7 @@ class Noise:
     # η, 0 <= η <= φ: no estimate of a constraint is off by more
     eta: Fraction = Fraction(0)
     phi: Fraction = Fraction(0)  # φ, the tolerance of the constraints
-    # S >= Hφ: OLIVE stops where its estimated errors add up to S, and may else bind a
-    # level with an estimate of at least S/H that is above φ
+    # S >= Hφ: OLIVE stops where estimates add up to S, else binds one >= S/H and > φ
     stop: Fraction = Fraction(0)
     # κ >= 0: nor one of a round's errors by more than this; None is η
     of_errors: Fraction | None = None
@@ -78,17 +72,12 @@ class Face:
     least: Fraction
     most: Fraction
     session: LpSession
-    met: Sequence[Distribution]
-    """States met with the policy, level by level."""
-    errors: Sequence[_Row]
-    """Average Bellman errors under these."""
+    met: Sequence[Distribution]  # States met with the policy, level by level
+    errors: Sequence[_Row]  # Average Bellman errors under these
 
 
 class Faces:
-    """What rounds of OLIVE may bind.
-
-    `looked_at`: Number of faces so far.
-    """
+    """What rounds of OLIVE may bind; `looked_at`: number of faces so far."""
 
     def __init__(
         self, mdp: TabularMDP, upper: Upper, levels: LevelRule, noise: Noise
@@ -262,7 +251,6 @@ class Faces:
         return LpSession(model)
 
     def _error(self, policy: _Policy, distribution: Distribution) -> _Row:
-        """Average Bellman error under a distribution."""
         terms: list[tuple[Fraction, _Row]] = []
         for state, share in distribution.probabilities().items():
             action = self.mdp.actions(state)[int(policy[state])]
@@ -273,7 +261,6 @@ class Faces:
 
 
 def _sum(terms: Iterable[tuple[Fraction | int, _Row]]) -> _Row:
-    """Add up affine functions with factors."""
     coefficients: dict[int, Fraction] = {}
     constant = Fraction(0)
     for factor, (row, own) in terms:

@@ -1,9 +1,4 @@
-"""The Q-functions of the run that leaves OLIVE's hard program, written out.
-
-`olivine.reduction.run.schedule` says what changes from round to round. Here are the
-whole functions, for whoever wants to look at them or to hand them to an OLIVE of
-their own; `olivine.reduction.run.run` does not need them.
-"""
+"""The Q-functions of the run that leaves OLIVE's hard program, written out in full."""
 
 from __future__ import annotations
 
@@ -35,12 +30,7 @@ class QFunction:
 
 
 def q_functions(family: Family) -> Iterator[tuple[Move, QFunction]]:
-    """Yield every round's move with its Q-function written out in full.
-
-    For inspection, and for programs of other makers: a round takes time in
-    proportion to the number of actions, where `adversarial_run` takes what it
-    touches.
-    """
+    """Each round's move with its whole Q-function, in time of the number of actions."""
     mdp = family.mdp()
     values = [Fraction(0)] * mdp.n_actions
     policy = np.zeros(mdp.n_states, dtype=np.int32)

@@ -1,8 +1,6 @@
 """OLIVE on a member of the family without an adversary, and what it collects.
 
-The hard program arises because ties are broken against OLIVE
-(`olivine.reduction.run.run`). Here its ties are broken by the solver or at random, and
-the constraints that it adds are sorted by what they are over (`run.bound`).
+Ties are broken by the solver or at random; constraints are sorted as in `run.bound`.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ class HonestRun:
 
     @property
     def meets_hard_program(self) -> bool:
-        """Whether some round's program was exactly the hard one.
-
-        In `forced` it may hold one constraint more.
-        """
+        """Whether some program was the hard one; `forced` may hold one more."""
         size, added = len(self.family.distributions()), 0
         beside = 1 if self.family.layout.n_sides else 0
         for done in self.result.rounds:
@@ -104,11 +99,9 @@ def honest_run(
 
 
 def adversarial_tiebreak(family: Family) -> ScriptedTiebreak:
-    """Break ties as the proof does: maximisers and levels of `run_schedule`.
+    """Break ties as the proof does: maximisers (verified) and levels of `run_schedule`.
 
-    Every pair is verified to be a maximiser. The run must add one level a round,
-    or all of them in `all-levels`. The first program after the schedule is the hard
-    one.
+    The run must add one level a round, or all of them in `all-levels`.
     """
     script = ((f.pair(family), move.level) for move, f in q_functions(family))
     return ScriptedTiebreak(script)

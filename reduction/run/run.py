@@ -1,23 +1,16 @@
 """The run of OLIVE that meets the hard program, each round verified exactly.
 
-The paper shows that OLIVE's program is NP-hard even where OLIVE itself, run on a member
-of the family, wrote it: ties among the maximisers and among the levels are broken
-against it (`olivine.reduction.run.schedule`). Here that run is carried out on any
-member M_y in exact arithmetic, and every round is checked for
+Ties among maximisers and levels are broken against OLIVE (`reduction.run.schedule`) on
+any member M_y, and every round is checked for
 
-- `maximiser`: the pair (g, π) that the round's Q-function induces meets all
-  constraints so far and the ranges, and attains the program's optimum. The proof
-  of optimality is a bound on g(s0) from the ranges and the states that are bound
-  already (`StartBound`); it is 1 in every round but in `strict`;
-- `positive_error`: the average Bellman error at the chosen level is positive in
-  M_y under the exact distribution, and so is the sum over the levels, which
-  OLIVE compares with its stopping threshold;
-- `constraint_as_stated`: what the round adds is what it is stated to add, the
-  same function of (g, π), although read off M_y's own rewards.
+- `maximiser`: the pair (g, π) is feasible and attains the optimum, proved by a
+  bound on g(s0) (`StartBound`);
+- `positive_error`: the average Bellman error at the chosen level, and the sum over the
+  levels, are positive in M_y;
+- `constraint_as_stated`: what the round adds is what it is stated to add, the same
+  function of (g, π), although read off M_y's own rewards.
 
-At the end the constraints collected are compared, one by one, with those of
-``family.program()``, the program that `olivine.reduction.program.program` writes as a
-model.
+At the end the constraints are compared with those of ``family.program()``.
 
 Examples
 --------
@@ -64,10 +57,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Checks:
-    """Whether the three checks of a round came out; see the module.
-
-    `maximiser` is None where an engine says so and no bound proves it.
-    """
+    """Whether the checks of a round came out; `maximiser` None: an engine says so."""
 
     maximiser: bool | None
     positive_error: bool
@@ -246,8 +236,6 @@ def _stated_forms(family: Family) -> tuple[AverageConstraint, ...]:
 
 
 class _Checker:
-    """Judges the rounds of a replay against what the schedule states."""
-
     def __init__(self, family: Family, member: NDArray[np.bool_]) -> None:
         self.family = family
         self.mdp = family.mdp(member)

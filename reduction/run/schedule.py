@@ -1,13 +1,8 @@
 """The run of OLIVE that leaves the hard program: what each round chooses.
 
-OLIVE may take any maximiser of its program and any level with a positive average
-Bellman error. The choices here, made against it, collect exactly the constraints
-of OLIVE's program over the family and none over literal states behind a clause.
-They depend on the formula alone, not on the member that OLIVE runs in.
-
-A round is given as a `Move`: the states whose Q-values change against the round
-before (before the first, every Q-value is 0 and every state takes its first
-action), and the level. In `paper` (with n variables, m clauses):
+The choices, made against OLIVE, collect exactly the constraints of its program over the
+family and none over literals behind a clause; they depend on the formula alone. A
+`Move` has the states that change against the round before and the level. In `paper`:
 
 - round t = 1..m, *clause*: s0 takes [try C_t]; f(C_t, b) = 1 for every b; the
   clauses before it and all literals are 0. Level 2 binds {C_t}.
@@ -15,29 +10,14 @@ action), and the level. In `paper` (with n variables, m clauses):
   earlier pairs 1/2 each. Level 2 binds {x_i^0, x_i^1}.
 - round m + n + 1, *start*: s0 takes [try x_1], all literals 1/2; level 1 binds s0.
 
-In `normalized` and `gap` X_i stands before the pair, so level 3 binds the pair
-and a *variable* round follows, with X_i at the top and its pair at half of it,
-in which level 2 binds {X_i}. In `all-levels` each round binds the levels 1 to 3
-at once: C_t is tried with [quit], which in the first round leads to a bottom
-state worth 1; literal rounds bind X_i and the pair; m + n rounds suffice.
+With X_i before the pair level 3 binds the pair, and a *variable* round binds {X_i}. In
+`all-levels` C_t is tried with [quit] and m + n rounds bind everything. Both literals of
+a pair have one value, so all actions of a bound clause have the same backup and its
+constraint holds whichever is taken (not so in the paper: docs/errata.md, 5).
 
-The value of both literals of a pair is the same in every round. So all actions
-001..111 of a bound clause state have the same backup, the mean of its three
-pairs, and that is their Q-value: the constraint of the clause holds whichever of
-them a greedy policy takes. The paper lets f be "any Q-function with" the values
-of the state that is tried; some such functions violate constraints of earlier
-rounds (docs/errata.md, 5), so the values are fixed here for all states.
-
-In `strict` any run that binds the lowest level with a positive error, or the level
-with the largest, meets the same program (Theorem T, docs/ties.md): this is one of
-them. Round 1 binds s0; then n variable rounds (X_i unbound and worth 2/5), m clause
-rounds (C_j unbound and worth 2/5) and n literal rounds (a pair unbound, both at the
-top); all else is worth half of the top. In `forced` so does any run, with at most one
-more constraint (Theorem R); here s0 comes first, then what each try and [rest] lead to,
-and last what [solve] leads to.
-
-Source: the paper's proof of its theorem that OLIVE's own run leads to NP-hard
-programs (Q-function version); `normalized`, `all-levels` and `strict` are ours.
+In `strict` (Theorem T) and `forced` (Theorem R, docs/ties.md) any run comes to the same
+program; this is one of them. `strict`: s0, then variables, clauses (each worth 2/5) and
+pairs at the top, all else half of the top. `forced`: s0, each try and [rest], [solve].
 """
 
 from __future__ import annotations
@@ -63,8 +43,7 @@ class Setting:
 
     action: int  # Local index of π(x), a greedy action of f
     value: Fraction  # g(x) = f(x, π(x))
-    # f(x, a) of every local action a; None means 0 but for π(x), which keeps the many
-    # actions of s0 out of it
+    # f(x, a) of the local actions; None: 0 but for π(x), as s0 has many actions
     q: tuple[Fraction, ...] | None = None
 
 
@@ -72,15 +51,13 @@ class Setting:
 class Move:
     """What a round chooses."""
 
-    # kind, index: "clause" j, "literal" i, "variable" i, "side" (or [rest]), or "start"
-    # 0: what the round is there to bind; 0-based
+    # What the round binds: "clause", "literal", "variable", "side" or "start"; 0-based
     kind: Kind
     index: int
     level: int  # The level chosen for its positive average Bellman error
-    # The states whose Q-values or action differ from the round before
+    # States whose Q-values or action differ from the round before
     changes: Mapping[int, Setting]
-    # The constraints that the round is to add, as indices into
-    # ``family.distributions()``
+    # Constraints to be added, as indices into ``family.distributions()``
     stated: tuple[int, ...]
 
 
@@ -92,10 +69,7 @@ def n_rounds(family: Family) -> int:
 
 
 def schedule(family: Family) -> Iterator[Move]:
-    """Yield the moves of the run, round by round.
-
-    All of them together change O(m + n) states.
-    """
+    """Yield the moves of the run; all together change O(m + n) states."""
     if family.variant not in _SCHEDULES:
         raise ValueError(f"no run is stated for variant {family.variant}")
     return _SCHEDULES[family.variant](family).moves()
@@ -132,8 +106,6 @@ class _Schedule:
                 yield self.variable_round(i)
         if not self.every_level:
             yield self.start_round()
-
-    # Rounds -----------------------------------------------------------------
 
     def clause_round(self, j: int) -> Move:
         changes = self.start(self.layout.try_clause(j))
@@ -184,8 +156,6 @@ class _Schedule:
         else:
             changes |= self.set_variable(last, self.top / 2)
         return Move("start", 0, 1, changes, (0,))
-
-    # Settings ---------------------------------------------------------------
 
     def start(self, action: int, value: Fraction | None = None) -> dict[int, Setting]:
         """f(s0, ·) has a value, by default the most, at one action, 0 elsewhere."""
@@ -276,8 +246,7 @@ class _StrictSchedule(_Schedule):
 class _ForcedSchedule(_Schedule):
     """A run in `forced`: s0, then each try and [rest] by levels, [solve] last.
 
-    Every value is 0 but for those on the way of the action that s0 takes; what is bound
-    then has its value in `_settled`.
+    Values are 0 but on the way of s0's action; what is bound has that of `_settled`.
     """
 
     def moves(self) -> Iterator[Move]:
@@ -307,7 +276,6 @@ class _ForcedSchedule(_Schedule):
         return self.declared.ranges.start - (self._sides.rest if rest else 0)
 
     def _solved(self) -> Fraction:
-        """Value of [solve] while S is not bound."""
         reach = self.declared.reach
         most = reach * self.declared.ranges.middle + (1 - reach) * self._sides.end
         return self.family.solve_reward + most
@@ -319,7 +287,6 @@ class _ForcedSchedule(_Schedule):
         return sides
 
     def _behind(self, action: int) -> tuple[int, list[int]]:
-        """State that an action of s0 leads to, and those behind it."""
         layout, n, k = self.layout, self.family.n_variables, self.layout.n_sides
         if action < n:
             pair = [layout.literal_state(action, b) for b in (0, 1)]

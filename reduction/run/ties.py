@@ -57,13 +57,11 @@ class TracedRun:
     levels: Levels
     # In order. `checks.maximiser` is None where the optimum is an engine's word.
     rounds: tuple[Round, ...]
-    # "hard program" (the stated run ends there), "finished" (OLIVE returned a policy),
-    # or "undecided" (a limit was reached in a program)
+    # "hard program", "finished" (a policy came back) or "undecided" (a limit)
     ending: str
     meets_hard_program: bool  # Whether some program of the run was exactly the hard one
     failures: tuple[str, ...]  # Checks that did not come out
-    # value, optimal_value: value of the policy returned, None without one; V* of the
-    # member
+    # Value of the policy returned, None without one; V* of the member
     value: Fraction | None
     optimal_value: Fraction
     reason: str = ""  # For "undecided"
