@@ -24,11 +24,8 @@ from .output import (
 def verb(function: Callable[..., int]) -> Callable[..., None]:
     """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
 
-    Input errors are dealt with where input is read; an exception that arrives
-    here is ours (status 70, with a traceback to report), save for an interrupt
-    (130), a reader that closed our output (141, quiet), output that cannot be
-    written (2) and memory that ran out (3). What the framework makes of a closed
-    output, `olivine.cli.main` puts right.
+    Input errors are dealt with where input is read: other exceptions are ours (70),
+    save an interrupt, closed or full output and want of memory.
     """
 
     @functools.wraps(function)

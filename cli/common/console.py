@@ -41,7 +41,6 @@ def print_table(
     console = stdout_console()
 
     def shown(text: str) -> str:
-        """Spell, before anything is aligned, as the stream would."""
         plain = "\n".join(map(printable, text.split("\n")))
         return plain.encode(console.encoding, SPELLED).decode(console.encoding)
 

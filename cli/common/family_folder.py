@@ -47,8 +47,7 @@ FILES = {
     "prism": "member.prism",
 }
 STARTS = ("start.mst", "start.sol")
-OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values(), *STARTS})
-"""Every file that a run can write."""
+OURS = frozenset({DESCRIPTION, FORMULA, *FILES.values(), *STARTS})  # what a run writes
 
 # Greatest m at which HiGHS is expected to solve a file in a few seconds.
 READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
@@ -199,7 +198,6 @@ def write_folder(
 
 
 def _write_start(stage: Path, built: ReductionModel) -> dict[str, Any]:
-    """Write the point of the best assignment of a short search, for solvers."""
     assignment = start_of(built.family)
     point = built.point(assignment)
     value = built.model.objective_value(point)

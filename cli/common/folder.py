@@ -61,7 +61,6 @@ def _check_regular(file: Path) -> None:
 
 
 def _make_parents(parent: Path, made: list[Path]) -> None:
-    """Make missing parents, outermost first, and note those that we made."""
     missing = [p for p in (parent, *parent.parents) if not p.exists()]
     for folder in reversed(missing):
         with signals_held():

@@ -101,9 +101,8 @@ def reached(limit: int | None) -> str:
 def why_too_small() -> str:
     """Say why a limit on address space is too small for the libraries, or "".
 
-    OpenBLAS, told by ``ulimit -v`` that it may not have its buffers, waits for ever,
-    sends SIGINT to its own process or ends it with status 1. So where there is such a
-    limit the libraries are first loaded and used by a child.
+    OpenBLAS without its buffers waits for ever, sends SIGINT to its own process or ends
+    it with status 1. So under a limit a child first loads and uses the libraries.
     """
     if sys.platform == "win32":
         return ""

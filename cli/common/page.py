@@ -61,8 +61,7 @@ DARK = {
     "#fca5a5": "#b91c1c",
     "#fde68a": "#facc15",
     "#ffffff": "#121212",
-}
-"""What the colours of pictures become on a dark page, under the same names."""
+}  # colours of pictures on a dark page, by what they are on a light one
 
 
 def escape(text: object) -> str:

@@ -1,8 +1,7 @@
 """SIGINT and SIGTERM end the command as exceptions, so that everything is undone.
 
-An exception can be lost: raised in a finaliser or inside the import of a C library
-it is printed, or turned into another error. So what was received is remembered, and
-raised again every second until `ended`.
+One can be lost in a finaliser or the import of a C library: it is raised again every
+second until `ended`.
 """
 
 from __future__ import annotations

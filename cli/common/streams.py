@@ -1,9 +1,4 @@
-"""Standard streams that take every text: none closed, no letter refused.
-
-A letter that a stream's encoding lacks is spelled in ASCII (``ε`` as ``eps``), so
-that a run under cp1252 or ASCII ends as it does under UTF-8. What is no text at
-all, like the odd bytes of a file name, is escaped.
-"""
+"""Standard streams that take every text: none closed, odd letters spelled in ASCII."""
 
 from __future__ import annotations
 
@@ -74,12 +69,7 @@ codecs.register_error(SPELLED, _replace)
 
 
 def prepare_streams() -> None:
-    """Make standard output and standard error take whatever is written to them.
-
-    A stream that is closed is replaced by one that leads nowhere, its descriptor
-    too, for this process and for what it starts: the next file to be opened would get
-    the number, and with it what engines print.
-    """
+    """Make both streams take any text; a closed one, its descriptor too, is null."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)

@@ -1,9 +1,7 @@
 """Option values that need no Pydantic: most are text, a name of a list, or not given.
 
-Typer builds a Pydantic adapter for each option of a verb, also for one that was not
-given, and imports Pydantic for it: half as long again as the start of Python with
-NumPy. What an adapter would only pass on, or hand to the option's own parser, is done
-here; all else, and each error, stays Typer's.
+Typer imports Pydantic for each option, even one not given, which costs half as long as
+the start of Python with NumPy. What is not simple, and each error, stays Typer's.
 """
 
 from __future__ import annotations

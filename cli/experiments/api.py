@@ -257,7 +257,6 @@ def _runs(
     seed: int,
     settings: Mapping[str, Any],
 ) -> list[LearningRun]:
-    """Make a run of each algorithm, complete but for its seed."""
     from ...algorithms.environments.protocol import missing_members
     from ...algorithms.environments.registry import options
     from ...algorithms.exact.numbers import check_unit, rational

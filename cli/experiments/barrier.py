@@ -183,7 +183,6 @@ def _chain(
     seed: int,
     contradictions: list[str],
 ) -> dict[str, Any]:
-    """One horizon: probabilities, simulated and exact; assumptions; VALOR."""
     made = barrier.instance(ties)
     assumptions = check_assumptions(made.environment, made.values, made.policies)
     rows = []

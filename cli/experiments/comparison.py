@@ -59,7 +59,6 @@ class Cell:
         return sum(r["status"] == "unknown" and "error" not in r for r in self.rows)
 
     def _leave(self) -> bool:
-        """Whether to begin no more runs; then `left` says why."""
         limit, stopped, ended = self.run.time_limit, self.stopped, self.ended
         failed = next((row for row in self.rows if "error" in row), None)
         if failed is not None:
@@ -83,12 +82,9 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         """Sum the runs up.
 
-        ``seeds`` (wanted), ``runs`` (that ended), ``successes`` (status "success" and
-        suboptimality at most ε), ``failures`` (status "failure"), ``timeouts`` (stopped
-        by the limit), ``trajectories`` (median, an integer), ``calls``, ``enumerated``
-        (functions evaluated) and ``seconds`` (means), ``suboptimality`` (mean, over
-        runs with a policy) and ``worst``, ``refused``, ``left``. Medians and means are
-        those of the runs that ended.
+        A success ends with status "success" within ε of V*. Of the runs that ended:
+        ``trajectories`` (median), ``calls``, ``enumerated`` (functions evaluated) and
+        ``seconds`` (means); ``suboptimality`` (mean), of runs with a policy.
         """
         run, rows = self.run, self.ended
         gaps = [r["suboptimality"] for r in rows if r["suboptimality"] is not None]

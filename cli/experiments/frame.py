@@ -56,7 +56,6 @@ def rows_of(units: Iterable[Unit], jobs: int, address: str | None) -> Iterator[R
 
 
 def _lost(unit: Unit, reason: str) -> Row:
-    """Give the row of a unit that was begun and will not end."""
     return {"key": unit.key, "exit": int(ExitStatus.UNDECIDED), "error": reason}
 
 
@@ -120,7 +119,6 @@ def _call(unit: Unit) -> Row:
 
 
 def _received(unit: Unit, future: Future) -> Row:
-    """Take the row of a future that ended."""
     if future.status == "finished":
         row: Row = future.result()
         return row
@@ -144,7 +142,6 @@ def _threads(client: Client) -> int:
 
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
-    """Connect with a Dask cluster that has workers."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -1,9 +1,8 @@
-"""The file of a sweep's rows, which a killed sweep goes on with; rows as tables.
+"""The file of a sweep's rows, from which a killed sweep resumes; rows as tables.
 
-The first line says which format, version and sweep it is; each other line is a row. A
-line is written by one call, and only the sweep's main process writes, under a lock. So
-a kill cuts the last line at most: it is cut off, and its unit done again. Failures have
-no row: a later run does them again.
+A header line, then a line per row. One process writes each by one call, under a lock,
+so a kill cuts the last line at most: its unit is done again, as are failures, which
+have no row.
 """
 
 from __future__ import annotations
@@ -116,7 +115,6 @@ def _read(
     header: Mapping[str, Any],
     checks: Mapping[str, Check],
 ) -> dict[str, Row]:
-    """Read the lines of a file that is to be gone on with; errors as `open_rows`."""
     if not whole:
         begun = json.dumps(header).encode("ascii")
         if not begun.startswith(torn):
@@ -156,7 +154,6 @@ def _refuse(constant: str) -> None:
 def _check_header(
     path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> None:
-    """Refuse rows that cannot be gone on with."""
     if _MARK not in found:
         raise ValueError(f"{path}: not the rows of a sweep")
     ours = wanted[_MARK], wanted["version"]

@@ -266,9 +266,7 @@ def _split(
 
 
 def _value(text: str) -> Any:
-    """Read a value: an integer, a number, true, false, none, or a word.
-
-    An integer may be written with an exponent.
+    """Read a value: an integer (also 1e3), a number, true, false, none, or a word.
 
     >>> _value("1e3"), _value("1e-3"), _value("1000.0")
     (1000, 0.001, 1000.0)

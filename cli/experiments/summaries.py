@@ -260,7 +260,6 @@ def _error(value: float | None) -> str:
 
 
 def _span(ends: tuple[float, float] | None) -> str:
-    """Say in what range V* is, where seeds differ in it."""
     return "" if ends is None else f" ({_ends(*ends)})"
 
 

@@ -78,8 +78,6 @@ def _check_number(units: int) -> None:
         raise ValueError(f"{units} rows are too many; at most {MOST_RUNS} can be")
 
 
-# ------------------------------------------------------------ values of keys
-
 Check = Callable[[str, Any], Any]
 
 
@@ -155,8 +153,7 @@ _DRAWN: dict[str, tuple[Check, Any]] = {
     "formulas": (_count(1), 1),
     "width": (_count(1), 3),
     "seed": (_count(0), 0),
-}
-"""Of each entry of ``random``."""
+}  # of each entry of ``random``
 
 
 def _random(name: str, value: Any) -> list[dict[str, Any]]:
@@ -185,8 +182,6 @@ def _random(name: str, value: Any) -> list[dict[str, Any]]:
         entries.append(values)
     return entries
 
-
-# ------------------------------------------------------------------ the kinds
 
 _FORMULAS: dict[str, tuple[Check, Any]] = {
     "files": (_words, []),

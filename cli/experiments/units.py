@@ -1,8 +1,7 @@
 """Units of an experiment: a formula to verify, or a run of an algorithm.
 
-A unit has a key, which no other of its experiment has, and can be sent to another
-process. Called, it gives a row, whatever happens; one with "error" is of a failure
-(bad input, want of memory, a lost process, an error of ours) and no result.
+A unit has a key of its own and can be sent to another process. Called, it gives a row,
+whatever happens; one with "error" is of a failure and no result.
 """
 
 from __future__ import annotations
@@ -107,7 +106,6 @@ _OF_END: dict[str, Callable[[Any], bool]] = {
 def _check(
     row: Row, checks: Mapping[str, Callable[[Any], bool]], **same: object
 ) -> None:
-    """Refuse, with a ValueError, a row that a unit cannot have given."""
     for name, good in checks.items():
         if name not in row:
             raise ValueError(f"{name}: missing")
@@ -192,11 +190,9 @@ class FormulaUnit:
 class LearningUnit:
     """A run of an algorithm with a seed: the row has the record of ``learn``.
 
-    Beside it stand ``curve`` (``trajectories`` and ``values``: V^π of what the run
-    would return if it were stopped then, the last entries at its end; where values are
-    estimated their ``standard_errors`` and ``episodes``, too) and ``exact`` (whether
-    values are). The status is "unknown" where the limit stopped the run, "refused"
-    where the algorithm does not take the task.
+    Beside it stand ``curve`` (``trajectories`` and ``values``, V^π of what the run
+    would return if it stopped; of estimates also ``standard_errors``, ``episodes``) and
+    ``exact``. The status is "unknown" after the limit, "refused" for a wrong task.
     """
 
     run: LearningRun
@@ -277,7 +273,6 @@ def _alone(
 
 
 def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
-    """Run, and evaluate the policies on the way."""
     from ...algorithms.learning.events import Recorder
 
     recorder = Recorder()

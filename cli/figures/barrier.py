@@ -74,7 +74,6 @@ def draw_average(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 
 def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
-    """Values that policies seem to have under the functions that are kept."""
     every = f"all {record['balanced_policies']:,} balanced policies (truly 1/2)"
     _line(panel, [0, 1], [0.5, 0.5], 1, label=every)
     _line(panel, [0, 1], [0, 1], 0, 1, label="π* (truly 1)")
@@ -106,7 +105,6 @@ def _line_of_functions(panel: Axes, record: Mapping[str, Any]) -> None:
 
 
 def _count(panel: Axes, record: Mapping[str, Any]) -> None:
-    """How many balanced policies there are, against what is printed."""
     sizes = list(range(2, max(30, record["contexts"]) + 1, 2))
     every = [2.0**m for m in sizes]
     balanced = [float(balanced_policies(m)) for m in sizes]
@@ -141,7 +139,6 @@ def draw_square_loss(axes: Sequence[Axes], record: Mapping[str, Any]) -> str:
 
 
 def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
-    """Functions whose square loss is at most ε, with the three that matter."""
     angle = np.linspace(0, np.pi / 2, 200)
     first = np.cos(angle) * np.sqrt(epsilon / (1 - epsilon))
     second = np.sin(angle)

@@ -98,7 +98,6 @@ def _number(value: float) -> str:
 
 
 def _growth(panel: Axes, rows: Sequence[Mapping[str, Any]], *, bound: bool) -> None:
-    """Trajectories with which Bellman backups still fail, and VALOR's."""
     horizons = [row["H"] for row in rows]
     if bound:
         panel.plot(

@@ -55,7 +55,6 @@ _DOTS: dict[str, dict[str, Any]] = {
 
 
 def _legend(figure: Figure, columns: int) -> None:
-    """Say below what a full, a half and an empty dot mean."""
     from matplotlib.lines import Line2D
 
     figure.legend(

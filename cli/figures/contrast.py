@@ -102,7 +102,6 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
 
 
 def _plain_ticks(panel: Axes, plan: Plan) -> None:
-    """Numbers of variables as they are, not as powers of ten."""
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
     ticks = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)

@@ -91,7 +91,6 @@ def _thickness(subject: Subject) -> str:
 
 
 def _witness(subject: Subject) -> str:
-    """Say what the assignment does, what it is worth, and in which colours."""
     family, pair, broken = subject.family, subject.pair, ~subject.satisfied
     assert pair is not None
     left = int(broken.sum())
@@ -132,7 +131,6 @@ def _hard(subject: Subject) -> str:
 
 
 def _origin(subject: Subject) -> Iterator[str]:
-    """Say what the 3-SAT form has that the formula as read does not."""
     form = subject.family.three_sat
     read = form.original
     if not read.n_clauses:
@@ -180,7 +178,6 @@ def _filled(form: ThreeSat) -> NDArray[np.bool_]:
 def _became(
     subject: Subject, pieces: NDArray[np.int64], kind: str, which: NDArray[np.bool_]
 ) -> Iterator[str]:
-    """Say which clauses as read became several."""
     (chosen,) = np.nonzero(which)
     if not len(chosen):
         return

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Edge and filling of the boxes, and their text where it is not the usual one.
-_BOXES = {
+_BOXES = {  # edge and filling
     "start": ("#374151", "#ffffff"),
     "state": ("#374151", "#f3f4f6"),
     "good": ("#15803d", "#dcfce7"),
@@ -22,7 +21,6 @@ _BOXES = {
 }
 _TEXT, _GREY, _ON_YELLOW = "#111827", "#4b5563", "#422006"
 _MADE_EDGE, _FRAME = "#9ca3af", "#d1d5db"
-# Colours of the lines, and which are dotted.
 _LINES = {
     "action": "#374151",
     "bracket": "#374151",

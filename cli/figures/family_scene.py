@@ -31,8 +31,7 @@ _LITERAL_LINES: dict[tuple[bool, int], tuple[LineKind, float]] = {
     (False, 0): ("negated", 0.9),
     (True, 1): ("policy", 1.4),
     (True, 0): ("policy-negated", 1.4),
-}
-"""Kind and thickness, by whether π goes there and the bit."""
+}  # kind and thickness, by whether π goes there and the bit
 
 
 def scene(
@@ -99,8 +98,6 @@ class _Builder:
         self.scene.caption = list(sentences(subject))
         return self.scene.fitted()
 
-    # -- the right: literal states and rewards
-
     def _literals(
         self,
         texts: list[tuple[str, range]],
@@ -136,8 +133,6 @@ class _Builder:
         self.literal_frame = scene.frame(boxes)
         return boxes
 
-    # -- the middle: clause states
-
     def _clause(self, y: float, text: str, group: range, width: float) -> Node:
         subject, strength = self.subject, 1.0
         kind: NodeKind = "state"
@@ -153,7 +148,6 @@ class _Builder:
         return node
 
     def _clause_lines(self, states: list[Node], right: list[Node]) -> None:
-        """Join clause states with the literal states that their actions lead to."""
         subject = self.subject
         if not subject.bundled:
             for j, row in enumerate(subject.family.clauses.tolist()):
@@ -194,10 +188,7 @@ class _Builder:
             line = Line(start, right[box].left, kind, width, chance, along, name)
             scene.lines.append(line.moved(apart))
 
-    # -- the left: s0 and its actions
-
     def _start(self, states: list[Node], right: list[Node]) -> float:
-        """Add s0, its actions and where they lead; how high up they reach."""
         scene, family = self.scene, self.family
         frame = scene.frame(states)
         y = (frame.bottom + frame.top) / 2
@@ -221,7 +212,6 @@ class _Builder:
         return try_clause_y + 0.2
 
     def _action(self, start: Node, y: float, text: str, used: bool) -> Node:
-        """Add an action at s0, with its reward, and the arrow to it."""
         width = 0.85 * _width(text.split("\n"))  # words are narrower
         node = self.scene.add(1.95, y, text, "label", width)
         kind: LineKind = "chosen" if used else "action"

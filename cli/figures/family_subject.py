@@ -115,8 +115,6 @@ class Subject:
             for a, b in zip(*np.nonzero(counts), strict=True)
         }
 
-    # -- labels
-
     def literal_texts(self) -> Iterator[tuple[str, range]]:
         """Text of each box, and its variables; two boxes a variable drawn alone."""
         name = self.family.layout.state_name
@@ -182,7 +180,6 @@ def span(letter: str, group: range) -> str:
 
 
 def _groups(count: int, alone: int) -> list[range]:
-    """Cut 0..count-1 into single ones, or into bundles where there are many."""
     parts = count if count <= alone else BUNDLES
     cuts = [count * k // parts for k in range(parts + 1)]
     return [range(a, b) for a, b in itertools.pairwise(cuts)]

@@ -50,7 +50,6 @@ def save_phases(path: Path, phases: Sequence[Phase]) -> None:
 def _lines(
     phases: Sequence[Phase], *, by_variant: bool
 ) -> Iterator[tuple[str, list[Phase]]]:
-    """Phases of one line each, with its label; a verdict knows no variant."""
     many = len({phase.variant for phase in phases}) > 1
     for n in sorted({phase.variables for phase in phases}):
         for variant in sorted({phase.variant for phase in phases}):
@@ -226,7 +225,6 @@ def _width(curve: Curve) -> float:
 
 
 def _legend(figure: Figure, columns: int, drawn: Sequence[Curve]) -> None:
-    """Name algorithms, and what line, band, marker and cross mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
